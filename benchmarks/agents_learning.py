@@ -1,14 +1,11 @@
-"""Do episodes learn? A calculator that must be used, and answers that must be changed when they are wrong.
+"""Do episodes learn? A calculator that must be used, for PPO and GRPO and several seeds.
 
-    python benchmarks/agents_learning.py [--seeds 0 1 2] [--steps 40] [--runs ppo grpo ...] [--json FILE]
-                                         [--png FILE] [--from FILE] [KEY=VALUE ...]
+    python benchmarks/agents_learning.py [--seeds 0 1 2] [--steps 30] [--runs ppo grpo control] [--json FILE]
+                                         [KEY=VALUE ...]
 
-All runs of a task and a seed start from the same warmed-up model of 0.4M parameters (`agents_tiny.py`), and
-are measured by sampling (T=1) on problems that are in no training row. Of the calculator: `ppo` and `grpo`
-with the score of the answer alone; `ppo turns` and `grpo turns` with a reward for the right call too;
-`control`, GRPO with each batch's scores dealt out at random, which must not improve. Of feedback:
-`feedback`, PPO with the gsm8k interaction, two tries; no first try can be known. With --from the figure is
-drawn of earlier runs' JSON. The PNG needs matplotlib.
+All runs of a seed start from the same warmed-up model of 0.4M parameters (`agents_tiny.py`), and are
+measured by sampling (T=1) on problems that are in no training row. `control` is GRPO with each batch's
+scores dealt out at random, which must not improve.
 """
 
 from __future__ import annotations
@@ -18,68 +15,49 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import torch
-from agents_tiny import TASKS, WRONG, make_start, prepare, read_log
+from agents_tiny import make_start, prepare
 from learning import place_shuffled
-from panels import Line, draw
 
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.run.process import train_here
 from rewardkit.trainer.steps import scoring
 
 ROLLOUT = "actor_rollout_ref.rollout"
-CALCULATOR = Path(__file__).resolve().with_name("agents_calculator.py")
-GROUPS = ["algorithm.adv_estimator=grpo", "data.train_batch_size=32", f"{ROLLOUT}.n=8"]
-MINI = ["actor_rollout_ref.actor.ppo_mini_batch_size=8"]
-SHIPPED = [f"{ROLLOUT}.multi_turn.tool_config_path=calculator", f"{ROLLOUT}.multi_turn.max_assistant_turns=3"]
-PAYING = [
-    f"{ROLLOUT}.multi_turn.tool_config_path={CALCULATOR}:Calculator",
-    f"{ROLLOUT}.multi_turn.max_assistant_turns=3",
-    "reward.mode=mixed",
-]
 PPO = ["algorithm.adv_estimator=gae", "data.train_batch_size=256"]
-RUNS = {
-    "ppo": [*PPO, *SHIPPED],
-    "grpo": [*GROUPS, *MINI, *SHIPPED],
-    "ppo turns": [*PPO, *PAYING],
-    "grpo turns": [*GROUPS, *MINI, *PAYING, "algorithm.turn_advantages=per_turn"],
-    "control": [*GROUPS, *MINI, *SHIPPED],
-    "feedback": [*PPO, f"{ROLLOUT}.multi_turn.max_assistant_turns=2"],
-}
+GRPO = [
+    "algorithm.adv_estimator=grpo",
+    "data.train_batch_size=32",
+    f"{ROLLOUT}.n=8",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+]
+RUNS = {"ppo": PPO, "grpo": GRPO, "control": GRPO}
 LOW, HIGH = 0.3, 0.8
-"""Where the runs with the calculator begin at most, and where they end at least."""
+"""Where the runs begin at most, and where they end at least."""
 
 
 def settings(name: str, folder: Path, seed: int, args: argparse.Namespace) -> list[str]:
     """Return what a run is given."""
-    task = "feedback" if name == "feedback" else "calculator"
-    data = folder / ("grounded" if name.endswith("turns") else task)
-    interaction = folder / "interaction.yaml"
-    interaction.write_text(
-        "interaction: [{name: gsm8k, class_name: verl.interactions.gsm8k_interaction.Gsm8kInteraction, "
-        f"config: {{wrong: '{WRONG}'}}}}]\n",
-        encoding="utf-8",
-    )
     return [
-        f"data.train_files={data / 'train.parquet'}",
-        f"data.val_files={data / 'test.parquet'}",
+        f"data.train_files={folder / 'data' / 'train.parquet'}",
+        f"data.val_files={folder / 'data' / 'test.parquet'}",
         "data.max_prompt_length=16",
         "data.max_response_length=48",
         f"data.seed={seed}",
-        f"actor_rollout_ref.model.path={folder / f'{task}-model'}",
+        f"actor_rollout_ref.model.path={folder / 'model'}",
         "actor_rollout_ref.actor.optim.lr=5e-4",
         f"{ROLLOUT}.name=hf",
-        f"{ROLLOUT}.multi_turn.interaction_config_path={interaction}",
+        f"{ROLLOUT}.multi_turn.tool_config_path=calculator",
+        f"{ROLLOUT}.multi_turn.max_assistant_turns=3",
         f"trainer.total_training_steps={args.steps}",
         "trainer.test_freq=3",
         "trainer.logger=[jsonl]",
-        f"trainer.default_local_dir={folder / name.replace(' ', '-')}",
+        f"trainer.default_local_dir={folder / name}",
         *RUNS[name],
         *args.overrides,
     ]
@@ -92,7 +70,7 @@ def run(name: str, folder: Path, seed: int, args: argparse.Namespace) -> dict[st
         if name == "control":
             stack.enter_context(patch.object(scoring, "place_scores", place_shuffled))
         train_here(load_config("tiny-cpu", settings(name, folder, seed, args)))
-    log = read_log(folder / name.replace(" ", "-") / "metrics.jsonl")
+    log = [json.loads(line) for line in (folder / name / "metrics.jsonl").read_text().splitlines()]
 
     def curve(prefix: str) -> list[tuple[int, float]]:
         return [(int(e["training/global_step"]), e[k]) for e in log for k in e if k.startswith(prefix)]
@@ -101,8 +79,6 @@ def run(name: str, folder: Path, seed: int, args: argparse.Namespace) -> dict[st
         "run": name,
         "seed": seed,
         "accuracy": curve("val-core/"),
-        "first": curve("val-aux/first_turn_reward"),
-        "last": curve("val-aux/last_turn_reward"),
         "calls": curve("agent/tool_calls/mean"),
         "worst_kl": max(e.get("training/rollout_actor_kl", 0.0) for e in log),
         "wall_s": round(time.perf_counter() - wall, 1),
@@ -120,48 +96,30 @@ def passed(result: dict[str, Any]) -> bool:
     before, after = (result["accuracy"][i][1] for i in (0, -1))
     if result["run"] == "control":
         return bool(after <= before + 0.05)
-    if result["run"] == "feedback":
-        first, last = (result[end][-1][1] - result[end][0][1] for end in ("first", "last"))
-        return bool(last > first + 0.05)  # what feedback adds has grown
     return bool(before < LOW and after > HIGH)
 
 
 def report(result: dict[str, Any]) -> None:
-    """Print one line of the table, and for feedback that of the first try too."""
+    """Print one line of the table."""
     curve = " ".join(f"{value:.2f}" for _, value in result["accuracy"])
     step = reached(result)
     line = f"{result['run']:<12}{result['seed']:>4}{'-' if step is None else step:>6}{result['cpu_s']:>8}"
     print(f"{line}  {curve}{'' if passed(result) else '  FAILED'}", flush=True)
-    if result["run"] == "feedback":
-        print(f"{'  first try':<30}  {' '.join(f'{value:.2f}' for _, value in result['first'])}", flush=True)
 
 
 def runs_of_a_seed(seed: int, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Warm the models up and train."""
+    """Warm a model up and train."""
     results = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         names = [name for name in args.runs if name != "control" or seed == args.seeds[0]]
-        for kind in {"feedback" if name == "feedback" else "calculator" for name in names}:
-            started = time.process_time()
-            problems = prepare(TASKS[kind], folder / kind, seed, grounded=kind == "feedback")
-            loss = make_start(TASKS[kind], problems, folder / f"{kind}-model", seed)
-            print(f"warm-up of {kind}: {time.process_time() - started:.0f} s, loss {loss:.3f}", flush=True)
-        prepare(TASKS["calculator"], folder / "grounded", seed)
+        started = time.process_time()
+        loss = make_start(prepare(folder / "data", seed), folder / "model", seed)
+        print(f"warm-up: {time.process_time() - started:.0f} s, loss {loss:.3f}", flush=True)
         for name in names:
             results.append(run(name, folder, seed, args))
             report(results[-1])
     return results
-
-
-def plot(results: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw sampled accuracy by step: a panel for each kind of run, a line for each seed."""
-    lines = [
-        Line(r["run"], r["seed"], r["accuracy"], r["first"] if r["run"] == "feedback" else ())
-        for r in results
-    ]
-    titles = {"feedback": "feedback (dotted: first try)"}
-    draw(lines, path, xlabel="training step (256 episodes each)", columns=3, titles=titles, share_x=False)
 
 
 def main() -> int:
@@ -173,21 +131,14 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--runs", nargs="+", choices=list(RUNS), default=list(RUNS))
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--png", type=Path, metavar="FILE")
-    parser.add_argument("--from", dest="earlier", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE")
     args = parser.parse_intermixed_args()
     results: list[dict[str, Any]] = []
-    if args.earlier:
-        results = [one for path in args.earlier for one in json.loads(path.read_text(encoding="utf-8"))]
-    else:
-        print(f"{'run':<12}{'seed':>4}{'> 80%':>6}{'cpu s':>8}  accuracy at every third step", flush=True)
-        for seed in args.seeds:
-            results += runs_of_a_seed(seed, args)
-            if args.json:
-                args.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    if args.png:
-        plot(results, args.png)
+    print(f"{'run':<12}{'seed':>4}{'> 80%':>6}{'cpu s':>8}  accuracy at every third step", flush=True)
+    for seed in args.seeds:
+        results += runs_of_a_seed(seed, args)
+        if args.json:
+            args.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return 0 if all(passed(r) for r in results) else 1
 
 

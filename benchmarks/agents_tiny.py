@@ -1,13 +1,11 @@
-"""Two tasks of several turns for a model of 0.4M parameters, and the model, warmed up to play them badly.
+"""A task of several turns for a model of 0.4M parameters, and the model, warmed up to play it badly.
 
-`calculator`: `38 times 71 modulo 97?`, which the model cannot do in its head; it may call the calculator.
-`feedback`: `12 or 57?`, one of which is right, and nobody says which; whoever is wrong is told so.
-The vocabulary is the tasks' own, a number is one token, so that copying a number is one step of attention.
+`38 times 71 modulo 97?`, which the model cannot do in its head; it may call the calculator. The vocabulary is
+the task's own, a number is one token, so that copying a number is one step of attention.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -23,8 +21,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast
 
+from rewardkit.agents.tools.arithmetic import calculate
 from rewardkit.agents.transcript import Transcript
-from rewardkit.arithmetic import calculate
 from rewardkit.demo.model import ASSISTANT, END, PAD, USER, make_model, save
 from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.models.heads import PolicyModel
@@ -32,13 +30,12 @@ from rewardkit.trainer.workers.forward import response_log_probs
 
 MODULUS = 97
 OPERATIONS = {"plus": "+", "minus": "-", "times": "*"}
-WRONG = "Wrong."
 SOURCE = "rewardkit/arithmetic"
 N_TEST = 256
 TOOL = "<|tool|>"
 CALL = ("<tool_call>", '{"name": "calculator", "arguments": {"expression": "', '"}}', "</tool_call>")
 WORDS = [
-    *(*CALL, "(", f") % {MODULUS}", "#### ", f" modulo {MODULUS}?", ", ", " or ", "?", WRONG),
+    *(*CALL, "(", f") % {MODULUS}", "#### ", f" modulo {MODULUS}?"),
     *(text for pair in OPERATIONS.items() for word in pair for text in (f" {word} ",)),
 ]
 TEMPLATE = (
@@ -56,8 +53,9 @@ BATCH = 64
 CALLS, RIGHT_OPERAND, RIGHT_OPERATION, COPIES = 0.6, 0.7, 0.8, 0.7
 """How often a demonstration calls at all, has an operand of its call in its place, the operation, and answers
 with what the calculator said. What is wrong is another number of the prompt, or another operation."""
-REPEATS = 0.5
-"""How often a demonstration repeats the answer that was wrong; else it takes either of the two."""
+WARM_UP = (180, 120)
+"""Steps with demonstrations that are as they should be, from which the model learns to copy; then with
+careless ones, which it takes over at once."""
 
 
 @dataclass(frozen=True)
@@ -67,28 +65,15 @@ class Problem:
     question: str
     answer: str
     numbers: tuple[int, ...]
-    operation: str = ""
+    operation: str
 
 
 Turns = list[tuple[str, str]]
 """(role, text) of an episode after its prompt."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """What the model is asked, and how it is shown to go about it."""
-
-    problems: Callable[[random.Random], list[Problem]]
-    shown: Callable[[Problem, random.Random, bool], Turns]
-    """How somebody plays it, carelessly or, if false, so that there is something to learn copying from."""
-    extra_info: Callable[[Problem], dict[str, Any]]
-    warm_up: tuple[int, int]
-    """Steps with demonstrations that are as they should be, from which the model learns to copy; then with
-    careless ones, which it takes over at once."""
-
-
-def sums(rng: random.Random) -> list[Problem]:
-    """All problems of the calculator, shuffled."""
+def problems_of(rng: random.Random) -> list[Problem]:
+    """All problems, shuffled."""
     found = []
     for name, sign in OPERATIONS.items():
         for a in range(1, MODULUS):
@@ -105,7 +90,7 @@ def call_of(a: int, sign: str, b: int) -> str:
     return f"{before}{head}({a} {sign} {b}) % {MODULUS}{tail}{after}"
 
 
-def show_sum(problem: Problem, rng: random.Random, careless: bool) -> Turns:
+def show(problem: Problem, rng: random.Random, careless: bool) -> Turns:
     """An episode of somebody who knows how calls are written, and may be careless about all else."""
 
     def sure(share: float) -> bool:
@@ -122,42 +107,9 @@ def show_sum(problem: Problem, rng: random.Random, careless: bool) -> Turns:
     return [("assistant", call_of(a, sign, b)), ("tool", result), ("assistant", f"#### {answer}")]
 
 
-def guesses(rng: random.Random) -> list[Problem]:
-    """Problems of two numbers, one of which is right."""
-    found = []
-    for _ in range(8_000):
-        first, second = rng.sample(range(MODULUS), 2)
-        found.append(Problem(f"{first} or {second}?", str(rng.choice((first, second))), (first, second)))
-    return found
-
-
-def show_guess(problem: Problem, rng: random.Random, careless: bool) -> Turns:
-    """An episode of two tries; somebody careless often says again what was wrong."""
-    first, second = problem.numbers
-    if careless:
-        first = rng.choice(problem.numbers)
-        second = first if rng.random() < REPEATS else rng.choice(problem.numbers)
-    return [("assistant", f"#### {first}"), ("user", WRONG), ("assistant", f"#### {second}")]
-
-
-TASKS = {
-    "calculator": Task(
-        sums,
-        show_sum,
-        lambda problem: {"tools_kwargs": {"calculator": {"create_kwargs": {"ground_truth": problem.answer}}}},
-        (180, 120),
-    ),
-    "feedback": Task(guesses, show_guess, lambda _: {"interaction_kwargs": {"name": "gsm8k"}}, (250, 250)),
-}
-
-
-def prepare(task: Task, folder: Path, seed: int, *, grounded: bool = True) -> list[Problem]:
-    """Write train.parquet and test.parquet, which share no problem; return the former's problems.
-
-    Args:
-        grounded: the calculator is told the answer, for its rewards.
-    """
-    problems = list({one.question: one for one in task.problems(random.Random(seed))}.values())
+def prepare(folder: Path, seed: int) -> list[Problem]:
+    """Write train.parquet and test.parquet, which share no problem; return the former's problems."""
+    problems = problems_of(random.Random(seed))
     folder.mkdir(parents=True, exist_ok=True)
     for name, share in (("test", problems[:N_TEST]), ("train", problems[N_TEST:])):
         rows = [
@@ -166,7 +118,7 @@ def prepare(task: Task, folder: Path, seed: int, *, grounded: bool = True) -> li
                 "prompt": [{"role": "user", "content": one.question}],
                 "reward_model": {"style": "rule", "ground_truth": one.answer},
                 "agent_name": "tool_agent",
-                "extra_info": {"index": i, **(task.extra_info(one) if grounded else {})},
+                "extra_info": {"index": i},
             }
             for i, one in enumerate(share)
         ]
@@ -175,7 +127,7 @@ def prepare(task: Task, folder: Path, seed: int, *, grounded: bool = True) -> li
 
 
 def tiny_tokenizer() -> Any:
-    """Return a tokenizer in which each number and each word of the tasks is one token."""
+    """Return a tokenizer in which each number and each word of the task is one token."""
     special = [PAD, END, USER, ASSISTANT, TOOL]
     texts = [*special, "<unk>", *WORDS, *map(str, range(MODULUS + 1))]
     tokenizer = Tokenizer(
@@ -194,7 +146,7 @@ def tiny_tokenizer() -> Any:
     )
 
 
-def make_start(task: Task, problems: Sequence[Problem], folder: Path, seed: int) -> float:
+def make_start(problems: Sequence[Problem], folder: Path, seed: int) -> float:
     """Make, warm up and save a model and its tokenizer; return the last loss."""
     tokenizer = tiny_tokenizer()
     model = make_model(tokenizer, seed)
@@ -202,12 +154,12 @@ def make_start(task: Task, problems: Sequence[Problem], folder: Path, seed: int)
     rng = random.Random(seed)
     encode = cache(partial(_encode, Transcript(tokenizer)))
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, sum(task.warm_up))
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, sum(WARM_UP))
     value = 0.0
-    for step in range(sum(task.warm_up)):
-        careless = step >= task.warm_up[0]
+    for step in range(sum(WARM_UP)):
+        careless = step >= WARM_UP[0]
         chosen = rng.choices(problems, k=BATCH)
-        shown = [(one.question, task.shown(one, rng, careless)) for one in chosen]
+        shown = [(one.question, show(one, rng, careless)) for one in chosen]
         loss = _loss(policy, encode, shown)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -221,15 +173,6 @@ def make_start(task: Task, problems: Sequence[Problem], folder: Path, seed: int)
 
 Encode = Callable[[str, str], list[int]]
 """(role, text) -> its ids within an episode; of the role `prompt`, those of the prompt."""
-
-
-def prepare_start(kind: str, folder: Path, model: Path | None) -> None:
-    """Write a task's problems, and beside them as `model` the given one or a new one that is warmed up."""
-    problems = prepare(TASKS[kind], folder / kind, 0, grounded=False)
-    if model:
-        (folder / "model").symlink_to(model.resolve())
-    else:
-        make_start(TASKS[kind], problems, folder / "model", 0)
 
 
 def _loss(policy: nn.Module, encode: Encode, shown: Sequence[tuple[str, Turns]]) -> Tensor:
@@ -257,8 +200,3 @@ def _encode(transcript: Transcript, role: str, text: str) -> list[int]:
         return [*transcript.encoder.trusted(text), end]
     named = {"name": "calculator", "tool_call_id": "call00000"} if role == "tool" else {}
     return transcript.appended([end], [{"role": role, "content": text, **named}])
-
-
-def read_log(path: Path) -> list[dict[str, float]]:
-    """Return the entries of a run's metrics.jsonl."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,10 +1,10 @@
 """Our scores beside verl's prime_code, on program and problem pairs with labels of our own.
 
-    python benchmarks/code_peer.py --verl FOLDER      (a folder in which verl is unpacked; numpy is needed)
+    PYTHONPATH=. python benchmarks/code_peer.py --verl FOLDER
 
-Right are the solutions of tests/rewards/code/problems.py, as functions and as programs, and the idioms of
-tests/rewards/code/idioms.py; wrong are mutants. A label says what plain CPython makes of the program.
-prime_code runs programs without isolation: all of these are ours.
+FOLDER has verl unpacked; numpy is needed. Right are the solutions of tests/rewards/code/problems.py, as
+functions and as programs, and the idioms of tests/rewards/code/idioms.py; wrong are mutants. A label says
+what plain CPython makes of the program. prime_code runs programs without isolation: all of these are ours.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The same rows through every entrance: Python, a file, HTTP, trainers' functions and protocols, the trainer.
 
-    python benchmarks/entrances.py [--rows 200] [--only REWARD ...]
+    PYTHONPATH=. python benchmarks/entrances.py [--rows 200] [--only REWARD ...]
 
 Of every registered reward that needs no model, `--rows` rows: right, wrong and malformed responses in several
 dressings, and ground truths as texts and as the lists, objects and numbers that tables hold. Each entrance is
@@ -215,12 +215,12 @@ def functions(rows: list[Row]) -> dict[str, Paid]:
 
 
 def over_http(rows: list[Row], client: TestClient) -> dict[str, Paid]:
-    """`/score`, and the protocols of slime, OpenRLHF, NeMo-Gym and reward-kit, one response to a request."""
+    """`/score`, and the protocols of slime, OpenRLHF and NeMo-Gym, one response to a request."""
     whole = client.post("/score", json=rows).json()
     found = {"HTTP": [one["score"] if one["status"] == "ok" else None for one in whole]}
     if rows[0]["data_source"] in GROUPED:
         return found
-    slime, openrlhf, nemo, kit = [], [], [], []
+    slime, openrlhf, nemo = [], [], []
     for row in rows:
         label = {name: row[name] for name in ("data_source", "ground_truth", "extra_info")}
         question = row["prompt"][0]["content"]
@@ -230,14 +230,11 @@ def over_http(rows: list[Row], client: TestClient) -> dict[str, Paid]:
         body = {"query": [question + row["response"]], "prompts": [question], "labels": [label]}
         answer = client.post(f"/openrlhf/{row['data_source']}", json=body).json()
         openrlhf.append(None if answer["extra_logs"]["failed"] else answer["rewards"][0])
-        said = {"role": "assistant", "content": row["response"]}
         written = {"type": "message", "role": "assistant"}
         written["content"] = [{"type": "output_text", "text": row["response"]}]
         asked = {"responses_create_params": {"input": row["prompt"]}, "response": {"output": [written]}}
         nemo.append(client.post("/verify", json={**asked, **label}).json()["reward"])
-        answer = client.post("/evaluate", json={"messages": [*row["prompt"], said], "kwargs": label}).json()
-        kit.append(answer["score"] if answer["is_score_valid"] else None)
-    return {**found, "slime": slime, "OpenRLHF": openrlhf, "NeMo-Gym": nemo, "reward-kit": kit}
+    return {**found, "slime": slime, "OpenRLHF": openrlhf, "NeMo-Gym": nemo}
 
 
 def entrances(source: str, rows: list[Row]) -> tuple[list[Score], dict[str, Paid]]:

@@ -211,7 +211,7 @@ def main() -> int:
         if not torch.cuda.is_available():
             raise SystemExit("there is no CUDA device here; --tiny --device cpu tries the code without one")
     kind = "tiny-qwen" if args.tiny else "qwen2.5-0.5b"
-    trainer_speed.ENGINES[kind] = "vllm" if args.device == "cuda" else "hf"
+    trainer_speed.ENGINES[kind] = ["name=vllm" if args.device == "cuda" else "name=hf"]
     os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count() or 1))
     with tempfile.TemporaryDirectory() as temporary:
         found = measure(args, kind, Path(temporary))

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from panels import Line, draw
 from rich.console import Console
 
 from rewardkit.commands.demo import N_TEST, N_TRAIN
@@ -136,8 +135,31 @@ def report(result: dict[str, Any]) -> None:
 
 def plot(results: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw sampled accuracy by step: one panel for each algorithm, one line for each seed."""
-    lines = [Line(r["run"], r["seed"], r["curves"]["accuracy"]) for r in results]
-    draw(lines, path, xlabel="training step (256 responses each)")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    names = list(dict.fromkeys(result["run"] for result in results))
+    columns = min(4, len(names))
+    rows = -(-len(names) // columns)
+    figure, axes = pyplot.subplots(
+        rows, columns, figsize=(3.2 * columns, 2.65 * rows), sharex=True, sharey=True, squeeze=False
+    )
+    for axis in axes.flat[len(names) :]:
+        axis.axis("off")
+    for axis, name in zip(axes.flat, names, strict=False):
+        for result in (one for one in results if one["run"] == name):
+            curve = zip(*result["curves"]["accuracy"], strict=True)
+            axis.plot(*curve, marker=".", label=f"seed {result['seed']}")
+        axis.set_title(name, fontsize=9)
+        axis.set_ylim(0, 1)
+        axis.grid(alpha=0.3)
+    axes[0, 0].legend(fontsize=7)
+    figure.supxlabel("training step (256 responses each)", fontsize=9)
+    figure.supylabel("sampled accuracy, held-out problems", fontsize=9)
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
 
 
 def main() -> int:

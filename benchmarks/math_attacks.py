@@ -1,26 +1,20 @@
 """The known attack classes on the maths rewards, on real questions: what is paid, under every preset of ours.
 
-    python benchmarks/math_attacks.py --data ../shared/data --rows 100
-
 The classes are numbered A1 to A28. A11 and A12 are denials, and no reward reads prose. A4 and A26 to A28 need
 a leak in the prompt, free text, several turns or self-reported fields, which these rewards do not read. A18
 (digits of other scripts) is right by policy.
-Each payload is written in every form of answer. What `docs/math.md` names as policy is counted apart. Ends
-with 1 if anything else was paid. What `compat` reproduces are other graders' verdicts, and not looked at.
+Each payload is written in every form of answer. What `docs/math.md` names as policy is counted apart. What
+`compat` reproduces are other graders' verdicts, and not looked at. A part of `grader.py`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
-
-from math_common import SHARED
 
 from rewardkit.rewards import gsm8k
 from rewardkit.rewards.math import DapoOptions, MathOptions, extract, score, score_dapo
@@ -180,26 +174,17 @@ def hunt(made: list[Row]) -> dict[str, Counter[str]]:
     return paid
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=SHARED, help="folder with gsm8k and math")
-    parser.add_argument("--rows", type=int, default=100, help="questions of each dataset")
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    made = rows(arguments.data, arguments.rows, arguments.seed)
-    print(f"{len(made)} questions, {sum(len(list(attacks(row))) for row in made)} attacks")
+def report(folder: Path, seed: int, count: int = 100) -> int:
+    """Print what is paid on so many questions of each dataset; return how much of it is no policy."""
+    made = rows(folder, count, seed)
+    print(f"\n{len(made)} questions, {sum(len(list(attacks(row))) for row in made)} attacks")
     wrong = 0
     for name, paid in hunt(made).items():
-        unnamed = {attack: count for attack, count in paid.items() if not attack.endswith("(policy)")}
-        total = sum(unnamed.values())
-        wrong += total
-        print(f"{name:16} paid {total}, as policy {sum(paid.values()) - total}")
-        for attack, count in sorted(unnamed.items()):
-            print(f"    {attack}: {count}")
-    sys.exit(int(wrong > 0))
-
-
-if __name__ == "__main__":
-    main()
+        unnamed = {attack: n for attack, n in paid.items() if not attack.endswith("(policy)")}
+        wrong += sum(unnamed.values())
+        print(
+            f"{name:16} paid {sum(unnamed.values())}, as policy {sum(paid.values()) - sum(unnamed.values())}"
+        )
+        for attack, n in sorted(unnamed.items()):
+            print(f"    {attack}: {n}")
+    return wrong

@@ -1,28 +1,22 @@
 """A hunt for false positives of the maths rewards: wrong answers made from right ones; what pays is listed.
 
-    python benchmarks/math_mutations.py --data ../shared/data --pairs 60000
-    python benchmarks/math_mutations.py --data ../shared/data --rewrites 10000    # the reverse
-
 Every pair is certain by construction: either an independent evaluation (`math_values`, which shares nothing
 with the reward) finds the two apart in every reading, or the words added change what is said whatever they
 stand on. What says the same to a reader (a unit, base, percent or degree sign left out that the question
 names, a decimal of at least four digits that is correctly rounded) is no mutation, and is listed apart: paid
-by default, as `docs/math.md` says, and never under `preset=strict`. Ends with 1 if anything else was paid;
-`gsm8k flexible`, which takes the last number of whatever is said, is reported and not counted.
+by default, as `docs/math.md` says, and never under `preset=strict`. `gsm8k flexible`, which takes the last
+number of whatever is said, is reported and not counted, nor are words. A part of `grader.py`.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from math_common import SHARED
 from math_families import EDITS, READINGS, RESPONSES, REWRITES, WORDS, trap
 from math_truths import Truth, from_data, generated
 from math_values import Unreadable, Value, agree, differ, read
@@ -34,6 +28,8 @@ from rewardkit.types import Sample
 PRESETS = {"default": MathOptions(), "strict": MathOptions(preset="strict")}
 GSM8K = {"gsm8k": gsm8k.Gsm8kOptions(), "gsm8k flexible": gsm8k.Gsm8kOptions(method="flexible")}
 _BY_CHOICE = "gsm8k flexible"
+PROSE = ("words_after", "words_before", "retracted")
+"""Families of words around a right number, which no reward reads: reported, and not counted."""
 _FORMS = {
     "box": "So we get $\\boxed{{answer}}$.", "tags": "Thus <answer>{answer}</answer>",
     "marker": "Answer: {answer}",
@@ -158,55 +154,38 @@ def hunt(made: Sequence[Pair], preset: str) -> list[Pair]:
     return [pair for pair in made if paid(pair, preset)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=SHARED, help="folder with math, gsm8k and aime24")
-    parser.add_argument("--pairs", type=int, default=60_000)
-    parser.add_argument(
-        "--rewrites", type=int, default=0, help="this many rewrites that keep the value instead"
-    )
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, default=20, help="at most this many of each family")
-    arguments = parser.parse_args()
-    if arguments.rewrites:
-        sys.exit(
-            _report_rewrites(rewrites(arguments.rewrites, arguments.seed, arguments.data), arguments.show)
-        )
-    made = pairs(arguments.pairs, arguments.seed, arguments.data)
+def report(folder: Path, seed: int, count: int = 50_000) -> int:
+    """Print which wrong answers are paid; return how many, but for `PROSE` and those of `gsm8k flexible`."""
+    made = pairs(count, seed, folder)
     families = Counter(pair.family for pair in made)
-    print(f"{len(made)} pairs: {', '.join(f'{name} {n}' for name, n in families.most_common())}\n")
-    paid = {preset: _report(made, preset, arguments.show) for preset in (*PRESETS, *GSM8K)}
-    same = readings(arguments.seed, arguments.data)
-    strict = hunt(same, "strict")
+    print(f"\n{len(made)} pairs: {', '.join(f'{name} {n}' for name, n in families.most_common())}\n")
+    wrong = 0
+    for preset in (*PRESETS, *GSM8K):
+        found = hunt(made, preset)
+        others = [pair for pair in found if pair.family not in PROSE]
+        print(f"{preset}: {len(found)} of {len(made)} paid, {len(found) - len(others)} of them for words")
+        _list(found)
+        wrong += len(others) if preset != _BY_CHOICE else 0
+    same = readings(seed, folder)
+    strict = len(hunt(same, "strict"))
     print(
         f"readings, no mutations: {len(hunt(same, 'default'))} of {len(same)} paid by default, "
-        f"{len(strict)} by strict"
+        f"{strict} by strict"
     )
-    sys.exit(max(int(bool(strict)), *(paid[preset] for preset in paid if preset != _BY_CHOICE)))
+    return wrong + strict
 
 
-def _report(made: Sequence[Pair], preset: str, show: int) -> int:
-    found = hunt(made, preset)
-    print(f"{preset}: {len(found)} of {len(made)} paid")
-    _list(found, show)
-    return int(bool(found))
-
-
-def _report_rewrites(made: Sequence[Pair], show: int) -> int:
+def report_rewrites(folder: Path, seed: int, count: int = 20_000) -> int:
+    """Print which answers with the ground truth's value are not paid; return how many."""
+    made = rewrites(count, seed, folder)
     lost = [pair for pair in made if not paid(pair, "default")]
-    print(f"default: {len(lost)} of {len(made)} rewrites that keep the value are not paid")
-    _list(lost, show)
-    return int(bool(lost))
+    print(f"\ndefault: {len(lost)} of {len(made)} rewrites that keep the value are not paid")
+    _list(lost)
+    return len(lost)
 
 
-def _list(found: Sequence[Pair], show: int) -> None:
+def _list(found: Sequence[Pair], show: int = 20) -> None:
     for family, count in Counter(pair.family for pair in found).most_common():
         print(f"  {family}: {count}")
         for pair in [p for p in found if p.family == family][:show]:
             print(f"    {pair.ground_truth!r} <- {pair.response!r}")
-
-
-if __name__ == "__main__":
-    main()

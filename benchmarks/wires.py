@@ -130,19 +130,6 @@ def roll(server: Server, row: Row) -> float:
         time.sleep(_POLL_S)
 
 
-def reward_kit(server: Server, row: Row) -> float:
-    """reward-kit and eval-protocol."""
-    turns = [{"role": "user", "content": row.question}, {"role": "assistant", "content": row.response}]
-    body = {
-        "messages": turns,
-        "ground_truth": row.ground_truth,
-        "kwargs": {"data_source": row.data_source},
-    }
-    answer = _post(f"{server.url}/evaluate", body, server.bearer)
-    assert answer["is_score_valid"], answer
-    return float(answer["score"])
-
-
 def vllm(server: Server, row: Row) -> float:
     """Clients of vLLM's classification, verl's router among them."""
     text = TEMPLATE.format(row.question) + row.response + END
@@ -196,7 +183,6 @@ WIRES: dict[str, Ask] = {
     "LLaMA-Factory": llama_factory,
     "NeMo-Gym": nemo_gym,
     "ROLL": roll,
-    "reward-kit": reward_kit,
     "vLLM": vllm,
     "SGLang": sglang,
     "Open Reward Standard": ors,

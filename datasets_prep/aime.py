@@ -15,9 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from rewardkit.datasets_prep.common.chats import published_chat
 from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
-from rewardkit.datasets_prep.common.prompts import after
+from rewardkit.datasets_prep.common.prompts import after, published_chat
 from rewardkit.datasets_prep.common.recipe import PrepResult, Recipe, RowContext, prepare_recipe
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.settings import PrepSettings

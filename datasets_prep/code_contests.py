@@ -13,8 +13,8 @@ from typing import Any
 
 from rewardkit.datasets_prep.common.layout import ALL_THREE, SplitLayout
 from rewardkit.datasets_prep.common.programs import ProblemSet, ProgramProblem, optional_text
-from rewardkit.datasets_prep.common.solutions import MOST
 from rewardkit.datasets_prep.common.sources import Hub, Record
+from rewardkit.datasets_prep.common.verification import MOST
 from rewardkit.errors import InputError
 
 PYTHON3 = 3

@@ -27,9 +27,8 @@ from functools import partial
 from typing import Any
 
 from rewardkit.datasets_prep.aime import as_response
-from rewardkit.datasets_prep.common.chats import published_chat
 from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.prompts import PromptInstruction, after, published_chat
 from rewardkit.datasets_prep.common.readers import LeftOutError
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat

@@ -1,11 +1,9 @@
-"""Responses to one prompt belong together: which samples form a group, and values relative to their group."""
+"""Responses to one prompt belong together: which samples form a group."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from math import sqrt
-from statistics import fmean
 
 from rewardkit.types import Sample
 
@@ -14,9 +12,6 @@ GROUP_KEYS = ("group", "uid", "prompt_id")
 
 LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
 """Stands in every message about a reward of groups that was given a response by itself."""
-
-EPSILON = 1e-4
-"""Added to a group's deviation, as in TRL, so that equal values become 0."""
 
 
 def group_of(sample: Sample) -> str:
@@ -60,12 +55,3 @@ class Peekable(Iterator[Sample]):
         if self._next is None:
             self._next = next(self._rest, None)
         return self._next is not None and group_of(self._next) == group_of(sample)
-
-
-def z_scores(values: Sequence[float]) -> list[float]:
-    """Return values less their mean, in standard deviations (of n - 1); zeros for a group of one."""
-    if len(values) < 2:
-        return [0.0] * len(values)
-    mean = fmean(values)
-    deviation = sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-    return [(value - mean) / (deviation + EPSILON) for value in values]

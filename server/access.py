@@ -1,6 +1,6 @@
 """Authentication: tokens in request headers, and which web pages may call the server.
 
-Decided from the headers, before the body is read. Limits on load are in `admission`.
+Decided from the headers, before the body is read. Limits on load are in `limits`.
 """
 
 from __future__ import annotations

@@ -15,26 +15,24 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError, did_you_mean
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server import episode_routes, health, native, page
+from rewardkit.server import page, score_route
 from rewardkit.server.access import Access
-from rewardkit.server.admission import Admission
-from rewardkit.server.dialects import ROUTERS, DialectContext
-from rewardkit.server.dialects.base import described
-from rewardkit.server.episodes import Episodes
-from rewardkit.server.guard import SCORE_PATHS, Guard, route_failed
-from rewardkit.server.metrics import CONTENT_TYPE, Metrics
+from rewardkit.server.limits import Admission
+from rewardkit.server.middleware import Guard
+from rewardkit.server.observability import health
+from rewardkit.server.observability.metrics import CONTENT_TYPE, Metrics
+from rewardkit.server.observability.traffic import Traffic
+from rewardkit.server.protocols import ROUTERS, ProtocolContext
+from rewardkit.server.protocols.base import described
 from rewardkit.server.request import CURRENT, BeginTrace
 from rewardkit.server.scoring import RequestScorer, count_outcomes
-from rewardkit.server.siblings import SharedLoad, Siblings
 from rewardkit.server.tasks import TaskSet
-from rewardkit.server.traffic import Traffic
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
 from rewardkit.types import Sample, Score
 
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 
 _CORS_HEADERS = (
     "authorization",
-    "content-encoding",
     "content-type",
     "traceparent",
     "x-api-key",
@@ -56,8 +53,6 @@ _SHOWN_PATH = 200
 """Characters of a path that are said again."""
 _ELSEWHERE = {
     "/run_code": "start the server with --run-code for it",
-    "/episodes": "start the server with --tools or --interactions for it",
-    "/interaction": "start the server with --interactions for it",
     "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
 }
 """Paths that people ask for and that are not there, each with what to do."""
@@ -81,10 +76,9 @@ def create_app(
     needs: Mapping[str, Callable[[], object]] | None = None,
     ground_truths: GroundTruthIndex | None = None,
     on_failure: float = 0.0,
-    siblings: Siblings | None = None,
+    processes: int = 1,
     tasks: Mapping[str, TaskSet] | None = None,
     begin_trace: BeginTrace | None = None,
-    episodes: Episodes | None = None,
 ) -> FastAPI:
     """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
 
@@ -102,111 +96,77 @@ def create_app(
         needs: what must be done before the server is ready, by name: each is called once, in a thread.
         ground_truths: what prompts are scored against where a trainer's protocol does not say.
         on_failure: the reward of what could not be scored, for protocols that want a number for everything.
-        siblings: the other processes of this server; the limits hold for all of them together.
+        processes: how many serve; the limits are those of this one.
         tasks: the task sets that environment protocols serve, by name; without any those routes are left out.
         begin_trace: begins a span for each request, as `traces.Traces.begin` does; None: there are none.
-        episodes: tools and interactions for trainers with a loop of their own; None: no route runs them.
     """
-    shared = SharedLoad(siblings) if siblings else None
-    admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers, shared=shared)
+    admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers)
     request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission)
     metrics = Metrics(request_scorer)
-    traffic = Traffic(place=siblings.place if siblings else 0)
+    traffic = Traffic()
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
-    context = DialectContext(
+    context = ProtocolContext(
         request_scorer,
         ground_truths,
         on_failure,
         request_scorer.observers,
         admission=admission,
-        siblings=siblings,
+        processes=processes,
         tasks=tasks or {},
-        held=state.held,
     )
-    _answer_siblings(context, traffic, metrics)
-    lifespan = _lifespan(state, metrics, context, shared, episodes)
+    lifespan = _lifespan(state, metrics)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
-    score = native.ScoreRoute(request_scorer, max_body_bytes)
-    for path in SCORE_PATHS:
+    app.state.metrics = metrics
+    score = score_route.ScoreRoute(request_scorer, max_body_bytes)
+    for path in score_route.SCORE_PATHS:
         app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
-    app.include_router(page.router(scorer, traffic, siblings, guarded=bool(tokens)))
-    _add_metrics(app, metrics, siblings)
+    app.include_router(page.router(scorer, traffic if processes == 1 else None, guarded=bool(tokens)))
+    _add_metrics(app, metrics)
     if sandbox is not None:
         _add_run_code(app, sandbox, metrics)
-    if episodes is not None:
-        state.held.append(episodes.__len__)
-        app.include_router(episode_routes.router(episodes, siblings, context.answers))
     _add_routes(app, request_scorer, context, state)
-    app.entrance = guard = Guard(
-        app.unguarded,
+    app.add_middleware(
+        Guard,
         admission=admission,
         metrics=metrics,
         health=state,
         access=Access(tokens, origins=cors_origins, hosts=hosts),
         max_body_bytes=max_body_bytes,
         access_log=access_log,
-        hot=dict.fromkeys(SCORE_PATHS, score),
         begin_trace=begin_trace,
     )
-    app.state.at_once = guard.at_once
-    if cors_origins:
-        app.entrance = _letting_in(cors_origins, guard)
+    if cors_origins:  # around the guard: it looks at requests with an Origin alone
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=cors_origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=_CORS_HEADERS,
+            expose_headers=["x-request-id", "retry-after"],
+        )
     return app
 
 
-def _answer_siblings(context: DialectContext, traffic: Traffic, metrics: Metrics) -> None:
-    """Say what this process knows when another of the same server asks."""
-    context.answers["traffic"] = lambda nothing: traffic.counts()
-    context.answers["responses"] = lambda wanted: traffic.recent.find(*wanted)
-    context.answers["response"] = traffic.recent.sample
-    context.answers["refresh"] = lambda nothing: metrics.refresh()
-
-
 def _add_routes(
-    app: FastAPI, request_scorer: RequestScorer, context: DialectContext, state: health.Health
+    app: FastAPI, request_scorer: RequestScorer, context: ProtocolContext, state: health.Health
 ) -> None:
     """Add what every server has beside `/score`."""
-    app.include_router(native.router(request_scorer))
+    app.include_router(score_route.router(request_scorer))
     app.include_router(health.router(state))
     for router in ROUTERS:
         app.include_router(router(context))
     _answer_errors(app)
 
 
-def _letting_in(origins: Sequence[str], app: ASGIApp) -> ASGIApp:
-    """The application for pages of these origins too; it looks at requests with an Origin alone."""
-    return CORSMiddleware(
-        app,
-        allow_origins=origins,
-        allow_methods=["GET", "POST"],
-        allow_headers=_CORS_HEADERS,
-        expose_headers=["x-request-id", "retry-after"],
-    )
-
-
 class _App(FastAPI):
-    """FastAPI with the guard around all of it, and with the route that is not FastAPI's in its document.
-
-    As one of FastAPI's own middlewares the guard would stand behind layers that cost as much as it does, and
-    of which `/score` has no use.
-    """
-
-    entrance: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.entrance(scope, receive, send)
-
-    async def unguarded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What stands behind the guard."""
-        await super().__call__(scope, receive, send)
+    """FastAPI with the route that is not FastAPI's in its document."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             document = super().openapi()
-            own = dict.fromkeys(SCORE_PATHS, native.score_path())
+            own = dict.fromkeys(score_route.SCORE_PATHS, score_route.score_path())
             document["paths"] = {**own, **document.get("paths", {})}
         return super().openapi()
 
@@ -223,27 +183,16 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
 
 
 def _lifespan(
-    state: health.Health,
-    metrics: Metrics,
-    context: DialectContext,
-    shared: SharedLoad | None,
-    episodes: Episodes | None,
+    state: health.Health, metrics: Metrics
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """What runs beside the requests: preparing, fresh gauges, answers to the other processes."""
+    """What runs beside the requests: preparing, and fresh gauges."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
-        answering = await context.siblings.listen(context.answers) if context.siblings else None
         yield
-        if episodes is not None:
-            await episodes.close()
-        if answering is not None:
-            answering.close()
         for task in tasks:
             task.cancel()
-        if shared is not None:
-            shared.write(0, 0)  # answers that nobody has fetched go with this process
 
     return lifespan
 
@@ -254,11 +203,9 @@ async def _keep_fresh(metrics: Metrics) -> None:
         await asyncio.sleep(REFRESH_S)
 
 
-def _add_metrics(app: FastAPI, metrics: Metrics, siblings: Siblings | None) -> None:
+def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/metrics", summary="Figures for Prometheus", response_class=Response)
     async def figures() -> Response:
-        if siblings is not None:  # theirs are written where we read them
-            await siblings.ask_others("refresh")
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
 
@@ -284,10 +231,6 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
 
 def _answer_errors(app: FastAPI) -> None:
     """Whatever a route raises on purpose becomes an answer with `error.type` and `error.message`."""
-
-    @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> Response:
-        return route_failed()  # FastAPI raises the error further, to the guard, which logs it
 
     @app.exception_handler(InputError)
     @app.exception_handler(OverloadedError)

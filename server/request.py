@@ -16,12 +16,6 @@ from starlette.types import Message, Receive, Scope
 
 from rewardkit.scoring.jobs import Attribute
 
-ALLOWED = "rewardkit.allowed"
-"""In the scope of a request that was looked at before it went the usual way: whoever asks may."""
-
-DECODED = "rewardkit.decoded"
-"""In the same scope: what its body holds, as it was decoded then."""
-
 
 class Trace(Protocol):
     """The span of a request, where spans are wanted."""

@@ -18,7 +18,7 @@ from rewardkit.scoring.jobs import Attribute, ScoringTurn
 from rewardkit.scoring.pending import SLICE
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server.admission import Admission
+from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.types import Sample, Score, Status, failure
 
@@ -95,18 +95,6 @@ class RequestScorer:
         rest = [sample for i, sample in enumerate(samples) if i not in refused]
         scored = iter(await self(rest) if rest else ())
         return [refused.get(i) or next(scored) for i in range(len(samples))]
-
-    def at_once(self, samples: Sequence[Sample], *, each: bool = False) -> list[Score] | None:
-        """The same for samples that are scored in microseconds; None where there are others.
-
-        Args:
-            each: the samples were not sent as groups; None where one would have to be.
-        """
-        if len(samples) > SLICE or self._elsewhere(samples):
-            return None
-        if each and any(self.scorer.scores_by_group(sample.data_source) for sample in samples):
-            return None
-        return self._here(samples, time.perf_counter(), CURRENT.get())
 
     def _elsewhere(self, samples: Sequence[Sample]) -> set[str]:
         """The data sources whose samples are not scored in this thread."""

@@ -1,6 +1,6 @@
 """Bytes to values and back: JSON as Python clients really send it, and answers any JSON reader takes.
 
-What lives here is shared by all routes and dialects. What the values mean is theirs.
+What lives here is shared by all routes and protocols. What the values mean is theirs.
 """
 
 from __future__ import annotations

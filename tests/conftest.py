@@ -135,7 +135,6 @@ UNMEASURED = (
     "server/test_reload.py",
     "server/test_schema.py",
     "server/test_scoring.py",
-    "server/test_trl_environment.py",
     "test_extending.py",
     "test_import.py",
     "test_processes.py",

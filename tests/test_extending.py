@@ -80,6 +80,28 @@ def test_a_reward_of_ours_is_added_in_two_files(copy: Copy) -> None:
     assert [(row["score"], row["scorer"]) for row in scored] == [(1.0, "palindrome@1"), (0.0, "palindrome@1")]
 
 
+@added("A tool-call format")
+def test_a_format_of_tool_calls_is_added_in_two_files(copy: Copy) -> None:
+    use = """
+from rewardkit import Sample
+from rewardkit.rewards.tool_call import ToolCallOptions, score
+from rewardkit.tool_calls.formats import detect, read
+
+call = '{"name": "f", "arguments": {"x": 1}}'
+print(read("phi4", f"I look. <|tool_call|>[{call}]<|/tool_call|>"))
+print(read("phi4", f"<|tool_call|>[{call[:-1]}]")[1][0].error)
+print(score(Sample("bfcl", f"<|tool_call|>[{call}]<|/tool_call|>", call), ToolCallOptions()).score)
+print(detect("{{ tools }}<|tool_call|>"))
+"""
+    read, error, score, found = copy.run("-c", use).splitlines()
+    assert (
+        read
+        == "('I look.', [" + "Call(name='f', arguments={'x': 1}, id='call_0', error=None, untyped=False)])"
+    )
+    assert error.startswith("the call is not JSON")
+    assert (score, found) == ("1.0", "phi4")
+
+
 @added("A kind of log")
 def test_a_kind_of_log_is_added_in_one_file(copy: Copy) -> None:
     tries = ["#### 7", "#### 8"]
@@ -119,14 +141,14 @@ import sys
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server.dialects import ROUTERS, DialectContext
+from rewardkit.server.protocols import ROUTERS, ProtocolContext
 
 with Scorer(workers=1) as scorer:
     async def score_samples(samples, *, timeout_s=None):
         return await scorer.ascore_batch(samples)
     app = FastAPI()
     for router in ROUTERS:
-        app.include_router(router(DialectContext(score_samples)))
+        app.include_router(router(ProtocolContext(score_samples)))
     body = {"pairs": [["#### 72", "72"], ["#### 73", "72"]]}
     print(TestClient(app).post("/plain_pairs/gsm8k", json=body).json())
 """

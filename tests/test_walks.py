@@ -6,12 +6,19 @@ and say why.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from rewardkit import Sample, Scorer, score_file
+from rewardkit.agents.loading import load_tools
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.transcript import Transcript
+from rewardkit.agents.types import EpisodeLimits
+from tests.agents.conftest import Script, call_of, make_tokenizer
 from tests.walks import Walk, walked
 
 
@@ -63,3 +70,22 @@ def test_eight_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
         "offline/columns.py",
     }
     assert len(more.files) <= 25
+
+
+def test_an_episode_with_a_call_of_a_tool_passes_eighteen_files() -> None:
+    tokenizer = make_tokenizer()
+    turns = [call_of("calculator", expression="12 + 30"), "#### 42"]
+    setup = EpisodeSetup(EpisodeLimits(1_000), Transcript(tokenizer), load_tools("calculator").makers)
+    row = EpisodeRow([{"role": "user", "content": "What is 12 + 30?"}], agent_name="tool_agent")
+
+    def play() -> str:
+        return asyncio.run(run_episode(row, Script(tokenizer, turns), setup)).ended or ""
+
+    assert play() == "answered"
+    walk = walked(play)
+    assert len(walk.files) <= 18
+    assert [file for file in walk.files if file.startswith("tool_calls/")] == [
+        "tool_calls/formats.py",
+        "tool_calls/hermes.py",
+        "tool_calls/call.py",
+    ]

@@ -13,16 +13,15 @@ from typing import Any
 
 import yaml
 
-from rewardkit.agents.calls import format_named
-from rewardkit.agents.interactions.opening import load_interactions
+from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, prompt_ids
-from rewardkit.agents.tools.opening import load_tools
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import ConfigError, InputError, reason_of
+from rewardkit.tool_calls.formats import format_named
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig

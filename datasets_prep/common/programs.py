@@ -20,8 +20,8 @@ from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.recipe import PrepResult, Recipe, RowContext, prepare_recipe
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.settings import PrepSettings, check_count
-from rewardkit.datasets_prep.common.solutions import MOST
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_raw
+from rewardkit.datasets_prep.common.verification import MOST
 from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.errors import InputError
 from rewardkit.rewards.code.ground_truth import read

@@ -1,4 +1,6 @@
-"""What goes around a question: an instruction, a template of the user's, a system message."""
+"""What goes around a question: an instruction, a template of the user's, a system message; and the question
+within a prompt that is published as a chat.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rewardkit.datasets_prep.common.schema import Row, chat
+from rewardkit.datasets_prep.common.sources import Record
 from rewardkit.errors import InputError
 
 VERL = "verl"
@@ -102,3 +105,24 @@ def shaped(row: Row, template: str | None, instruction: str, system: str) -> Row
     if system:
         prompt = ({"role": "system", "content": system}, *(m for m in prompt if m["role"] != "system"))
     return row if prompt is row.prompt else replace(row, prompt=prompt)
+
+
+_DAPO = re.compile(r"\A[^\n]*Answer:[^\n]*\n\n(.*)\n\n[^\n]*Answer:[^\n]*\Z", re.DOTALL)
+"""DAPO's prompt, and that of the sets made like it: what to do, the problem, a reminder."""
+
+
+def published_chat(record: Record, column: str) -> tuple[str, tuple[dict[str, str], ...]]:
+    """Return the question alone, and the messages of the chat in a column.
+
+    Raises:
+        InputError: it is no chat that ends with the user's words.
+    """
+    value = record.value(column)
+    given = value if isinstance(value, list) else []
+    said = [m for m in given if isinstance(m, dict) and isinstance(m.get("content"), str)]
+    if not said or len(said) != len(given) or said[-1].get("role") != "user":
+        raise InputError(f"{record.where}: '{column}' must be a chat that ends with the user's words")
+    last = said[-1]["content"].strip()
+    wrapped = _DAPO.match(last)
+    question = (wrapped[1] if wrapped else last).strip()
+    return question, tuple({"role": str(m["role"]), "content": m["content"]} for m in said)

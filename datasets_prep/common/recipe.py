@@ -21,15 +21,14 @@ from rewardkit.datasets_prep import DATASETS
 from rewardkit.datasets_prep.common import steps
 from rewardkit.datasets_prep.common.agents import multi_turn, schema_for
 from rewardkit.datasets_prep.common.card import card
-from rewardkit.datasets_prep.common.ground_truths import scorable
 from rewardkit.datasets_prep.common.layout import SplitLayout
-from rewardkit.datasets_prep.common.processes import in_processes
 from rewardkit.datasets_prep.common.prompts import PromptInstruction, read_template, shaped
 from rewardkit.datasets_prep.common.readers import BadRows, LeftOutError
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, to_batches
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.solutions import Located, chosen
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_hub, open_raw
+from rewardkit.datasets_prep.common.steps import in_processes
+from rewardkit.datasets_prep.common.verification import Located, chosen, scorable
 from rewardkit.datasets_prep.common.writer import (
     Beside,
     OnWritten,

@@ -96,7 +96,7 @@ class Row:
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Whatever else the set says of this row; JSON-ready."""
     alternatives: tuple[str, ...] = ()
-    """Further solutions, as responses; not in the file. See `solutions`."""
+    """Further solutions, as responses; not in the file. See `verification`."""
     style: str = "rule"
     """What scores: a `rule`, or a `model` where there is no rule."""
     images: tuple[bytes, ...] | None = None

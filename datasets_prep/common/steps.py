@@ -1,23 +1,29 @@
-"""What is done to the rows of a split between their making and their writing, batch by batch.
+"""How the rows of a split are made, in several processes, and what is done to them until they are written.
 
-Each step takes a stream of batches and gives one: `short_enough`, `in_random_order`, `first`, `parted`. Steps
-that need all rows at once keep them in a file, not in memory.
+`in_processes` makes them in order and with bounded memory. Each step takes a stream of batches and gives one:
+`short_enough`, `in_random_order`, `first`, `parted`. Steps that need all rows at once keep them in a file.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import importlib
+import itertools
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import cloudpickle
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rewardkit.datasets_prep.common.schema import BATCH_CHARS, BATCH_ROWS
 from rewardkit.datasets_prep.common.settings import PrepSettings
+from rewardkit.datasets_prep.common.sources import Record
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.model_folders import why_no_model
 
@@ -192,3 +198,44 @@ def _in_split(batches: Batches, split: str) -> Iterator[pa.RecordBatch]:
         arrays = [pa.repeat(split, len(info)) if n == "split" else info.field(n) for n in names]
         changed = pa.StructArray.from_arrays(arrays, fields=list(info.type))
         yield batch.set_column(place, batch.schema.field(place), changed)
+
+
+T = TypeVar("T")
+
+_CHUNK = 64
+_AHEAD = 4
+"""Chunks in flight for each process."""
+
+
+def in_processes(make: Callable[[Record], T], records: Iterable[Record], processes: int) -> Iterator[T]:
+    """Apply a function to each record, in order, with so many processes; with one, here.
+
+    Raises:
+        Exception: what the function raises.
+    """
+    if processes == 1:
+        yield from map(make, records)
+        return
+    source = iter(records)
+    context = multiprocessing.get_context("spawn")  # pyarrow's threads do not survive a fork
+    packed = cloudpickle.dumps(make)
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(packed,)) as pool:
+        waiting: collections.deque[Future[list[T]]] = collections.deque()
+        while chunk := list(itertools.islice(source, _CHUNK)):
+            waiting.append(pool.submit(_run, chunk))
+            if len(waiting) >= _AHEAD * processes:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+
+
+_made: list[Callable[[Record], Any]] = []
+"""In a worker: the function."""
+
+
+def _start(packed: bytes) -> None:
+    _made.append(cloudpickle.loads(packed))
+
+
+def _run(chunk: list[Record]) -> list[Any]:
+    return [_made[0](record) for record in chunk]

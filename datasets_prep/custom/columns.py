@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rewardkit.datasets_prep.common.ground_truths import all_numbers, refused
 from rewardkit.datasets_prep.common.prompts import pieces
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.schema import SCHEMA, SINGLE_TURN_AGENT
+from rewardkit.datasets_prep.common.verification import all_numbers, refused
 from rewardkit.datasets_prep.custom.blocks import RowBlock, Values
 from rewardkit.datasets_prep.custom.extractors import Expression
 from rewardkit.datasets_prep.custom.mapping import Columns

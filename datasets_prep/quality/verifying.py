@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from rewardkit.datasets_prep.common.verify import verify_records
+from rewardkit.datasets_prep.common.verification import verify_records
 from rewardkit.datasets_prep.quality.screen import Dropped, Reason
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer

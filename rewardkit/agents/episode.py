@@ -21,13 +21,13 @@ from rewardkit.agents.model_turns import (
     TurnRequest,
     continue_ids,
     continue_messages,
+    parse,
     turn_seed,
 )
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import (
     ENDED,
-    Call,
     EpisodeLimits,
     Interaction,
     Observation,
@@ -37,6 +37,7 @@ from rewardkit.agents.types import (
     Turn,
     UserTurn,
 )
+from rewardkit.tool_calls.call import Call
 from rewardkit.types import Message, Status
 
 FAILED: Mapping[str, Status] = {
@@ -181,7 +182,8 @@ class Episode:
             stop: Texts that end the turn, besides those of the format of calls. The token that completes one
                 is the last that is kept.
             max_tokens: Of this turn, if that is less than what the limits leave.
-            stop_token_ids: Tokens that end the turn; without effect with a ChatModel.
+            stop_token_ids: Tokens that end the turn, besides those of the format; without effect with a
+                ChatModel.
 
         Raises:
             EpisodeEnded: no turn or no token is left, or the engine gave the request up.
@@ -193,7 +195,8 @@ class Episode:
         if max_tokens is not None:
             budget = min(budget, max_tokens)
         seed = turn_seed(self.seed, self.count("assistant"))
-        wanted = TurnRequest(seed, budget, (*self._speaking.stop, *stop), stop_token_ids)
+        ends = (*self._speaking.stop_token_ids, *stop_token_ids)
+        wanted = TurnRequest(seed, budget, (*self._speaking.stop, *stop), ends)
         if self._speaking.transcript is None:
             reply = await self._chat(wanted)
         else:
@@ -363,7 +366,7 @@ class Episode:
         content = reply.text
         calls = list(reply.calls or ())
         if reply.calls is None and self.tools:
-            found, calls = self._speaking.parse(text)
+            found, calls = parse(self._speaking.calls, text)
             content = found if calls else content
         turn.calls = calls
         self.turns.append(turn)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from rewardkit.agents.encoding import plain_text
-from rewardkit.agents.types import Call, EpisodeLimits, Observation, Tool
+from rewardkit.agents.types import EpisodeLimits, Observation, Tool
 from rewardkit.errors import did_you_mean
+from rewardkit.tool_calls.call import Call
 
 T = TypeVar("T")
 _GRACE_S = 1.0

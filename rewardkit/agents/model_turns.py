@@ -1,4 +1,4 @@
-"""Asks a model for one turn, by token ids or by messages, and cuts the turn at stop texts.
+"""Asks a model for one turn, by token ids or by messages, cuts the turn at stop texts, and parses its calls.
 
 Nothing is kept here; the episode keeps the turns.
 """
@@ -6,17 +6,21 @@ Nothing is kept here; the episode keeps the turns.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.agents.encoding import plain_text
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import Call, ChatModel, Reply, TokenModel
+from rewardkit.agents.types import ChatModel, Reply, TokenModel
+from rewardkit.tool_calls.call import Call
+from rewardkit.tool_calls.formats import read
 from rewardkit.types import Message
 
-Parse = Callable[[str], tuple[str, list[Call]]]
-"""(what the model wrote) -> (the text without calls, the calls); of `calls.py`."""
+_THOUGHT_END = "</think>"
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+"""A `<think>` that is never closed is no thought: it may stand in an argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,12 @@ class Speaking:
     model: TokenModel | ChatModel
     transcript: Transcript | None
     """The tokenizer and its template, for a TokenModel; None: the model is a ChatModel."""
-    parse: Parse
-    """Finds calls in a turn's text."""
+    calls: str = "hermes"
+    """The format of calls in a turn's text, see `tool_calls/formats.py`."""
     stop: tuple[str, ...] = ()
     """Texts that end every turn, such as the label of an observation."""
+    stop_token_ids: tuple[int, ...] = ()
+    """Tokens that end every turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,33 @@ async def continue_messages(
     if ends:
         return replace(reply, text=text[: min(ends)], finish_reason="stop")
     return replace(reply, text=text)
+
+
+def parse(format: str, text: str) -> tuple[str, list[Call]]:
+    """Return the text of a turn beside its calls, and its calls in order.
+
+    The thinking (up to `</think>`, and each later thought) is part of the text; calls in it do not count.
+
+    Args:
+        format: A name in `FORMATS`.
+        text: Of the turn, with its special tokens.
+
+    Raises:
+        ConfigError: there is no such format.
+    """
+    thoughts, said = _thoughts_and_said(text)
+    content, calls = read(format, said)
+    return thoughts + content, calls
+
+
+def _thoughts_and_said(text: str) -> tuple[str, str]:
+    """Return a turn's thoughts and the text outside of them. The prompt may have opened the first thought."""
+    thought, end, said = text.partition(_THOUGHT_END)
+    if not end or "<think>" in thought:
+        thought, end, said = "", "", text
+    closed = said.rfind(_THOUGHT_END) + len(_THOUGHT_END) if _THOUGHT_END in said else 0  # or it is quadratic
+    thoughts = "".join(_THOUGHT.findall(said, 0, closed))
+    return thought + end + thoughts, _THOUGHT.sub("", said[:closed]) + said[closed:]
 
 
 def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:

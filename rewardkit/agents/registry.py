@@ -1,7 +1,8 @@
-"""The registry of agents: a name -> a loop. Ours are in `loops/`. Users add their own with `@agent`, by
-`path.py:name`, or by an entry point of the group `rewardkit.agents`.
+"""The registry of agents: a name -> a loop. Users add their own with `@agent`, by `path.py:name`, or by an
+entry point of the group `rewardkit.agents`.
 
-No loop is run here; `runner.py` does that.
+It knows no loop of its own: those in `loops/` are offered to it by what opens a run. No loop is run here;
+`runner.py` does that.
 """
 
 from __future__ import annotations
@@ -55,7 +56,12 @@ class Agents:
 
     def __init__(self) -> None:
         self._agents: dict[str, Agent] = {}
+        self._offered: dict[str, str] = {}
         self._entry_points_loaded = False
+
+    def offer(self, table: Mapping[str, str]) -> None:
+        """Add loops that are imported when they are first resolved: by name, `module:function`."""
+        self._offered.update(table)
 
     def register(self, new: Agent) -> Agent:
         """Add a loop and return it. The same loop may be added again.
@@ -64,10 +70,9 @@ class Agents:
             OptionsError: another loop has the name.
         """
         held = self._agents.get(new.name)
-        if held is not None and _where(held.loop) != _where(new.loop):
-            raise OptionsError(
-                f"there is an agent '{new.name}' already ({_where(held.loop)}); choose another"
-            )
+        where = _where(held.loop) if held else self._offered.get(new.name, "").replace(":", ".")
+        if where not in ("", _where(new.loop)):
+            raise OptionsError(f"there is an agent '{new.name}' already ({where}); choose another")
         self._agents[new.name] = new
         return new
 
@@ -77,23 +82,25 @@ class Agents:
         Raises:
             InputError: there is none; the message names the nearest.
         """
-        found = self._known().get(name)
-        if found is not None:
-            return found
+        known = self._known()
+        if name not in known and name in self._offered:
+            module, _, function = self._offered[name].partition(":")
+            return self.register(getattr(importlib.import_module(module), function).__rewardkit_agent__)
+        if name in known:
+            return known[name]
         if ":" in name and name.partition(":")[0].endswith(".py"):
             return load_agent(name)
-        known = self.names()
-        hint = did_you_mean(name, known) or f"; known: {', '.join(known)}"
+        names = self.names()
+        hint = did_you_mean(name, names) or f"; known: {', '.join(names)}"
         raise InputError(f"there is no agent '{name}'{hint}; a loop of your own is named as path.py:name")
 
     def names(self) -> tuple[str, ...]:
-        """Return the names, ours and those of installed packages."""
-        return tuple(sorted(self._known()))
+        """Return the names: those offered, those registered and those of installed packages."""
+        return tuple(sorted({*self._offered, *self._known()}))
 
     def _known(self) -> dict[str, Agent]:
         if not self._entry_points_loaded:
             self._entry_points_loaded = True
-            importlib.import_module("rewardkit.agents.loops")
             for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
                 loaded = entry.load()
                 for found in _agents_in(loaded) if isinstance(loaded, ModuleType) else [_agent_of(loaded)]:

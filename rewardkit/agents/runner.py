@@ -11,21 +11,22 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
-from rewardkit.agents.calls import format_named, parse
 from rewardkit.agents.episode import Episode, EpisodeEnded
 from rewardkit.agents.executing import describe, within
+from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
 from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import ChatModel, EpisodeLimits, Interaction, TokenModel, Tool
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.tool_calls.formats import format_named
 from rewardkit.types import Message
 
 T = TypeVar("T")
+AGENTS.offer(BUILT_IN)
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class EpisodeSetup:
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
     """By name, a function that makes a new interaction for an episode."""
     calls: str = "hermes"
-    """The format in which the model writes calls, see `calls.py`."""
+    """The format in which the model writes calls, see `tool_calls/formats.py`."""
     default_agent: str = SINGLE_TURN
     """The loop of rows that name none."""
     stop: tuple[str, ...] = ()
@@ -322,5 +323,8 @@ def _known(name: str, known: Mapping[str, object], what: str) -> None:
 
 def _speaking(model: TokenModel | ChatModel, agent: Agent, setting: EpisodeSetup) -> Speaking:
     name = agent.calls or setting.calls
-    stop = format_named(name).stop if agent.tools != "none" else ()
-    return Speaking(model, setting.transcript, partial(parse, name), (*setting.stop, *stop))
+    if agent.tools == "none":
+        return Speaking(model, setting.transcript, name, setting.stop)
+    form = format_named(name)
+    ids = () if setting.transcript is None else setting.transcript.ids_of(form.stop_tokens)
+    return Speaking(model, setting.transcript, name, (*setting.stop, *form.stop), ids)

@@ -116,6 +116,11 @@ class Transcript:
             ids = ids[:-1]
         return self.encoder.decode(ids, special=special)
 
+    def ids_of(self, tokens: Sequence[str]) -> tuple[int, ...]:
+        """Return the ids of those of these special tokens that the tokenizer has."""
+        special = self.tokenizer.get_added_vocab()
+        return tuple(special[token] for token in tokens if token in special)
+
     def skeleton(self, messages: Sequence[Message], schemas: Schemas = ()) -> Skeleton:
         """Return the text that the template writes around the contents of these messages.
 

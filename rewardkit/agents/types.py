@@ -1,4 +1,4 @@
-"""The parts of an episode as plain data and protocols: limits, models, tools, interactions, calls, turns.
+"""The parts of an episode as plain data and protocols: limits, models, tools, interactions, turns.
 
 The episode itself is in `episode.py`, the loops that drive it in `loops/`.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from rewardkit.tool_calls.call import Call
 from rewardkit.types import Message
 
 Role = Literal["assistant", "tool", "user"]
@@ -95,17 +96,6 @@ class ChatModel(Protocol):
     ) -> Reply:
         """Return the next turn; `tools` are OpenAI's function schemas."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of a tool, as the model wrote it."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    id: str = ""
-    error: str | None = None
-    """Why it cannot be executed (malformed JSON, no name, ...); the observation says this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from rewardkit.agents import interactions
+from rewardkit.agents import loading
+from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN
-from rewardkit.agents.tools import opening
 from rewardkit.errors import InputError
 
 __all__ = ["INTERACTIONS", "SINGLE_TURN", "TOOLS", "VERL_TOOLS", "agent_names", "agent_problem"]
 
-TOOLS = frozenset(opening.SHIPPED)
-INTERACTIONS = frozenset(interactions.SHIPPED)
+TOOLS = frozenset(loading.TOOLS)
+INTERACTIONS = frozenset(loading.INTERACTIONS)
 """The interactions that ship with rewardkit. They have the names that verl's examples use."""
 VERL_TOOLS = ("calc_gsm8k_reward", "calc_geo3k_reward", "code_interpreter", "search")
 """The tools for which `prep` writes `tools_kwargs`."""
+
+AGENTS.offer(BUILT_IN)
 
 
 def agent_names() -> tuple[str, ...]:

@@ -13,14 +13,14 @@ import click
 import msgspec
 from rich.table import Table
 
-from rewardkit.agents.interactions.opening import interaction_names
-from rewardkit.agents.tools.opening import tool_names
+from rewardkit.agents.loading import interaction_names, tool_names
 from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
-from rewardkit.commands.common import read_reward_options, results_console, reward_options
+from rewardkit.commands.options.printing import results_console
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import GROUND_TRUTH, RowNames

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.common import interval, results_console, signed
-from rewardkit.commands.input_options import input_options
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.printing import interval, results_console, signed
 from rewardkit.evaluation.comparison import Comparison, PromptFlip, compare
 from rewardkit.evaluation.intervals import Difference
 from rewardkit.evaluation.scored import dumps_in, read_groups

@@ -15,9 +15,10 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.common import option_words_to_options, results_console
-from rewardkit.commands.input_options import input_options
-from rewardkit.commands.scoring import note
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.printing import results_console
+from rewardkit.commands.options.rewards import option_words_to_options
+from rewardkit.commands.options.scoring import note
 from rewardkit.errors import OptionsError
 from rewardkit.evaluation.rescoring import (
     GroupedSample,

@@ -15,18 +15,12 @@ from typing import Any
 import click
 from rich.table import Table
 
-from rewardkit.commands.common import (
-    err,
-    figure,
-    interval,
-    read_reward_options,
-    results_console,
-    reward_options,
-)
 from rewardkit.commands.generate import PromptForm, generate_file
-from rewardkit.commands.generation_options import generation_options
-from rewardkit.commands.input_options import input_options
-from rewardkit.commands.scoring import RunOptions, default_output, on_ray, run_options, score_files
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.generation import generation_options
+from rewardkit.commands.options.printing import err, figure, interval, results_console
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.scoring import RunOptions, default_output, on_ray, run_options, score_files
 from rewardkit.errors import InputError
 from rewardkit.evaluation.evaluation import Figures, evaluate
 from rewardkit.evaluation.html.report import write_report

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rewardkit.commands.common import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.groups import LOOKS_AT_GROUPS
 from rewardkit.registry import load_reward_file

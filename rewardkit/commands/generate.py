@@ -15,16 +15,11 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.commands.common import (
-    err,
-    print_findings,
-    read_reward_options,
-    results_console,
-    reward_options,
-)
-from rewardkit.commands.generation_options import generation_options, to_settings
-from rewardkit.commands.input_options import input_options
-from rewardkit.commands.scoring import RunOptions, on_ray, print_report, resuming_options
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.generation import generation_options, to_settings
+from rewardkit.commands.options.printing import err, print_findings, results_console
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.scoring import RunOptions, on_ray, print_report, resuming_options
 from rewardkit.errors import InputError
 from rewardkit.generation.episodes import episode_rows, names_agents
 from rewardkit.generation.files import check_form, read_prompts_table, write_table

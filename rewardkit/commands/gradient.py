@@ -10,8 +10,8 @@ import json
 import click
 from rich.table import Table
 
-from rewardkit.commands.common import results_console
-from rewardkit.commands.input_options import input_options
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.printing import results_console
 from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import SourceSignal, signal
 from rewardkit.evaluation.scored import dumps_in, read_groups

@@ -12,7 +12,8 @@ import click
 import msgspec
 from rich.table import Table
 
-from rewardkit.commands.common import err, read_reward_options, results_console, reward_options
+from rewardkit.commands.options.printing import err, results_console
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import InputError
 from rewardkit.files.publishing import published
 from rewardkit.labels.rows import Labelled, add_responses, read_labelled

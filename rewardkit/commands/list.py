@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
-from rewardkit.commands.common import results_console
+from rewardkit.commands.options.printing import results_console
 from rewardkit.registry import REGISTRY, Reward, load_reward_file
 
 

@@ -16,23 +16,24 @@ from typing import Any
 import click
 from rich.progress import Progress
 
-from rewardkit.commands.common import compositions_option, register_compositions
-from rewardkit.commands.prep_options import own_options, settings_options
-from rewardkit.commands.prep_output import Bars, as_dict, print_list, print_run, progress_bar
-from rewardkit.commands.quality_options import (
+from rewardkit.commands.options.prep import (
     QualityOptions,
+    own_options,
     print_dropped,
     quality_options,
     screening,
+    settings_options,
     take_quality,
 )
+from rewardkit.commands.options.prep_output import Bars, as_dict, print_list, print_run, progress_bar
+from rewardkit.commands.options.rewards import compositions_option, register_compositions
 from rewardkit.datasets_prep import DATASETS, Dataset
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import did_you_mean
 
 if typing.TYPE_CHECKING:
     from rewardkit.datasets_prep.common.recipe import PrepResult
-    from rewardkit.datasets_prep.common.verify import Verification
+    from rewardkit.datasets_prep.common.verification import Verification
 
 
 class _DatasetGroup(click.Group):
@@ -141,7 +142,7 @@ def _run(
 
 
 def _verify(prepared: PrepResult, wanted: QualityOptions, bar: Progress) -> dict[str, Verification]:
-    from rewardkit.datasets_prep.common.verify import is_quick, sum_up, verify_file
+    from rewardkit.datasets_prep.common.verification import is_quick, sum_up, verify_file
     from rewardkit.scoring.scorer import Scorer
 
     if not wanted.verifies_later:

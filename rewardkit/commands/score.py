@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from rewardkit.commands.common import read_reward_options, results_console, reward_options
-from rewardkit.commands.input_options import input_options
-from rewardkit.commands.scoring import (
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.printing import results_console
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.scoring import (
     RunOptions,
     default_output,
     note,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rewardkit.commands.common import read_reward_options, reward_options
-from rewardkit.commands.serve_file import Serving, ServingCommand, config_option, in_file
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.serve_file import ServingCommand, config_option, in_file
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, reason_of
 from rewardkit.groups import LOOKS_AT_GROUPS, needs_group
 from rewardkit.registry import REGISTRY
@@ -25,11 +25,10 @@ from rewardkit.scoring.scorer import Scorer
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from rewardkit.server.episodes import Episodes
     from rewardkit.server.ground_truths import GroundTruthIndex
-    from rewardkit.server.siblings import Siblings
+    from rewardkit.server.observability.traces import Traces
+    from rewardkit.server.serve import Serving
     from rewardkit.server.tasks import TaskSet
-    from rewardkit.server.traces import Traces
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _SHIPPED_GROUPS = {"rank", "diversity"}
@@ -53,7 +52,7 @@ _SHIPPED_GROUPS = {"rank", "diversity"}
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Server processes on the port; more than one pay off from some 10,000 requests a second.",
+    help="Server processes on the port; several pay off where one has no CPU left. Limits are shared out.",
 )
 @click.option(
     "--scorers",
@@ -117,23 +116,6 @@ _SHIPPED_GROUPS = {"rank", "diversity"}
     help="Prepared parquet, a file or a folder, served as an environment (Open Reward Standard). Repeatable.",
 )
 @click.option(
-    "--tools",
-    metavar="SOURCE",
-    help="Tools for episodes over HTTP: names with commas between, or a YAML in verl's form.",
-)
-@click.option(
-    "--interactions",
-    metavar="SOURCE",
-    help="Interactions for episodes over HTTP: names with commas between, or a YAML in verl's form.",
-)
-@click.option("--max-episodes", default=1_000, show_default=True, help="Episodes open at once; more get 503.")
-@click.option(
-    "--episode-idle-s",
-    default=900.0,
-    show_default=True,
-    help="An episode that nothing is asked of for so long is released.",
-)
-@click.option(
     "--on-failure",
     default=0.0,
     show_default=True,
@@ -163,10 +145,6 @@ def command(
     ground_truth_files: tuple[Path, ...],
     ground_truth_tokenizer: str | None,
     task_words: tuple[str, ...],
-    tools: str | None,
-    interactions: str | None,
-    max_episodes: int,
-    episode_idle_s: float,
     on_failure: float,
     reward_files: tuple[str, ...],
     option_words: tuple[str, ...],
@@ -175,28 +153,29 @@ def command(
 ) -> Serving:
     """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
     try:
-        from rewardkit.server import listening, logs
+        from rewardkit.server import serve as serving
+        from rewardkit.server.observability import logs
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
     logs.keep_standard_streams()
     tokens = [*in_file("tokens", []), *_read_tokens(token_file)]
     if not insecure:
         _check_closed(host, tokens)
-    listening.check_certificate(certfile, keyfile)
+    serving.check_certificate(certfile, keyfile)
     options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
     if not math.isfinite(on_failure):
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
+    if task_words and workers > 1:
+        raise ConfigError("--tasks needs --workers 1: what a session is at is kept by one process")
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
     _look_for_groups(tasks, ground_truths)
-    limits = _episode_limits(max_episodes, episode_idle_s, workers)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     exported_traces = _exported_traces() if otel else None
-    _check_agents(tools, interactions)
     Scorer(options=options).close()  # what is wrong with the options is said once, here
 
     @contextlib.contextmanager
-    def make_app(siblings: Siblings | None) -> Iterator[FastAPI]:
+    def make_app() -> Iterator[FastAPI]:
         # Only now: the metrics look at the environment when they are imported.
         from rewardkit.server.app import create_app
 
@@ -213,8 +192,8 @@ def command(
                 scorer,
                 tokens=tokens,
                 max_body_bytes=max_body_mb << 20,
-                max_samples=max_samples,
-                max_bytes=max_memory_mb << 20,
+                max_samples=max(1, max_samples // workers),
+                max_bytes=(max_memory_mb << 20) // workers,
                 timeout_s=request_timeout,
                 cors_origins=cors_origins,
                 hosts=hosts,
@@ -223,13 +202,12 @@ def command(
                 needs=needs,
                 ground_truths=ground_truths,
                 on_failure=on_failure,
-                siblings=siblings,
+                processes=workers,
                 tasks=tasks,
                 begin_trace=traces.begin if traces else None,
-                episodes=_episodes(tools, interactions, limits, siblings),
             )
 
-    return Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
+    return serving.Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
 
 
 def _check_closed(host: str, tokens: Sequence[str]) -> None:
@@ -241,8 +219,8 @@ def _check_closed(host: str, tokens: Sequence[str]) -> None:
 
 def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex:
     """Read the ground truths, and say what was found."""
-    from rewardkit.server import logs
     from rewardkit.server.ground_truths import GroundTruthIndex  # imports Arrow: not without a need
+    from rewardkit.server.observability import logs
 
     found = GroundTruthIndex(files, tokenizer=tokenizer)
     logs.write_line(found.report())
@@ -261,7 +239,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
     Raises:
         ConfigError: an episode has one response, and a reward of its tasks needs all that a prompt has.
     """
-    from rewardkit.server import logs
+    from rewardkit.server.observability import logs
     from rewardkit.server.scoring import SEND_GROUP
 
     for name, tasks_of_name in tasks.items():
@@ -274,13 +252,13 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
     if found:
         logs.write_line(
             f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}; trainers that send one response a request "
-            f"(slime, ROLL, NeMo-Gym, reward-kit) are refused: {SEND_GROUP}"
+            f"(slime, ROLL, NeMo-Gym) are refused: {SEND_GROUP}"
         )
 
 
 def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
     try:
-        from rewardkit.server import traces
+        from rewardkit.server.observability import traces
     except ImportError as error:
         raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[otel]'") from None
     traces.exporter()  # what is wrong with it is said once, here
@@ -298,40 +276,6 @@ def _tracebacks_logged() -> Iterator[None]:
         os.environ.pop(TRACEBACKS)
         if before is not None:
             os.environ[TRACEBACKS] = before
-
-
-def _check_agents(tools: str | None, interactions: str | None) -> None:
-    """Make sure that tools and interactions are there, before a port is opened. The processes open them."""
-    if tools is None and interactions is None:
-        return
-    from rewardkit.agents.interactions.opening import check_interactions
-    from rewardkit.agents.tools.opening import check_tools
-
-    check_tools(tools or "")
-    check_interactions(interactions or "")
-
-
-def _episode_limits(most: int, idle_s: float, workers: int) -> tuple[int, float]:
-    """The most episodes of one server process, and how long it keeps an idle one, in seconds."""
-    if most < workers or not idle_s > 0:
-        raise ConfigError("--max-episodes must be 1 for each worker at least, --episode-idle-s above 0")
-    return most // workers, idle_s
-
-
-def _episodes(
-    tools: str | None, interactions: str | None, limits: tuple[int, float], siblings: Siblings | None
-) -> Episodes | None:
-    """The episodes of one server process. Opened there: sandboxes and connections are not inherited."""
-    if tools is None and interactions is None:
-        return None
-    from rewardkit.agents.interactions import load_interactions
-    from rewardkit.agents.tools import load_tools
-    from rewardkit.server.episodes import Episodes, EpisodeServiceSettings
-
-    most, idle_s = limits
-    settings = EpisodeServiceSettings(idle_s=idle_s, most=most, most_per_client=max(1, most // 2))
-    place = siblings.place if siblings else 0
-    return Episodes(load_tools(tools or ()), load_interactions(interactions or ()), settings, place)
 
 
 def _share(scorers: int, workers: int) -> int:

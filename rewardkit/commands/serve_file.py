@@ -6,49 +6,40 @@ they have loaded goes with them, and their successors start from nothing but the
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
 import os
 import socket
 import sys
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from rewardkit.commands.common import read_mapping
+from rewardkit.commands.options.rewards import read_mapping
 from rewardkit.errors import ConfigError, RewardkitError, did_you_mean
-from rewardkit.processes import adopts_orphans, unsearched_imports
+from rewardkit.processes import adopts_orphans
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from rewardkit.server.listening import Listening
-    from rewardkit.server.processes import AppMaker
-    from rewardkit.server.siblings import Siblings
+    from rewardkit.server.serve import Serving
 
 _ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
 """Keys that are no option of the command line: secrets do not belong there, and options have words there."""
+
+_NO_EPISODES = "the server has no episodes of its own; serve environments with tasks: [PATH]"
+_GONE = dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"), _NO_EPISODES)
+"""Keys of files that were written for other versions, each with what to do."""
 
 _KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
 """What stays as it was when the file is read anew, as the sockets are open."""
 
 _IN_FILE = "rewardkit.serve.file"
 _ARGS = "rewardkit.serve.args"
-
-
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """What the command line asks for: an application, and where to serve it."""
-
-    make_app: AppMaker
-    host: str
-    port: int
-    workers: int
-    drain_s: float
-    certfile: Path | None
-    keyfile: Path | None
 
 
 def config_option(function: Any) -> Any:
@@ -92,6 +83,8 @@ def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dic
             extras[key] = _converted(path, key, value)
         elif name in names:
             defaults[str(names[name])] = value
+        elif name in _GONE:
+            raise ConfigError(f"{path}: {key}: {_GONE[name]}")
         else:
             raise ConfigError(f"{path} has no key '{key}'{did_you_mean(name, [*names, *_ONLY_IN_FILES])}")
     return defaults, extras
@@ -113,7 +106,7 @@ def _take_defaults(ctx: click.Context, option: click.Parameter, path: Path | Non
 class ServingCommand(click.Command):
     """A command whose function returns a `Serving`, and which serves it.
 
-    With `--config` it is the processes that serve who call the function, each anew.
+    With `--config`, or several processes, it is those that serve who call the function, each anew.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -121,10 +114,10 @@ class ServingCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> None:
-        if _IN_FILE in ctx.meta:
-            return _serve_reloadable(self, ctx)
-        _serve(super().invoke(ctx))
-        return None
+        if _IN_FILE in ctx.meta or ctx.params["workers"] > 1 or adopts_orphans():
+            _supervise(self, ctx)
+        else:
+            _serve(super().invoke(ctx))
 
     def called(self, args: list[str]) -> Serving:
         """Call the function with what the arguments, and the file that they name, say now."""
@@ -134,34 +127,36 @@ class ServingCommand(click.Command):
 
 
 def _serve(wanted: Serving) -> None:
-    with unsearched_imports():
-        from rewardkit.server import processes
+    """Serve from this process."""
+    from rewardkit.server import serve
 
-    address, sockets = _listen(wanted)
-    if wanted.workers == 1 and not adopts_orphans():
-        processes.serve(wanted.make_app, address, sockets[0])
-    elif exit_code := processes.supervise(wanted.make_app, address, sockets):
-        sys.exit(exit_code)
+    serve.serve(wanted, _listen(wanted))
 
 
-def _serve_reloadable(command: ServingCommand, ctx: click.Context) -> None:
-    with unsearched_imports():
-        from rewardkit.server import processes
+def _supervise(command: ServingCommand, ctx: click.Context) -> None:
+    """Serve from processes each of which reads the arguments, and the file, anew."""
+    from rewardkit.server import serve
 
     args = ctx.meta[_ARGS]
     _try_once(command, args)
-
-    def make_app(siblings: Siblings | None) -> AbstractContextManager[FastAPI]:
-        return command.called(args).make_app(siblings)
-
     kept = {name: ctx.params[name] for name in _KEPT}
-    address, sockets = _listen(Serving(make_app, **kept))
-    if exit_code := processes.supervise(make_app, address, sockets, reloadable=True):
-        sys.exit(exit_code)
+    assert command.callback is not None
+    make_app = functools.partial(application, command.callback.__module__, args)
+    wanted = serve.Serving(make_app, **kept)
+    if exit_code := serve.supervise(wanted, _listen(wanted)):
+        raise click.exceptions.Exit(exit_code)
+
+
+@contextlib.contextmanager
+def application(module: str, args: list[str]) -> Iterator[FastAPI]:
+    """The application that a module's command makes of its arguments; in another process than ours."""
+    command: ServingCommand = importlib.import_module(module).command
+    with command.called(args).make_app() as app:
+        yield app
 
 
 def _try_once(command: ServingCommand, args: list[str]) -> None:
-    """Make sure that the file can be served, in a process whose registrations go with it."""
+    """Make sure that this can be served, in a process whose registrations go with it."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -174,16 +169,15 @@ def _try_once(command: ServingCommand, args: list[str]) -> None:
         finally:
             os._exit(code)
     if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-        sys.exit(code)
+        raise click.exceptions.Exit(code)
 
 
-def _listen(wanted: Serving) -> tuple[Listening, list[socket.socket]]:
-    """Open the sockets, and say where."""
-    from rewardkit.server import listening, logs
+def _listen(wanted: Serving) -> socket.socket:
+    """Open the socket, and say where."""
+    from rewardkit.server import serve
+    from rewardkit.server.observability import logs
 
-    sockets = listening.listen(wanted.host, wanted.port, wanted.workers)
-    port = sockets[0].getsockname()[1]
-    address = listening.Listening(wanted.host, port, wanted.drain_s, wanted.certfile, wanted.keyfile)
-    url = address.url
+    bound = serve.listen(wanted.host, wanted.port)
+    url = wanted.url(bound.getsockname()[1])
     logs.write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
-    return address, sockets
+    return bound

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from rewardkit.commands.input_options import looking_options
+from rewardkit.commands.options.files import looking_options
 from rewardkit.errors import InputError
 from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report

@@ -13,8 +13,6 @@ from rewardkit.types import Score, failure
 _MAX_TRIED = 10
 """For up to so many parts every combination of lowest and highest scores is tried. Further parts only have
 their worst score."""
-_DEVIATIONS = 3.75
-"""The largest distance of a value from the mean of its group of 16, in standard deviations: 15 / sqrt(16)."""
 _FORMAT_SCORES = {"gsm8k": 0.1, "geometry3k": 0.1}
 """The default score of a wrong answer in the right format, by reward."""
 _FAILED = failure("error", "tried")
@@ -42,7 +40,7 @@ def _in_all(composition: Composition) -> list[str]:
     """Try the tree with right and with wrong answers, with each part at its lowest and at its highest
     score."""
     path = composition.root.path
-    parts = list(_parts(composition.root))
+    parts = composition.members
     if not any(map(knows_right, parts)):
         return [f"{path}: nothing in it knows right from wrong"]
     right = list(_paid(composition.root, {part.path: _ends(part, right=True) for part in parts}, lowest=True))
@@ -55,16 +53,6 @@ def _in_all(composition: Composition) -> list[str]:
     if most > least or most >= best:
         return [f"{path}: a wrong answer may be paid {most:g}, a right one {least:g} to {best:g}"]
     return []
-
-
-def _parts(node: CompositionNode) -> Iterator[CompositionNode]:
-    """Yield the parts whose scores are assumed: members, and `normalize` of what does not know right from
-    wrong."""
-    if isinstance(node, Member) or (node.kind == "normalize" and not knows_right(node)):
-        yield node
-    else:
-        for inner in (*node.items, *node.then, *node.otherwise):
-            yield from _parts(inner)
 
 
 def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> Iterator[float]:
@@ -81,20 +69,16 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
     for chosen in product(*(ends[path] for path in tried)):
         scores = fixed | dict(zip(tried, chosen, strict=True))
 
-        def lookup(node: Member | Combine, scores: Mapping[str, Score] = scores) -> Score | None:
-            known = scores.get(node.path)
-            return known if known or isinstance(node, Member) else combine(node.items[0], lookup)
+        def lookup(member: Member, scores: Mapping[str, Score] = scores) -> Score | None:
+            return scores.get(member.path)
 
         found = combine(root, lookup)
         if found is not None and found.status == "ok":
             yield found.score
 
 
-def _ends(node: CompositionNode, *, right: bool) -> Ends:
-    """Return the scores that a part may have. A wrong answer may also make a member fail, if that is
-    tolerated."""
-    if isinstance(node, Combine):
-        return [Score(-_DEVIATIONS), Score(_DEVIATIONS)]
+def _ends(node: Member, *, right: bool) -> Ends:
+    """Return the scores that a member may have. A wrong answer may make it fail, if that is tolerated."""
     failed = [] if right or node.on_failure == "fail" else [_FAILED]
     if not knows_right(node):
         return [*(Score(end) for end in _member_span(node)), *failed]
@@ -146,8 +130,6 @@ def _span(node: CompositionNode) -> tuple[float, float]:
     """Return the lowest and the highest score of a node, times its weight."""
     if isinstance(node, Member):
         low, high = _member_span(node)
-    elif node.kind == "normalize":
-        low, high = -_DEVIATIONS, _DEVIATIONS
     elif node.kind == "sum":
         spans = [_span(item) for item in node.items]
         low, high = sum(s[0] for s in spans), sum(s[1] for s in spans)

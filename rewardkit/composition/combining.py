@@ -13,8 +13,8 @@ from rewardkit.composition.tree import Combine, CompositionNode, Member
 from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
-Lookup = Callable[[Member | Combine], Score | None]
-"""(a member or a `normalize`) -> its score; None: it is not known yet, and has been asked for."""
+Lookup = Callable[[Member], Score | None]
+"""A member -> its score; None: it is not known yet, and has been asked for."""
 
 
 def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
@@ -23,7 +23,7 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
     If the node failed and its `on_failure` is a number, that is its score. `fail` and `drop` are handled
     where the node is combined with others.
     """
-    if isinstance(node, Member) or node.kind == "normalize":
+    if isinstance(node, Member):
         found = lookup(node)
     else:
         found = _KINDS[node.kind](node, lookup)

@@ -16,8 +16,7 @@ from typing import Any
 import cloudpickle
 
 from rewardkit.composition.combining import combine
-from rewardkit.composition.tree import Combine, Composition, Member, walk
-from rewardkit.groups import group_places, z_scores
+from rewardkit.composition.tree import Combine, Composition, Member
 from rewardkit.registry import NoOptions, Registry, Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.scorer import Scorer
@@ -30,11 +29,10 @@ BATCH_TIMEOUT_S = 86_400.0
 
 def runs_inline(composition: Composition) -> bool:
     """Return whether every member may run in the calling thread, one sample at a time."""
-    plain = all(
+    return all(
         m.reward.runs == "inline" and not m.reward.batch and not is_async(m.reward)
         for m in composition.members
     )
-    return plain and not any(isinstance(n, Combine) and n.kind == "normalize" for n in walk(composition.root))
 
 
 def reward_from(composition: Composition) -> Reward:
@@ -54,15 +52,8 @@ def reward_from(composition: Composition) -> Reward:
     )
     if inline:
         return made
-    return replace(
-        made, batch=True, finds_groups=_by_group(composition), processes=1, timeout_s=BATCH_TIMEOUT_S
-    )
-
-
-def _by_group(composition: Composition) -> bool:
-    """Whether a score depends on the other responses to the prompt."""
-    normalized = any(isinstance(n, Combine) and n.kind == "normalize" for n in walk(composition.root))
-    return normalized or any(member.reward.by_group for member in composition.members)
+    by_group = any(member.reward.by_group for member in composition.members)
+    return replace(made, batch=True, finds_groups=by_group, processes=1, timeout_s=BATCH_TIMEOUT_S)
 
 
 class InlineComposite:
@@ -76,10 +67,10 @@ class InlineComposite:
         """Return the composition's score. Members that it does not depend on are not run."""
         known: dict[str, Score] = {}
 
-        def lookup(node: Member | Combine) -> Score | None:
-            score = known.get(node.path)
+        def lookup(member: Member) -> Score | None:
+            score = known.get(member.path)
             if score is None:
-                score = known[node.path] = self._members[node.index].score(sample)  # type: ignore[union-attr]
+                score = known[member.path] = self._members[member.index].score(sample)
             return score
 
         found = combine(self.composition.root, lookup)
@@ -148,68 +139,17 @@ class _Rounds:
 
     def __init__(self, composition: Composition, samples: Sequence[Sample]) -> None:
         self.root = composition.root
-        self.groups = group_places(samples)
         self.known: list[dict[str, Score]] = [{} for _ in samples]
         self.found: list[Score | None] = [None] * len(samples)
 
     def asked(self) -> list[tuple[Member, list[int]]] | None:
         """Return the members that are asked next, with the indices of samples; None: every sample has its
         score."""
-        while True:
-            members, normalizers = self._missing()
-            if members:
-                return list(members.values())
-            if not normalizers:
-                return None
-            for node, places in normalizers.values():
-                self._normalize(node, places)
-
-    def _missing(self) -> tuple[dict[str, tuple[Member, list[int]]], dict[str, tuple[Combine, list[int]]]]:
         members: dict[str, tuple[Member, list[int]]] = {}
-        normalizers: dict[str, tuple[Combine, list[int]]] = {}
         for i, known in enumerate(self.known):
             if self.found[i] is None:
-                look = partial(self._look, i=i, known=known, members=members, normalizers=normalizers)
-                self.found[i] = combine(self.root, look)
-        return members, normalizers
-
-    def _look(
-        self,
-        node: Member | Combine,
-        i: int,
-        known: dict[str, Score],
-        members: dict[str, tuple[Member, list[int]]],
-        normalizers: dict[str, tuple[Combine, list[int]]],
-    ) -> Score | None:
-        score = known.get(node.path)
-        if score is not None:
-            return score
-        if isinstance(node, Member):
-            members.setdefault(node.path, (node, []))[1].append(i)
-            return None
-        look = partial(self._look, i=i, known=known, members=members, normalizers=normalizers)
-        inner = combine(node.items[0], look)
-        if inner is not None:
-            known[node.path + ".raw"] = inner
-            normalizers.setdefault(node.path, (node, []))[1].append(i)
-        return None
-
-    def _normalize(self, node: Combine, places: list[int]) -> None:
-        """Replace scores by their distance from the mean of their group, in standard deviations. Failures
-        stay."""
-        wanted = set(places)
-        for group in self.groups:
-            mine = [i for i in group if i in wanted]
-            raw = {i: self.known[i].pop(node.path + ".raw") for i in mine}
-            scored = [i for i in mine if raw[i].status == "ok"]
-            relative = dict(zip(scored, z_scores([raw[i].score for i in scored]), strict=True))
-            for i in mine:
-                score = raw[i]
-                if i in relative:
-                    score = Score(
-                        relative[i], correct=score.correct, extracted=score.extracted, detail="z-score"
-                    )
-                self.known[i][node.path] = score
+                self.found[i] = combine(self.root, partial(_look, i=i, known=known, members=members))
+        return list(members.values()) or None
 
     def put(self, member: Member, places: list[int], scores: Sequence[Score]) -> None:
         """Keep the scores of a member for the samples with these indices."""
@@ -221,6 +161,16 @@ class _Rounds:
         return [
             with_parts(score, known) for score, known in zip(self.found, self.known, strict=True) if score
         ]
+
+
+def _look(
+    member: Member, i: int, known: dict[str, Score], members: dict[str, tuple[Member, list[int]]]
+) -> Score | None:
+    """The score of a member for a sample; where it is not known, the member is asked for it."""
+    score = known.get(member.path)
+    if score is None:
+        members.setdefault(member.path, (member, []))[1].append(i)
+    return score
 
 
 def with_parts(found: Score, known: dict[str, Score]) -> Score:

@@ -6,7 +6,6 @@ An item is a reward's name, or a mapping with one of
 - `first`: a list of items, asked in turn until one decides (`until`);
 - `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items that are added where it
   is right, or is not;
-- `normalize`: an item whose score becomes its distance from the mean of its group, in standard deviations;
 and with `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
 """
 
@@ -25,7 +24,7 @@ from rewardkit.errors import OptionsError, RewardkitError, did_you_mean
 from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
 from rewardkit.user_files import import_reward_file
 
-CombineKind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate", "normalize"]
+CombineKind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate"]
 KINDS: tuple[CombineKind, ...] = (
     "sum",
     "product",
@@ -36,7 +35,6 @@ KINDS: tuple[CombineKind, ...] = (
     "vote",
     "first",
     "gate",
-    "normalize",
 )
 OnFailure = Literal["fail", "drop"] | float
 _COMMON = ("weight", "name", "on_failure")
@@ -242,8 +240,6 @@ class _TreeReader:
             items = (self.item(inner, path),)
             then = self.several(given.get("then") or [], f"{path}.then")
             otherwise = self.several(given.get("else") or [], f"{path}.else")
-        elif kind == "normalize":
-            items = (self.item(given, path),)
         else:
             items = self.several(given, path)
             if not items:

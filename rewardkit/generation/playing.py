@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rewardkit.agents.calls import detect_format, format_named
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS
@@ -27,6 +26,7 @@ from rewardkit.generation.types import (
     TurnRecord,
 )
 from rewardkit.rows import plain
+from rewardkit.tool_calls.formats import detect, format_named
 
 
 class Player:
@@ -122,7 +122,7 @@ def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
         return chosen.calls
     if transcript is None:
         return "hermes"  # the server finds calls itself
-    found = detect_format(transcript.tokenizer.chat_template)
+    found = detect(transcript.tokenizer.chat_template)
     if found is None and chosen.tools:
         raise ConfigError(
             "the chat template has calls of tools in a form that is not known; name one with --tool-format"
@@ -193,7 +193,7 @@ def _turn(turn: Turn) -> TurnRecord:
 def _tools(source: str) -> dict[str, Any]:
     if not source:
         return {}
-    from rewardkit.agents.tools import load_tools
+    from rewardkit.agents.loading import load_tools
 
     return {name: kind.open for name, kind in load_tools(source).kinds.items()}
 
@@ -202,6 +202,6 @@ def _tools(source: str) -> dict[str, Any]:
 def _interactions(source: str) -> dict[str, Any]:
     if not source:
         return {}
-    from rewardkit.agents.interactions import load_interactions
+    from rewardkit.agents.loading import load_interactions
 
     return dict(load_interactions(source))

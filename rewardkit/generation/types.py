@@ -22,7 +22,7 @@ class EpisodeSettings:
     agent: str = SINGLE_TURN
     """The loop of rows that name none."""
     tools: str = ""
-    """Names, or paths of YAML files, as `rewardkit.agents.tools.load_tools` takes them."""
+    """Names, or paths of YAML files, as `rewardkit.agents.loading.load_tools` takes them."""
     interactions: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.interactions.load_interactions` takes them."""
     calls: str | None = None

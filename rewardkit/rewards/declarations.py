@@ -53,7 +53,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=11,
+    version=12,
     # SymPy has its own limit, of processor time; this backstop is so far off that no load reaches it.
     timeout_s=60.0,
     parts=("format",),
@@ -72,7 +72,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=11,
+    version=12,
     timeout_s=60.0,
     parts=("acc",),
     reads=("prompt", "extra_info"),
@@ -177,7 +177,7 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=11,
+    version=12,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format"),
@@ -298,7 +298,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=7,
+    version=8,
     runs="process",
     parts=("format", "names", "calls"),
     reads=(),

@@ -19,9 +19,7 @@ from starlette.exceptions import HTTPException
 from rewardkit.assets import asset
 from rewardkit.errors import OverloadedError, RewardkitError
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.server.recent import newest
-from rewardkit.server.siblings import Siblings
-from rewardkit.server.traffic import Traffic
+from rewardkit.server.observability.traffic import Traffic
 from rewardkit.server.wire import JSON, decode_sample, refusal, reply
 
 _PAGES = {"/": "index.html", "/docs": "docs.html"}
@@ -41,14 +39,17 @@ _HEADERS = {
     "Cache-Control": "no-cache",
 }
 _MAX_EXPLAINING = 8
+_SHARED_TRAFFIC = (
+    "each of several server processes has a share of the traffic: /metrics has the figures of all; start the "
+    "server with --workers 1 to see it here"
+)
 
 
-def router(
-    scorer: Scorer, traffic: Traffic, siblings: Siblings | None = None, *, guarded: bool = False
-) -> APIRouter:
+def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) -> APIRouter:
     """Return the pages' routes.
 
     Args:
+        traffic: what was scored lately; None where several processes each have a share of it.
         guarded: a token is needed. Without one only this machine is shown responses: they, and the ground
             truths with them, could otherwise be read by whatever the responses come from.
     """
@@ -61,36 +62,6 @@ def router(
     @routes.get("/examples")
     async def give_examples() -> Response:
         return reply(examples)
-
-    @routes.get("/traffic")
-    async def give_traffic() -> Response:
-        others = await siblings.ask_others("traffic") if siblings else ()
-        return reply(traffic.snapshot(others, lambda source: _reward_of(scorer, source)))
-
-    @routes.get("/traffic/responses")
-    async def give_responses(
-        request: Request, source: str = "", verdict: str = "", text: str = ""
-    ) -> Response:
-        """The latest responses that fit, each cut short."""
-        _refuse_strangers(request, guarded)
-        wanted = (source, verdict, text)
-        others = await siblings.ask_others("responses", wanted) if siblings else []
-        return reply({"responses": newest([traffic.recent.find(*wanted), *others])})
-
-    @routes.get("/traffic/responses/{id}")
-    async def give_response(request: Request, id: str) -> Response:
-        """One of them as the sample that it was."""
-        _refuse_strangers(request, guarded)
-        place, _, number = id.partition("-")
-        if not (place.isdecimal() and number.isdecimal()):
-            raise HTTPException(404, f"'{id[:100]}' is no id of a response")
-        if siblings is None or int(place) == siblings.place:
-            found = traffic.recent.sample(int(number))
-        else:
-            found = await siblings.ask(int(place), "response", int(number))
-        if found is None:
-            raise HTTPException(404, "this response is not kept any more: others have come since")
-        return Response(found, media_type=JSON)
 
     @routes.post("/explain")
     async def explain(request: Request) -> Response:
@@ -109,7 +80,39 @@ def router(
             waiting -= 1
         return reply({"text": explained and str(explained), "fields": _fields(explained)})
 
+    _add_traffic(routes, scorer, traffic, guarded)
     return routes
+
+
+def _add_traffic(routes: APIRouter, scorer: Scorer, traffic: Traffic | None, guarded: bool) -> None:
+    if traffic is None:
+
+        @routes.get("/traffic")
+        async def give_none() -> Response:
+            return refusal(404, "not_found", _SHARED_TRAFFIC)
+
+        return
+
+    @routes.get("/traffic")
+    async def give_traffic() -> Response:
+        return reply(traffic.snapshot(lambda source: _reward_of(scorer, source)))
+
+    @routes.get("/traffic/responses")
+    async def give_responses(
+        request: Request, source: str = "", verdict: str = "", text: str = ""
+    ) -> Response:
+        """The latest responses that fit, each cut short."""
+        _refuse_strangers(request, guarded)
+        return reply({"responses": traffic.recent.find(source, verdict, text)})
+
+    @routes.get("/traffic/responses/{number}")
+    async def give_response(request: Request, number: int) -> Response:
+        """One of them as the sample that it was."""
+        _refuse_strangers(request, guarded)
+        found = traffic.recent.sample(number)
+        if found is None:
+            raise HTTPException(404, "this response is not kept any more: others have come since")
+        return Response(found, media_type=JSON)
 
 
 def _add_files(routes: APIRouter) -> None:

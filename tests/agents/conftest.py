@@ -10,10 +10,12 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.registry import AGENTS, Agents
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import Observation, Reply
 
+AGENTS.offer(BUILT_IN)
 CHATML = """
 {%- if tools %}{{ '<|im_start|>system\\nTools: ' ~ (tools | map(attribute='function.name') | join(' ')) ~ '<|im_end|>\\n' }}{% endif -%}
 {%- for m in messages %}
@@ -91,7 +93,8 @@ class Script:
     ) -> Reply:
         said = self._turns[sum(one["tag"] == "turn" for one in self.asked) % len(self._turns)]
         text = said if isinstance(said, str) else said(token_ids)
-        self.asked.append({"tag": "turn", "ids": list(token_ids), "seed": seed, "max_tokens": max_tokens})
+        asked = {"ids": list(token_ids), "seed": seed, "max_tokens": max_tokens, "stop": list(stop_token_ids)}
+        self.asked.append({"tag": "turn", **asked})
         ids = [*self.tokenizer(text, add_special_tokens=False)["input_ids"], self.tokenizer.eos_token_id]
         cut = ids[:max_tokens]
         log_probs = [-0.5 - token_id / 1000 for token_id in cut]

@@ -13,8 +13,9 @@ from rewardkit.agents.registry import AGENTS, Agent
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
-from rewardkit.agents.types import Call, EpisodeLimits, Observation, Reply, UserTurn
+from rewardkit.agents.types import EpisodeLimits, Observation, Reply, UserTurn
 from rewardkit.errors import InputError
+from rewardkit.tool_calls.call import Call
 from tests.agents.conftest import Counted, Echo, Script, call_of
 
 ASKED = [{"role": "user", "content": "What is 12 + 30?"}]

@@ -16,9 +16,11 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS, Agent, agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, drive, run_episode, run_episodes
-from rewardkit.agents.types import Call, EpisodeLimits, Observation, Reply
+from rewardkit.agents.transcript import Transcript
+from rewardkit.agents.types import EpisodeLimits, Observation, Reply
 from rewardkit.errors import InputError, OptionsError
-from tests.agents.conftest import Counted, Echo
+from rewardkit.tool_calls.call import Call
+from tests.agents.conftest import Counted, Echo, Script, make_tokenizer
 
 ASKED = [{"role": "user", "content": "Go."}]
 
@@ -374,3 +376,18 @@ def test_math_expression_rewards_the_step_that_reaches_the_target() -> None:
     assert (episode.ended, episode.turns[0].reward) == ("answered", None)
     episode = asyncio.run(run_episode(row, Says("42 + 0", "7 / 0", "no"), EpisodeSetup(EpisodeLimits(1000))))
     assert [turn.reward for turn in episode.turns if turn.role == "assistant"] == [None] * 3
+
+
+def test_a_turn_ends_at_the_tokens_that_end_a_call_in_the_format_of_the_run() -> None:
+    tokenizer = make_tokenizer()
+    tokenizer.add_tokens(["<|call|>"])
+    model = Script(tokenizer, ["#### 4"])
+    tools = {"echo": lambda: Echo(Counted())}
+
+    def asked(calls: str) -> list[int]:
+        setting = EpisodeSetup(EpisodeLimits(100), Transcript(tokenizer), tools, calls=calls)
+        asyncio.run(run_episode(rows(1)[0], model, setting))
+        return list(model.asked[-1]["stop"])
+
+    assert asked("harmony") == asked("gpt-oss") == [tokenizer.convert_tokens_to_ids("<|call|>")]
+    assert asked("hermes") == asked("llama3") == []

@@ -48,7 +48,7 @@ def test_an_unknown_reward_names_the_nearest(capsys: pytest.CaptureFixture[str])
 def test_options_change_the_score(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["explain", "--reward", "math", "--gold", "50\\%", "--response", "\\boxed{50}", "--json"]
     verdicts = []
-    for option in ("math:percent=both", "math:percent=literal"):
+    for option in ("math:units=optional", "math:units=required"):
         assert run([*words, "--option", option]) == 0
         verdicts.append(json.loads(capsys.readouterr().out)["correct"])
     assert verdicts == [True, False]

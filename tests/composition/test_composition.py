@@ -190,19 +190,6 @@ def test_the_version_changes_with_any_members_version_option_or_weight(registry:
     assert len(set(score_options)) == 2
 
 
-def test_normalize_puts_scores_in_units_of_their_groups_deviation(registry: Registry) -> None:
-    compose(
-        "mix", {"sum": [{"normalize": "number"}, {"reward": "half", "weight": 2}]}, ["mix"], registry=registry
-    )
-    samples = [
-        Sample("mix", str(value), "t", prompt) for prompt, value in (("a", 1), ("b", 7), ("a", 3), ("b", 7))
-    ]
-    with Scorer(registry=registry, workers=1) as scorer:
-        scores = scorer.score_batch(samples)
-    assert [round(s.score, 3) for s in scores] == [round(1 - 0.7071, 3), 1.0, round(1 + 0.7071, 3), 1.0]
-    assert scores[0].parts["sum.normalize"] == pytest.approx(-0.7071, abs=1e-3)
-
-
 def test_a_yaml_file_registers_its_compositions(tmp_path: Path) -> None:
     path = tmp_path / "rewards.yaml"
     path.write_text(
@@ -332,13 +319,11 @@ def test_a_composition_does_not_take_the_name_of_what_others_are_made_of() -> No
         ({"gate": {"reward": "think_format", "then": ["gsm8k"]}}, True), ({"vote": ["gsm8k", "think_format", "length_cosine"]}, True), ({"sum": [{"reward": "gsm8k", "weight": -1}]}, True),
         ({"gate": {"reward": "think_format", "weight": 0, "then": ["math"]}}, False), ({"product": ["math", "length_cosine"]}, False), ({"all": ["gsm8k", "think_format"]}, False),
         ({"gate": {"reward": "think_format", "weight": 0, "then": ["gsm8k"]}}, True), ({"product": ["gsm8k", "length_cosine"]}, True),  # 0.1 for the format of a wrong answer
-        ({"sum": ["math", {"normalize": "repetition", "weight": 0.5}]}, True), ({"sum": ["math", {"normalize": "repetition", "weight": 0.05}]}, False),
-        ({"gate": {"reward": "math", "then": [{"normalize": "length_cosine", "weight": 0.5}]}}, True), ({"sum": ["math", {"normalize": "math", "weight": 0.5}]}, False),
         ({"sum": [{"reward": "gsm8k", "options": {"format_score": 0.6}}, {"reward": "think_format", "weight": 0.5}]}, True),
         ({"sum": ["math", {"reward": "refusal", "options": {"penalty": -5.0}, "weight": 0.3}]}, True), ({"sum": ["math", {"reward": "repetition", "options": {"penalty": 0.1}}]}, False),
         ({"sum": ["exact", {"reward": "math", "on_failure": 3}]}, True), ({"all": [{"reward": "math", "on_failure": "drop"}, "think_format"]}, True),
         ({"sum": [{"reward": "rank", "options": {"reward": "length_cosine"}}, {"reward": "think_format", "weight": 0.1}]}, True), ({"sum": [{"reward": "rank", "options": {"reward": "math"}}]}, False),
-        ({"vote": ["gsm8k", "math", "think_format"]}, False), ({"any": ["gsm8k", "math"]}, False), ({"first": ["think_format", "gsm8k"]}, False), ({"normalize": "gsm8k"}, False),
+        ({"vote": ["gsm8k", "math", "think_format"]}, False), ({"any": ["gsm8k", "math"]}, False), ({"first": ["think_format", "gsm8k"]}, False),
         ({"sum": [{"gate": {"reward": "gsm8k", "then": [{"reward": "length_cosine", "weight": 0.2}]}}, {"reward": "think_format", "weight": 0.3}]}, False),
     ],
 )  # fmt: skip

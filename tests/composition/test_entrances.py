@@ -37,7 +37,7 @@ nested:
     - {product: [{reward: exact, weight: 0.5}, contains], weight: 0.2}
 grouped:
   data_sources: [entered/grouped]
-  sum: [{gate: {reward: gsm8k, then: [{reward: diversity, weight: 0.1}]}}, {normalize: gsm8k, weight: 0.05}]
+  gate: {reward: gsm8k, then: [{reward: diversity, weight: 0.1}]}
 """
 RESPONSES = (
     "#### 72", "<think>6 * 12</think>\n#### 72", "72", "#### 7", "", "again " * 200, "７２", "#### 72 or 73", "日本語 #### 72",
@@ -130,7 +130,6 @@ def test_trainers_protocols_pay_what_python_pays(http: TestClient, expected: lis
         source, question, said = row["data_source"], row["prompt"][0]["content"], row["response"]
         label = {"data_source": source, "ground_truth": row["ground_truth"]}
         written = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": said}]}
-        chat = [*row["prompt"], {"role": "assistant", "content": said}]
         slime = http.post("/slime_dict", json={"prompt": question, "response": said, "label": label}).json()
         openrlhf = {"query": [question + said], "prompts": [question], "labels": [row["ground_truth"]]}
         nemo = {
@@ -138,18 +137,13 @@ def test_trainers_protocols_pay_what_python_pays(http: TestClient, expected: lis
             "response": {"output": [written]},
             **label,
         }
-        kit = {"messages": chat, "ground_truth": row["ground_truth"], "kwargs": {"data_source": source}}
-        kit_answer = http.post("/evaluate", json=kit).json()
         paid = [
             slime["score"],
             http.post(f"/openrlhf/{source}", json=openrlhf).json()["rewards"][0],
             http.post("/verify", json=nemo).json()["reward"],
-            kit_answer["score"],
         ]
         assert paid == pytest.approx([wanted["score"]] * len(paid)), row
         assert (slime["status"], slime["correct"]) == (wanted["status"], wanted["correct"])
-        asked = {name for name, part in kit_answer["metrics"].items() if part["is_score_valid"]}
-        assert asked == (set(wanted["parts"]) if wanted["status"] == "ok" else set())
 
 
 def test_functions_and_the_page_say_what_python_says(

@@ -18,7 +18,6 @@ from rewardkit.types import Sample, Score
 KNOWING = {"math": (0.0,), "gsm8k": (0.0, 0.1), "exact": (0.0,)}
 """What each pays wrong answers."""
 SHAPING = ("think_format", "length_cosine", "repetition", "refusal")
-DEVIATIONS = 3.75
 
 weights = st.sampled_from([0.02, 0.1, 0.3, 0.5, 0.9, 1.0, 2.0, -0.2])
 members = st.builds(
@@ -36,11 +35,7 @@ def _above(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         lambda condition, then, otherwise, weight: {"gate": {**condition, "then": then, "else": otherwise}, "weight": weight},
         items, st.lists(items, max_size=2), st.lists(items, max_size=1), weights,
     )  # fmt: skip
-    return (
-        several
-        | gates
-        | st.builds(lambda item, weight: {"normalize": item, "weight": weight}, items, weights)
-    )
+    return several | gates
 
 
 trees = st.recursive(members, _above, max_leaves=7).filter(lambda tree: "reward" not in tree)
@@ -50,31 +45,19 @@ def _at_random(root: Member | Combine, right: bool, draw: Any) -> float:
     """What a tree pays when every part scores anything that it can."""
     known: dict[str, Score] = {}
 
-    def lookup(node: Member | Combine) -> Score | None:
-        if node.path not in known:
-            known[node.path] = scored(node)
-        return known[node.path]
+    def lookup(member: Member) -> Score | None:
+        if member.path not in known:
+            known[member.path] = scored(member.reward.name)
+        return known[member.path]
 
-    def scored(node: Member | Combine) -> Score:
-        if isinstance(node, Combine):
-            if any(member.reward.name in KNOWING for member in _members(node)):
-                found = combine(node.items[0], lookup)
-                assert found is not None
-                return found
-            return Score(draw(st.floats(-DEVIATIONS, DEVIATIONS)))
-        if node.reward.name in KNOWING:
-            return Score(1.0 if right else draw(st.sampled_from(KNOWING[node.reward.name])), correct=right)
-        return Score(draw(st.floats(*SPANS[node.reward.name])))
+    def scored(name: str) -> Score:
+        if name in KNOWING:
+            return Score(1.0 if right else draw(st.sampled_from(KNOWING[name])), correct=right)
+        return Score(draw(st.floats(*SPANS[name])))
 
     paid = combine(root, lookup)
     assert paid is not None and paid.status == "ok"
     return paid.score
-
-
-def _members(node: Member | Combine) -> list[Member]:
-    if isinstance(node, Member):
-        return [node]
-    return [member for inner in (*node.items, *node.then, *node.otherwise) for member in _members(inner)]
 
 
 @pytest.mark.slow

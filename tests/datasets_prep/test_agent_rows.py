@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rewardkit.agents.interactions import load_interactions
+from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
 from rewardkit.agents.runner import EpisodeSetup, run_episodes
-from rewardkit.agents.tools import load_tools
-from rewardkit.agents.types import Call, EpisodeLimits, Reply
+from rewardkit.agents.types import EpisodeLimits, Reply
 from rewardkit.cli import run
+from rewardkit.tool_calls.call import Call
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.datasets_prep.arithmetic import LEVELS, problems
 from rewardkit.datasets_prep.common.stories import StoryProblem, show
-from rewardkit.datasets_prep.common.verify import verify_file
+from rewardkit.datasets_prep.common.verification import verify_file
 from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer

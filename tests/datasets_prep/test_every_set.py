@@ -18,7 +18,7 @@ from rewardkit.datasets_prep import DATASETS
 from rewardkit.datasets_prep.common.recipe import PrepResult
 from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, SCHEMA
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.verify import verify_file
+from rewardkit.datasets_prep.common.verification import verify_file
 from rewardkit.errors import InputError
 from rewardkit.sandbox.levels import why_not
 from rewardkit.scoring.scorer import Scorer

@@ -12,7 +12,7 @@ import pytest
 from rewardkit import __version__
 from rewardkit.datasets_prep import gsm8k
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.verify import is_quick, verify_file
+from rewardkit.datasets_prep.common.verification import is_quick, verify_file
 from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer

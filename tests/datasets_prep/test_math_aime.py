@@ -12,7 +12,7 @@ import pytest
 
 from rewardkit.datasets_prep import aime, math
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.verify import verify_file
+from rewardkit.datasets_prep.common.verification import verify_file
 from rewardkit.datasets_prep.problem_answer import RECIPES
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer

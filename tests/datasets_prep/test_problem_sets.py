@@ -19,8 +19,7 @@ from rewardkit.cli import run
 from rewardkit.datasets_prep import apps, code_contests, livecodebench, taco
 from rewardkit.datasets_prep.common.recipe import PrepResult
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.solutions import solutions_scored_by
-from rewardkit.datasets_prep.common.verify import verify_file
+from rewardkit.datasets_prep.common.verification import solutions_scored_by, verify_file
 from rewardkit.errors import InputError
 from rewardkit.sandbox.levels import why_not
 from rewardkit.scoring.scorer import Scorer

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.cli import run
-from rewardkit.datasets_prep.common.verify import is_quick
+from rewardkit.datasets_prep.common.verification import is_quick
 from rewardkit.datasets_prep.common.writer import read_provenance
 
 BAD = {"problem": "Sum of 1 and 2?", "solution": r"Either \boxed{3} or", "answer": "4"}
@@ -84,6 +84,6 @@ def test_what_takes_long_is_not_verified_unless_asked(
     prep(tmp_path, [RIGHT])
     path = tmp_path / "out" / "train.parquet"
     assert is_quick([path])
-    monkeypatch.setattr("rewardkit.datasets_prep.common.verify._QUICK_S", 2.5e-3)
+    monkeypatch.setattr("rewardkit.datasets_prep.common.verification._QUICK_S", 2.5e-3)
     assert is_quick([path])
     assert not is_quick([path] * 3)  # shards of one split

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.agents.interactions import load_interactions, open_interaction
-from rewardkit.agents.tools import SHIPPED, load_tools, open_tools
+from rewardkit.agents.loading import TOOLS, load_interactions, load_tools, open_interaction, open_tools
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
 
@@ -29,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_tools_of_the_page_do_what_it_says(folder: Path) -> None:
     assert list(load_tools(Path("tools.yaml")).kinds) == ["calculator", "code_interpreter", "notes"]
     assert list(load_tools("mine.py").kinds) == ["weather", "notes"]
-    assert all(f"`{name}`" in PAGE for name in SHIPPED)
+    assert all(f"`{name}`" in PAGE for name in TOOLS)
 
     async def use() -> list[Any]:
         weather, notes = open_tools("mine.py")

@@ -42,7 +42,7 @@ def run(*command: str) -> None:
 @pytest.mark.parametrize("more", [[], SHARE], ids=["sharded", "sequence-parallel"])
 def test_two_gpus_train_as_one_does(more: list[str]) -> None:
     """In float32: losses, gradient norms, entropies, over FSDP2 and NCCL; it fails beyond 1e-4."""
-    run("benchmarks/fsdp_parity.py", "--steps", "3", "trainer.device=cuda", *more)
+    run("-m", "tests.trainer.fsdp_parity", "--steps", "3", "trainer.device=cuda", *more)
 
 
 @pytest.mark.parametrize(

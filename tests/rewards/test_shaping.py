@@ -196,11 +196,11 @@ def test_a_region_is_no_other_language_and_no_language_is_not_scored() -> None:
         ("length_cosine", {"max_length": 0}), ("length_cosine", {"shortest": float("inf")}), ("length_budget", {"alpha": -1.0}), ("length_budget", {"budget": -5}),
         ("diversity", {"n": 0}), ("contains", {"max_chars": -1}), ("regex", {"cpu_s": 0.0}), ("number", {"abs_tol": -1.0}), ("bleu", {"correct_from": 0.0}), ("chrf", {"correct_from": 2.0}),
         ("sql", {"max_rows": 0}), ("instructions", {"max_chars": 0}), ("number", {"rel_tol": float("inf")}),
-        ("gsm8k", {"window": 0}), ("math", {"methods": []}), ("math", {"deadline_s": 0}), ("math", {"rounding_digits": -1}), ("math_dapo", {"rel_tol": -1.0}),
+        ("gsm8k", {"window": 0}), ("math", {"methods": []}), ("math", {"rounding_digits": -1}), ("math_dapo", {"methods": []}),
         ("code", {"first_k": 0}), ("code", {"memory_mb": 0}), ("code", {"cpu_s": 0}), ("code", {"total_s": -1}), ("code", {"time_factor": 0}),
         ("code", {"language": "pyton"}), ("code", {"checker": "/nowhere.py:check"}), ("code", {"checker": "check"}), ("code", {"sandbox.url": "nowhere"}),
         ("instructions", {"checkers": ["nowhere.py"]}), ("instructions", {"checkers": ["no_such_module.here"]}), ("language", {"language": "klingon"}), ("language", {"language": " "}),
-        ("tool_call", {"forms": []}), ("rank", {"reward": "code"}), ("rank", {"reward": "diversity"}), ("rank", {"reward": "no such"}), ("rank", {"reward": "math", "options": {"percent": "all"}}),
+        ("tool_call", {"forms": []}), ("rank", {"reward": "code"}), ("rank", {"reward": "diversity"}), ("rank", {"reward": "no such"}), ("rank", {"reward": "math", "options": {"units": "all"}}),
     ],
 )  # fmt: skip
 def test_options_with_which_nothing_sensible_is_scored_are_refused(

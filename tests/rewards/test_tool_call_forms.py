@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
 from rewardkit.rewards.tool_call import ToolCallOptions, score
 from rewardkit.types import Sample, Score
+from tests.tool_calls.templates import TEMPLATES
 
 ARGUMENTS = '{"city": "Paris", "days": 3}'
 OTHER = '{"zone": "UTC"}'
@@ -15,79 +17,31 @@ ONE = [{"name": "get_weather", "arguments": json.loads(ARGUMENTS)}]
 TWO = [*ONE, {"name": "get_time", "arguments": json.loads(OTHER)}]
 
 
-def deepseek_v3(*calls: tuple[str, str]) -> str:
-    each = "".join(
-        f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{given}\n```<｜tool▁call▁end｜>"
-        for name, given in calls
-    )
-    return f"<｜tool▁calls▁begin｜>{each}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
+def writer(template: str, before: str = "", end: str = "") -> Callable[..., str]:
+    """Write a turn with these calls, names and arguments in JSON, as a template does."""
+
+    def written(*calls: tuple[str, str]) -> str:
+        rendered = TEMPLATES[template].render([(name, json.loads(given)) for name, given in calls])
+        return f"{before}{rendered}{end}"
+
+    return written
 
 
-def deepseek_v31(*calls: tuple[str, str]) -> str:
-    each = "".join(
-        f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{given}<｜tool▁call▁end｜>" for name, given in calls
-    )
-    return f"Let me see.<｜tool▁calls▁begin｜>{each}<｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
-
-
-def _parameters(given: str, mark: str) -> str:
-    return "".join(
-        f'<{mark}parameter name="{key}"'
-        + (f' string="{str(isinstance(value, str)).lower()}"' if mark else "")
-        + f">{value}</{mark}parameter>\n"
-        for key, value in json.loads(given).items()
-    )
-
-
-def deepseek_v32(*calls: tuple[str, str]) -> str:
-    each = "".join(
-        f'<｜DSML｜invoke name="{name}">\n{_parameters(given, "｜DSML｜")}</｜DSML｜invoke>\n'
-        for name, given in calls
-    )
-    return f"<｜DSML｜function_calls>\n{each}</｜DSML｜function_calls>"
-
-
-def minimax(*calls: tuple[str, str]) -> str:
-    each = "".join(f'<invoke name="{name}">\n{_parameters(given, "")}</invoke>\n' for name, given in calls)
-    return f"<minimax:tool_call>\n{each}</minimax:tool_call>[e~["
-
-
-def kimi(*calls: tuple[str, str]) -> str:
-    each = "".join(
-        f"<|tool_call_begin|>functions.{name}:{i}<|tool_call_argument_begin|>{given}<|tool_call_end|>"
-        for i, (name, given) in enumerate(calls)
-    )
-    return f"I look.<|tool_calls_section_begin|>{each}<|tool_calls_section_end|><|im_end|>"
-
-
-def glm(*calls: tuple[str, str]) -> str:
-    return "\n".join(
-        f"<tool_call>{name}\n"
-        + "".join(
-            f"<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n"
-            for key, value in json.loads(given).items()
-        )
-        + "</tool_call>"
-        for name, given in calls
-    )
-
-
-def harmony(*calls: tuple[str, str]) -> str:
-    return "<|channel|>analysis<|message|>Look.<|end|>" + "".join(
-        f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{given}<|call|>"
-        for name, given in calls
-    )
-
-
-def llama4(*calls: tuple[str, str]) -> str:
-    each = (
-        f"{name}({', '.join(f'{key}={value!r}' for key, value in json.loads(given).items())})"
-        for name, given in calls
-    )
-    return f"<|python_start|>[{', '.join(each)}]<|python_end|>"
-
-
-FORMS = (deepseek_v3, deepseek_v31, deepseek_v32, minimax, kimi, glm, harmony, llama4)
+deepseek_v31 = writer("deepseek_v3_1", "Let me see.", "<｜end▁of▁sentence｜>")
+kimi = writer("kimi_k2", "I look.", "<|im_end|>")
+glm = writer("glm4_5")
+minimax = writer("minimax_m2", end="[e~[")
+harmony = writer("gpt_oss")
+FORMS = (
+    *(
+        writer("deepseek_v3", end="<｜end▁of▁sentence｜>"),
+        deepseek_v31,
+        writer("deepseek_v3_2"),
+        minimax,
+        kimi,
+    ),
+    *(glm, harmony, writer("llama4", "<|python_start|>", "<|python_end|>")),
+)
 RIGHT = ("get_weather", ARGUMENTS)
 TIME = ("get_time", OTHER)
 WRONG = ("get_weather", ARGUMENTS.replace("Paris", "Rome"))
@@ -148,7 +102,7 @@ def test_nothing_beside_the_right_call_is_paid(form) -> None:  # type: ignore[no
         harmony(RIGHT).replace(ARGUMENTS, ARGUMENTS[:-1]),
         kimi(RIGHT).removesuffix("<|im_end|>") + deepseek_v31(WRONG),
         glm(RIGHT) + '[TOOL_CALLS]rm[ARGS]{"path": "/"}',
-        kimi(("get_weather", "[" * 50_000)),
+        kimi(RIGHT).replace(ARGUMENTS, "[" * 50_000),
     ],
 )
 def test_a_call_that_cannot_be_read_whole_is_wrong_and_no_abstention(response: str) -> None:

@@ -56,6 +56,15 @@ class Serving:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait()
 
+    def workers(self) -> list[int]:
+        """The server processes, where a supervisor has started them."""
+        found = []
+        for child in descendants(self.process.pid):
+            with contextlib.suppress(OSError):
+                if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
+                    found.append(child)
+        return found
+
     def received(self) -> int:
         """How many samples have come in so far: those scored and those in flight."""
         with urllib.request.urlopen(f"{self.url}/metrics") as answer:

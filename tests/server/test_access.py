@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import gzip
 import json
-import random
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -171,56 +168,6 @@ def test_pages_of_allowed_origins_call(scorer: Scorer) -> None:
         assert http.post("/score", json=RIGHT, headers={"origin": "http://evil.com"}).status_code == 403
 
 
-def compress(body: bytes, encoding: str) -> bytes:
-    return zlib.compress(body) if encoding == "deflate" else gzip.compress(body)
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "deflate"])
-@pytest.mark.parametrize("piece", [7, 1 << 20])
-def test_a_compressed_body_is_read(http: TestClient, encoding: str, piece: int) -> None:
-    body = compress(json.dumps([RIGHT] * 1_000).encode(), encoding)
-    pieces = (body[i : i + piece] for i in range(0, len(body), piece))
-    answer = http.post("/score", content=pieces, headers={"content-encoding": encoding})
-    assert [score["score"] for score in answer.json()] == [1.0] * 1_000
-    openrlhf = http.post(
-        "/openrlhf/gsm8k",
-        content=compress(json.dumps(OPENRLHF).encode(), encoding),
-        headers={"content-encoding": encoding},
-    )
-    assert openrlhf.json()["rewards"] == [1.0]
-
-
-def test_compressed_lines_are_scored_as_they_come_and_may_be_many(http: TestClient) -> None:
-    line = json.dumps(RIGHT).encode() + b"\n"
-    body = gzip.compress(line * 10_000) + gzip.compress(line * 10_000)  # two members, 2 MB in all
-    headers = {"content-encoding": "gzip", "content-type": "application/x-ndjson"}
-    answer = http.post("/score", content=body, headers=headers)
-    assert answer.text.count('"correct":true') == 20_000
-
-
-def test_what_inflates_beyond_the_limit_is_refused_and_forgotten(http: TestClient) -> None:
-    bomb = gzip.compress(b" " * (100 << 20))
-    answer = http.post("/score", content=bomb, headers={"content-encoding": "gzip"})
-    assert (answer.status_code, answer.json()["error"]["type"]) == (413, "too_large")
-    assert http.app.state.request_scorer.admission.bytes == 0  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("body", "encoding", "status"),
-    [
-        (b"[]", "gzip", 422),
-        (gzip.compress(json.dumps([RIGHT] * 100).encode())[:-9], "gzip", 422),
-        (b"", "gzip", 422),
-        (gzip.compress(b"[]") + b"rest", "gzip", 422),
-        (random.Random(0).randbytes(10_000), "deflate", 422),
-        (b"[]", "br", 415),
-        (b"[]", "gzip, gzip", 415),
-        (b"[]", "identity", 200),
-    ],
-    # Not the bytes: gzip puts the time into them, and processes that share the tests must name them alike.
-    ids=["no gzip", "cut off", "empty", "more after its end", "noise", "brotli", "gzip twice", "identity"],
-)
-def test_what_cannot_be_inflated_is_refused(
-    http: TestClient, body: bytes, encoding: str, status: int
-) -> None:
-    assert http.post("/score", content=body, headers={"content-encoding": encoding}).status_code == status
+@pytest.mark.parametrize(("encoding", "status"), [("gzip", 415), ("br", 415), ("identity", 200)])
+def test_a_compressed_body_is_refused(http: TestClient, encoding: str, status: int) -> None:
+    assert http.post("/score", json=RIGHT, headers={"content-encoding": encoding}).status_code == status

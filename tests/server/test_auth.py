@@ -16,6 +16,7 @@ from starlette.types import Message
 
 from rewardkit import Scorer
 from rewardkit.cli import run
+from rewardkit.server import limits
 from rewardkit.server.app import create_app
 from tests.server.serving import serving
 
@@ -95,9 +96,11 @@ def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None
     assert app.state.request_scorer.admission.bytes == 900
 
 
-def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(scorer: Scorer) -> None:
+def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(
+    scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "BODY_TIMEOUT_S", 0.05)
     app = create_app(scorer)
-    app.entrance.patience.seconds = 0.05  # type: ignore[attr-defined]
     coming: list[Message] = [{"type": "http.request", "body": b"[", "more_body": True}]
     sent: list[Message] = []
 
@@ -181,6 +184,6 @@ def test_an_address_open_to_others_needs_a_token(host: str, capsys: pytest.Captu
     assert "--insecure" in capsys.readouterr().err
 
 
-def test_more_server_processes_than_scorers_is_a_clear_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_server_processes_than_scorers_is_a_clear_error(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--port", "0", "--workers", "4", "--scorers", "2"]) == 2
-    assert "--scorers 4" in capsys.readouterr().err
+    assert "--scorers 4" in capfd.readouterr().err

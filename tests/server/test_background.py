@@ -13,10 +13,10 @@ from fastapi.testclient import TestClient
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
 from rewardkit.registry import REGISTRY, Registry, Reward
-from rewardkit.server.admission import Admission
 from rewardkit.server.app import create_app
-from rewardkit.server.dialects import background
-from rewardkit.server.dialects.background import BackgroundSubmission, Store, place_of
+from rewardkit.server.limits import Admission
+from rewardkit.server.protocols import background
+from rewardkit.server.protocols.background import BackgroundSubmission, Store
 
 LARGE = "x" * 400_000
 
@@ -56,9 +56,8 @@ async def answered(store: Store, request_id: str) -> BackgroundSubmission:
 
 def test_what_is_submitted_is_kept_for_a_time_and_within_a_limit(clock: Clock) -> None:
     async def run() -> None:
-        store = Store(limit=2, kept_s=50.0, place=7)
+        store = Store(limit=2, kept_s=50.0)
         first, second = [await store.start(10, answer()) for _ in range(2)]
-        assert place_of(first) == 7
         with pytest.raises(OverloadedError, match="wait to be polled"):
             await store.start(10, answer())
         for request_id in (first, second):
@@ -104,11 +103,6 @@ def test_what_cannot_be_begun_is_refused_and_holds_nothing() -> None:
         assert (len(store), admission.bytes) == (0, 0)
 
     asyncio.run(run())
-
-
-@pytest.mark.parametrize("request_id", ["", "0", "-1", "1", "x-1", "1-", "99999999-a", "²-a"])
-def test_ids_that_were_never_given_out_have_no_place(request_id: str) -> None:
-    assert place_of(request_id) is None
 
 
 def nap(sample: Sample) -> float:

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from rewardkit.server import connections
-from rewardkit.server.connections import LimitedConnection, Places, with_places
+from rewardkit.server.connections import LimitedHeaders
 from tests.living import until
 from tests.server.serving import serving
 
@@ -39,13 +39,11 @@ async def app(scope: dict, receive: object, send: object) -> None:  # type: igno
 class Bare:
     """uvicorn with our connections and a small application, in a thread."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self) -> None:
         self.socket = socket.socket()
         self.socket.bind(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
-        config = uvicorn.Config(
-            app, http=with_places(places), log_config=None, lifespan="off", timeout_keep_alive=1
-        )
+        config = uvicorn.Config(app, http=LimitedHeaders, log_config=None, lifespan="off")
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 
@@ -59,9 +57,9 @@ class Bare:
 
 
 @contextlib.contextmanager
-def bare(places: Places) -> Iterator[Bare]:
+def bare() -> Iterator[Bare]:
     RELEASED.clear()
-    made = Bare(places)
+    made = Bare()
     made.thread.start()
     until(lambda: made.server.started)
     try:
@@ -94,7 +92,7 @@ ENDLESS = {
 @pytest.mark.parametrize("kind", ENDLESS)
 def test_what_never_ends_and_is_no_body_is_cut_off(kind: str) -> None:
     more = b"Name: value\r\n" * 100 if kind == "many headers" else b"a" * 1000
-    with bare(Places(10)) as server, server.connect() as connection:
+    with bare() as server, server.connect() as connection:
         connection.sendall(ENDLESS[kind])
         with pytest.raises(OSError):
             for _ in range(100_000):
@@ -102,18 +100,19 @@ def test_what_never_ends_and_is_no_body_is_cut_off(kind: str) -> None:
         assert server.answers()
 
 
-def test_headers_that_end_may_be_too_large_as_well() -> None:
-    with bare(Places(10)) as server, server.connect() as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nA: " + b"a" * (65 << 10) + b"\r\n\r\n")
-        assert connection.recv(100).startswith(b"HTTP/1.1 431")
-        with server.connect() as large:
-            large.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nA: " + b"a" * (60 << 10) + b"\r\n\r\n")
-            assert large.recv(100).startswith(b"HTTP/1.1 200")
+def test_long_headers_are_read_and_longer_ones_are_not_waited_for() -> None:
+    long = b"GET / HTTP/1.1\r\nhost: x\r\nA: " + b"a" * (60 << 10) + b"\r\n\r\n"
+    with bare() as server, server.connect() as connection, server.connect() as longer:
+        connection.sendall(long)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        longer.sendall(long[:-4] + b"a" * (8 << 10))
+        assert longer.recv(100).startswith(b"HTTP/1.1 431")
+        assert closed(longer)
 
 
 def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 1.5)
-    with bare(Places(10)) as server, contextlib.ExitStack() as stack:
+    with bare() as server, contextlib.ExitStack() as stack:
         silent, dribbling, slow, second = (stack.enter_context(server.connect()) for _ in range(4))
         slow.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
         second.sendall(GET)
@@ -129,7 +128,7 @@ def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytes
 
 
 def test_requests_may_be_sent_before_the_answers_of_those_before_them() -> None:
-    with bare(Places(10)) as server, server.connect() as connection:
+    with bare() as server, server.connect() as connection:
         connection.sendall(GET.replace(b"/healthz", b"/slow") + GET * 300)
         RELEASED.set()
         connection.sendall(GET * 100)
@@ -141,61 +140,20 @@ def test_requests_may_be_sent_before_the_answers_of_those_before_them() -> None:
 
 
 def test_requests_that_wait_are_bounded_on_a_connection() -> None:
-    with bare(Places(10)) as server, server.connect() as connection:
+    with bare() as server, server.connect() as connection:
         connection.sendall(GET.replace(b"/healthz", b"/slow") + GET * 2_000)
         assert closed(connection)
         assert server.answers()
 
 
-def test_a_connection_is_closed_when_it_has_been_idle_for_long_after_an_answer() -> None:
-    with bare(Places(10)) as server, server.connect() as idle, server.connect() as slow:
-        for _ in range(3):
-            idle.sendall(GET)
-            assert idle.recv(100).startswith(b"HTTP/1.1 200")
-        slow.sendall(GET)
-        assert slow.recv(100).startswith(b"HTTP/1.1 200")
-        slow.sendall(GET.replace(b"/healthz", b"/slow"))
-        assert closed(idle)
-        time.sleep(1)
-        RELEASED.set()
-        assert slow.recv(100).startswith(b"HTTP/1.1 200")  # it was not idle
-        assert closed(slow)
-
-
 def test_a_body_may_come_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 1.5)
-    with bare(Places(10)) as server, server.connect() as connection:
+    with bare() as server, server.connect() as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n")
         for _ in range(10):
             connection.sendall(b"a" * 10_000)
             time.sleep(0.2)
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
-
-
-def test_idle_connections_give_way_and_busy_ones_do_not() -> None:
-    places = Places(6, per_address=6)
-    with bare(places) as server, contextlib.ExitStack() as stack:
-        busy = stack.enter_context(server.connect())
-        busy.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
-        until(lambda: len(places.idle) == 0 and places._open)
-        idle = [stack.enter_context(server.connect()) for _ in range(30)]
-        assert all(server.answers() for _ in range(5))
-        assert closed(idle[0])
-        RELEASED.set()
-        assert busy.recv(100).startswith(b"HTTP/1.1 200")
-
-
-def test_one_address_cannot_take_all_places() -> None:
-    places = Places(10, per_address=3)
-    busy = [LimitedConnection.__new__(LimitedConnection) for _ in range(3)]
-    for connection in busy:
-        assert places.enter(connection, "10.0.0.1")
-        places.idle.pop(connection)  # each handles a request
-    assert not places.enter(LimitedConnection.__new__(LimitedConnection), "10.0.0.1")
-    assert places.enter(LimitedConnection.__new__(LimitedConnection), "10.0.0.2")
-    places.leave(busy[0])
-    assert places.enter(LimitedConnection.__new__(LimitedConnection), "10.0.0.1")
-    assert places.turned_away == 1
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 def test_every_figure_on_the_dashboard_is_one_that_the_server_has() -> None:
     with Scorer() as scorer:
         app = create_app(scorer)
-    families = {family.name for family in app.entrance.metrics.registry.collect()}
+    families = {family.name for family in app.state.metrics.registry.collect()}
     board = json.loads((DEPLOY / "grafana.json").read_text())
     wanted = {
         name

@@ -11,8 +11,8 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward
-from rewardkit.server.admission import Admission, latest_s
-from rewardkit.server.dialects import openrlhf
+from rewardkit.server.limits import Admission, latest_s
+from rewardkit.server.protocols import openrlhf
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.server.scoring import RequestScorer
 from rewardkit.types import Score

@@ -151,21 +151,6 @@ def _ports(pid: int) -> list[int]:
     return [each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN]
 
 
-def test_a_server_process_that_dies_is_replaced(tmp_path: Path) -> None:
-    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
-        right = Sample("gsm8k", "#### 1", "1")
-        until(lambda: len(descendants(server.process.pid)) == 2)
-        with Client(server.url) as client:
-            assert client.score(right).ok
-        first = descendants(server.process.pid)
-        os.kill(first[0], signal.SIGKILL)
-        until(lambda: state(first[0]) == "" and len(descendants(server.process.pid)) == 2)
-        for _ in range(10):
-            with Client(server.url) as client:  # a new connection: any of the two
-                assert client.score(right).ok
-        assert server.stop() == 0
-
-
 def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
         for _ in range(6):

@@ -20,8 +20,8 @@ from fastapi.testclient import TestClient
 from rewardkit import Client, Sample, Scorer
 from rewardkit.errors import ConfigError
 from rewardkit.server.app import create_app
-from rewardkit.server.logs import json_logs
-from tests.living import alive, descendants, until
+from rewardkit.server.observability.logs import json_logs
+from tests.living import until
 from tests.server.serving import serving
 
 RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
@@ -75,27 +75,6 @@ def test_programs_that_the_sandbox_stopped_are_counted(scorer: Scorer) -> None:
         assert answer["parts"]["timed_out"] == 1.0
         text = http.get("/metrics").text
     assert value(text, 'rewardkit_sandbox_kills_total{reason="timed_out"}') == 1
-
-
-def test_any_of_several_processes_shows_the_figures_of_all(tmp_path: Path) -> None:
-    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
-
-        def ask(path: str, body: bytes | None = None) -> str:  # a new connection each, so that both get some
-            with urllib.request.urlopen(f"{server.url}{path}", body, timeout=120) as answer:
-                text: str = answer.read().decode()
-                return text
-
-        for _ in range(20):
-            ask("/score", json.dumps(RIGHT).encode())
-        seen = {
-            value(ask("/metrics"), 'rewardkit_samples_total{data_source="gsm8k",status="ok"}')
-            for _ in range(6)
-        }
-        assert seen == {20.0}
-        children = descendants(server.process.pid)
-        assert len(children) == 2
-        assert server.stop() == 0
-        until(lambda: not any(alive(child) for child in children))
 
 
 def test_it_is_not_ready_before_what_it_needs_is_done(scorer: Scorer) -> None:

@@ -35,7 +35,6 @@ def paths_with_a_name() -> list[str]:
         ("GET", "/metric", "there is no /metric here; did you mean /metrics"),
         ("GET", "/nowhere/at/all", "there is no /nowhere/at/all here; /docs lists what there is"),
         ("POST", "/run_code", "there is no /run_code here; start the server with --run-code for it"),
-        ("POST", "/interaction", "there is no /interaction here; start the server with --interactions"),
         ("POST", "/get_reward", "there is no /get_reward here; OpenRLHF's rewards are at /openrlhf/SOURCE"),
         ("GET", "/score", "/score takes POST, not GET"),
         ("POST", "/rewards", "/rewards takes GET, not POST"),
@@ -68,10 +67,7 @@ NAMED: dict[str, Any] = {
     "/roll/submit": {"response": "#### 1", "reward_info": {"data_source": "gms8k", "ground_truth": "1"}},
     "/classify": {"model": "gms8k", "input": TEXT},
     "/pooling": {"model": "gms8k", "input": [TEXT]},
-    "/v1/rerank": {"model": "gms8k", "query": "q", "documents": ["#### 1"]},
-    "/vllm/score": {"model": "gms8k", "text_1": "q", "text_2": "#### 1"},
     "/sglang/classify": {"model": "gms8k", "text": TEXT},
-    "/sglang/v1/score": {"model": "gms8k", "query": "q", "items": ["#### 1"], "label_token_ids": [1]},
 }  # fmt: skip
 
 
@@ -88,7 +84,7 @@ TRUTHLESS: dict[str, Any] = {
     "/slime_dict/gsm8k": {"prompt": UNKNOWN, "response": "#### 72", "label": None},
     "/llama_factory/gsm8k": {"messages": [TEXT, TEXT]},
     "/classify": {"model": "gsm8k", "input": TEXT},
-    "/sglang/v1/rerank": {"model": "math", "query": "q", "documents": ["#### 1", "2"]},
+    "/sglang/classify": {"model": "math", "text": [TEXT, TEXT]},
 }
 
 
@@ -120,9 +116,6 @@ def test_a_protocol_with_a_field_for_it_says_it_there(http: TestClient) -> None:
     body = {"data_source": "gms8k", "ground_truth": "1", "response": {"output": []}}
     verdict = http.post("/verify", json=body).json()
     assert (verdict["mask_sample"], verdict["failure_kind"]) == (True, "invalid")
-    messages = [{"role": "assistant", "content": "#### 1"}]
-    answer = http.post("/evaluate", json={"messages": messages, "kwargs": {"data_source": "gsm8k"}}).json()
-    assert not answer["is_score_valid"]
 
 
 def test_what_is_wrong_is_logged_once(http: TestClient, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,7 @@ from rewardkit import Sample, Scorer
 from rewardkit.registry import Registry, Reward
 from rewardkit.scoring import runner
 from rewardkit.server.app import create_app
-from rewardkit.server.metrics import OTHER_CLIENTS
+from rewardkit.server.observability.metrics import OTHER_CLIENTS
 from tests.server.serving import serving
 from tests.server.test_metrics import value
 
@@ -109,7 +109,7 @@ def test_head_is_answered_without_a_body(tmp_path: Path) -> None:
 def test_every_alert_is_about_figures_that_the_server_has() -> None:
     rules = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())["groups"][0]["rules"]
     with Scorer(workers=1) as scorer:
-        families = {family.name for family in create_app(scorer).entrance.metrics.registry.collect()}  # type: ignore[attr-defined]
+        families = {family.name for family in create_app(scorer).state.metrics.registry.collect()}
     wanted = {name for rule in rules for name in re.findall(r"rewardkit_\w+", rule["expr"])}
     assert {re.sub(r"_(total|bucket|count|sum)$", "", name) for name in wanted} <= families
     assert all(rule["for"] and rule["annotations"]["summary"] for rule in rules)

@@ -18,7 +18,7 @@ from rewardkit import Sample, Scorer
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.errors import InputError
 from rewardkit.server.app import create_app
-from rewardkit.server.dialects import DialectContext, ors
+from rewardkit.server.protocols import ProtocolContext, ors
 from rewardkit.server.task_files import open_task_sets
 from rewardkit.types import Score
 from tests.server.serving import serve
@@ -51,7 +51,7 @@ def http(tasks: Path) -> Iterator[TestClient]:
             return await scorer.ascore_batch(samples)
 
         app = FastAPI()
-        app.include_router(ors.router(DialectContext(score, tasks=open_task_sets([str(tasks)]))))
+        app.include_router(ors.router(ProtocolContext(score, tasks=open_task_sets([str(tasks)]))))
         with TestClient(app) as client:
             yield client
 
@@ -147,7 +147,7 @@ def test_what_could_not_be_scored_has_no_reward_and_may_be_handed_in_again(tasks
         return [answers.pop(0)]
 
     app = FastAPI()
-    app.include_router(ors.router(DialectContext(score, tasks=open_task_sets([f"sums={tasks}"]))))
+    app.include_router(ors.router(ProtocolContext(score, tasks=open_task_sets([f"sums={tasks}"]))))
     with TestClient(app) as http:
         header = opened(http)
         output = outcome(call(http, header, name="submit", input={"response": RIGHT}))["output"]

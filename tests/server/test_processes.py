@@ -11,16 +11,20 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
-from rewardkit import AsyncClient, Client, Sample
+from rewardkit import AsyncClient, Client, Sample, Scorer
 from rewardkit.cli import run
-from rewardkit.server import processes
+from rewardkit.server.app import create_app
+from rewardkit.server.serve import SAME_SIGNAL_S
 from tests.living import descendants, state, until
-from tests.server.serving import serving
+from tests.server.serving import Serving, serving
 
 pytestmark = pytest.mark.slow
 
@@ -125,24 +129,39 @@ def test_a_stop_that_comes_by_several_ways_loses_nothing(
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_second_signal_some_time_later_ends_it_at_once(tmp_path: Path, workers: str) -> None:
+    """Ctrl-C, that is: it reaches every process of the group."""
     begun = tmp_path / "begun"
-    with serving(tmp_path, "--workers", workers, "--scorers", "2", "--drain-s", "300") as server:
+    options = ("--workers", workers, "--scorers", "2", "--drain-s", "300")
+    with serving(tmp_path, *options, own_group=True) as server:
         command = ["curl", "-s", f"{server.url}/score", "-d"]
         body = f'{{"data_source": "test/nap", "response": "{begun}", "ground_truth": "1000"}}'
         with subprocess.Popen([*command, body], stdout=subprocess.PIPE, text=True) as asking:
             until(begun.exists)
-            server.process.send_signal(signal.SIGTERM)
-            until(lambda: not listens(server.port))  # that is a second after it has heard it
-            server.process.send_signal(signal.SIGTERM)
+            os.killpg(server.process.pid, signal.SIGINT)
+            time.sleep(SAME_SIGNAL_S + 1.0)
+            os.killpg(server.process.pid, signal.SIGINT)
             server.process.wait(120)
             said, _ = asking.communicate(timeout=120)
             assert "timeout" not in said, "it waited until the reward's own time was over"
 
 
-def listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-        return True
-    return False
+def test_a_request_that_comes_just_after_the_signal_is_answered_and_its_connection_closed(
+    tmp_path: Path,
+) -> None:
+    """A client that keeps its connection learns by the answer that it is to open another."""
+    get = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+    with (
+        serving(tmp_path) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=20) as kept,
+    ):
+        kept.sendall(get)
+        assert b"connection: close" not in kept.recv(65_536)
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: draining(server.url))
+        kept.sendall(get)
+        answer = kept.recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 200") and b"connection: close" in answer
+        assert server.process.wait(20) == 0
 
 
 def test_a_request_that_is_on_its_way_at_the_stop_is_answered(tmp_path: Path) -> None:
@@ -151,13 +170,27 @@ def test_a_request_that_is_on_its_way_at_the_stop_is_answered(tmp_path: Path) ->
         serving(tmp_path) as server,
         socket.create_connection(("127.0.0.1", server.port), timeout=20) as late,
     ):
-        with Client(server.url) as client:
-            assert client.score(Sample("gsm8k", "#### 72", "72")).correct
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(processes.LAME_DUCK_S + 0.5)
+        until(lambda: not listens(server.port))
+        time.sleep(0.5)
         late.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
-        assert late.recv(65_536).startswith(b"HTTP/1.1 200")
+        answer = late.recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 200") and b"connection: close" in answer
         assert server.process.wait(20) == 0
+
+
+def listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def draining(url: str) -> bool:
+    try:
+        urllib.request.urlopen(f"{url}/readyz").close()
+    except urllib.error.HTTPError as error:
+        return error.code == 503
+    return False
 
 
 def test_a_port_that_another_server_shares_among_its_processes_is_refused(
@@ -170,27 +203,31 @@ def test_a_port_that_another_server_shares_among_its_processes_is_refused(
             assert f"cannot listen on 127.0.0.1:{server.port}" in capfd.readouterr().err
 
 
-def test_the_folder_that_processes_share_leaves_no_variable_behind() -> None:
-    with processes._shared_folder() as folder:
-        assert os.environ[processes.MULTIPROC_DIR] == str(folder)
-    assert processes.MULTIPROC_DIR not in os.environ
-    assert not folder.exists()
+def test_any_process_has_the_figures_of_all_and_a_killed_one_takes_none_away(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
+        score(server, 20)
+        until(lambda: server.received() == 20)
+        before = server.workers()
+        os.kill(before[0], signal.SIGKILL)
+        until(lambda: len(server.workers()) == 2 and server.workers() != before)
+        score(server, 20)
+        until(lambda: server.received() == 40)
 
 
-def test_processes_of_one_server_are_forked_from_one_that_has_imported_it_and_knows_their_folder() -> None:
-    """Or each would import it all again; and the metrics look at the environment when they are imported."""
-    script = """
-import os, sys
-from rewardkit.server import processes
-class Family:
-    stop = print
-    def __init__(self, *args, **named): pass
-    def fork(self, place):
-        from prometheus_client import values
-        print("rewardkit.server.app" in sys.modules, values.ValueClass is not values.MutexValue)
-    def wait(self): return 0
-processes._Family = Family
-processes.supervise(None, None, [None, None])
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "True True\n" * 2
+def score(server: Serving, n: int) -> None:
+    """Over connections of their own, so that any process may get each; a killed one's are made again."""
+    for _ in range(n):
+        with Client(server.url) as client:
+            assert client.score(Sample("gsm8k", "#### 72", "72")).correct
+
+
+def test_what_needs_one_process_is_refused_with_several(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["serve", "--workers", "2", "--scorers", "2", "--tasks", str(tmp_path)]) == 2
+    assert "--tasks needs --workers 1" in capfd.readouterr().err
+    with Scorer(workers=1) as scorer, TestClient(create_app(scorer, processes=2)) as http:
+        submitted = http.post("/roll/submit/gsm8k", json={"prompt": "q", "response": "#### 72"})
+        assert submitted.status_code == 422 and "--workers 1" in submitted.text
+        traffic = http.get("/traffic")
+        assert traffic.status_code == 404 and "--workers 1" in traffic.text

@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rewardkit import Scorer
-from rewardkit.server import recent
 from rewardkit.server.app import create_app
-from rewardkit.server.recent import KEPT, LONGEST, MAX_BYTES, PER_SECOND, SHOWN, Recent
+from rewardkit.server.observability import recent
+from rewardkit.server.observability.recent import KEPT, LONGEST, MAX_BYTES, PER_SECOND, SHOWN, Recent
 from rewardkit.types import Sample, Score, failure
 
 RIGHT, WRONG, SCORED = Score(1.0, correct=True), Score(0.0, correct=False), Score(0.3)
@@ -39,13 +39,13 @@ def test_any_response_can_be_found_by_source_verdict_and_text() -> None:
 
 
 def test_one_is_given_back_as_the_sample_that_it_was() -> None:
-    kept = Recent(place=2)
+    kept = Recent()
     given = Sample(
         "choice", "The answer is B.", "B", [{"role": "user", "content": "?"}], {"choices": ["a", "b"]}
     )
     keep(kept, [given], [RIGHT])
     (row,) = kept.find()
-    assert row["id"] == "2-1" and row["whole"]
+    assert row["id"] == "1" and row["whole"]
     found = json.loads(kept.sample(1) or "")
     assert found == {
         "data_source": "choice",
@@ -91,7 +91,7 @@ def test_memory_is_bounded_however_long_responses_are() -> None:
     keep(kept, [Sample("s", "y" * 2 * LONGEST, "1", "p" * 10, {"a": 1})], [RIGHT], 2000.0)
     (row,) = kept.find(source="s")
     assert not row["whole"] and len(row["response"]) == SHOWN
-    assert kept.sample(int(row["id"].partition("-")[2])) is None
+    assert kept.sample(int(row["id"])) is None
 
 
 def test_lone_surrogates_and_strange_values_can_be_shown_and_opened() -> None:
@@ -113,7 +113,7 @@ def ask(scorer: Scorer, client: tuple[str, int], tokens: list[str], sent: str | 
     headers = {"authorization": f"Bearer {sent}"} if sent else {}
     with TestClient(create_app(scorer, tokens=tokens), client=client, headers=headers) as http:
         http.post("/score", json={"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"})
-        return http.get("/traffic/responses").status_code, http.get("/traffic/responses/0-1").status_code
+        return http.get("/traffic/responses").status_code, http.get("/traffic/responses/1").status_code
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_responses_and_their_ground_truths_are_shown_with_the_token_or_on_this_m
     assert ask(scorer, (address, 50_000), tokens, sent) == (status, status)
 
 
-@pytest.mark.parametrize("id_", ["0-999", "3-1", "1", "x-1", "0-", "0-1x", "-"])
-def test_an_id_that_is_none_is_not_found(scorer: Scorer, id_: str) -> None:
+@pytest.mark.parametrize(("id_", "status"), [("999", 404), ("x", 422)])
+def test_an_id_that_is_none_is_refused(scorer: Scorer, id_: str, status: int) -> None:
     with TestClient(create_app(scorer), client=("127.0.0.1", 1)) as http:
         answer = http.get(f"/traffic/responses/{id_}")
-    assert answer.status_code == 404 and answer.json()["error"]["message"]
+    assert answer.status_code == status and answer.json()["error"]["message"]

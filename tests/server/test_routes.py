@@ -14,8 +14,8 @@ from rewardkit import Scorer
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.sandbox import Pool
 from rewardkit.server.app import create_app
-from rewardkit.server.dialects.base import CARRIES_NO_TRUTH
 from rewardkit.server.ground_truths import GroundTruthIndex
+from rewardkit.server.protocols.base import CARRIES_NO_TRUTH
 from rewardkit.server.task_files import open_task_set
 
 

@@ -12,7 +12,7 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward
-from rewardkit.server.admission import Admission
+from rewardkit.server.limits import Admission
 from rewardkit.server.scoring import RequestScorer
 from rewardkit.types import Score
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from rewardkit.server.observability.traffic import BINS, MAX_SOURCES, OTHERS, SECONDS, Traffic
 from rewardkit.server.scoring import count_outcomes
-from rewardkit.server.traffic import BINS, MAX_SOURCES, OTHERS, SECONDS, Traffic
 from rewardkit.types import Sample, Score, failure
 
 

@@ -118,8 +118,8 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 
 @pytest.mark.slow
 def test_two_processes_take_the_same_steps_as_one(tmp_path: Path) -> None:
-    """In what `benchmarks/fsdp_parity.py` compares."""
-    from benchmarks import fsdp_parity
+    """In what `fsdp_parity` compares."""
+    from tests.trainer import fsdp_parity
 
     fsdp_parity.prepare(tmp_path)
     more = (

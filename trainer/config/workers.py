@@ -277,7 +277,7 @@ class MultiTurnConfig:
     interaction_config_path: str | None = None
     """The interactions: a YAML as verl's, or names."""
     format: str = "hermes"
-    """How the model writes calls: `hermes`, `llama3_json`, `qwen3_coder`, `gpt-oss` or `react`."""
+    """How the model writes calls: a name in `rewardkit.tool_calls.formats`."""
     max_assistant_turns: int | None = None
     """Turns of the model; none or 0: no limit."""
     max_user_turns: int | None = None

@@ -1,5 +1,11 @@
-"""The loops that ship with rewardkit, one file each. Importing this package registers them."""
+"""The loops that ship with rewardkit, one file each, by name. The table imports none of them."""
 
-from rewardkit.agents.loops import math_expression, react, single_turn, tool
+from __future__ import annotations
 
-__all__ = ["math_expression", "react", "single_turn", "tool"]
+BUILT_IN = {
+    "math_expression": "rewardkit.agents.loops.math_expression:math_expression",
+    "react_agent": "rewardkit.agents.loops.react:react_agent",
+    "single_turn_agent": "rewardkit.agents.loops.single_turn:single_turn_agent",
+    "tool_agent": "rewardkit.agents.loops.tool:tool_agent",
+}
+"""For `AGENTS.offer`."""

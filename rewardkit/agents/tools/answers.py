@@ -10,7 +10,7 @@ import atexit
 import functools
 
 from rewardkit.agents.tools.arguments import BadCall
-from rewardkit.agents.tools.declaring import tool
+from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError
 from rewardkit.scoring.scorer import Scorer

@@ -14,8 +14,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rewardkit.rewards.tool_call.calls import PLAIN
 from rewardkit.rows import ground_truth_text
+from rewardkit.tool_calls.call import PLAIN
 
 _MAX_DEPTH = 32
 _TYPES: Mapping[str, tuple[type, ...]] = {

@@ -11,7 +11,7 @@ import functools
 
 from rewardkit.agents.tools.arguments import BadCall
 from rewardkit.agents.tools.cells import FINISHED, program
-from rewardkit.agents.tools.declaring import tool
+from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.tools.results import called
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError

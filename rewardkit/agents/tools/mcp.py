@@ -22,8 +22,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.agents.tools.arguments import fit
-from rewardkit.agents.tools.declaring import ToolKind, ToolParts
-from rewardkit.agents.tools.signatures import function_schema
+from rewardkit.agents.tools.declare import ToolKind, ToolParts, function_schema
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
 

@@ -18,7 +18,7 @@ import aiohttp
 import msgspec
 
 from rewardkit.agents.tools.arguments import BadCall
-from rewardkit.agents.tools.declaring import tool
+from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.tools.index import Document, Index
 from rewardkit.agents.tools.results import called
 from rewardkit.errors import ConfigError

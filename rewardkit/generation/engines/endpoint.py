@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.agents.runner import drive
-from rewardkit.agents.types import Call, Reply
+from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
@@ -22,6 +22,7 @@ from rewardkit.generation.types import (
 )
 from rewardkit.model_api.answers import content_text
 from rewardkit.model_api.client import Endpoint, EndpointError, complete, require_openai
+from rewardkit.tool_calls.call import Call, call_of
 from rewardkit.types import Message
 
 _EXAMPLE = "http://127.0.0.1:8000/v1"
@@ -182,18 +183,6 @@ def _answer(completion: Mapping[str, Any]) -> EndpointAnswer:
 
 
 def _call(one: Mapping[str, Any]) -> Call:
-    """Return a call that the server found. If its arguments are no JSON object, the call has an `error`."""
+    """Return a call that the server found."""
     function = one["function"]
-    name = str(function.get("name") or "")
-    error = None if name else "the call has no name"
-    arguments: Any = {}
-    try:
-        arguments = function.get("arguments") or "{}"
-        if isinstance(arguments, str):  # some servers send the object itself
-            arguments = msgspec.json.decode(arguments)
-        if not isinstance(arguments, dict):
-            raise msgspec.DecodeError("no object")
-    except msgspec.DecodeError:
-        arguments = {}
-        error = "the arguments are no JSON object"
-    return Call(name, arguments, str(one.get("id") or ""), error)
+    return call_of(function.get("name"), function.get("arguments"), str(one.get("id") or ""))

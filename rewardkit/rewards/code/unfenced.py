@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 
-from rewardkit.rewards.structure.ground_truth import fences
+from rewardkit.fences import fences
 
 _FIELDS = frozenset(
     [

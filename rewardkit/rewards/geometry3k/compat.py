@@ -11,6 +11,7 @@ import re
 from rewardkit.rewards.geometry3k.latex_text import latex_text
 from rewardkit.rewards.math import MathOptions, compare
 from rewardkit.rewards.math.compat import hendrycks
+from rewardkit.rewards.math.guards import budget
 
 _OUTER_TEXT = re.compile(r"^\\text\{(.+?)\}$")
 _UNITS = (
@@ -27,14 +28,9 @@ _NO_EXPRESSION = re.compile(
     r"|(?<![^\W\d])(?:or|in|is|if|as)(?!\w)"
 )
 """What SymPy cannot read: signs that are no operators, operators and roots of nothing, words of Python."""
-_EXACT = MathOptions(
-    rounding_digits=0,
-    percent="literal",
-    units="required",
-    degrees="required",
-    list_order=True,
-    deadline_s=5.0,
-)
+_EXACT = MathOptions(rounding_digits=0, units="required")
+_CPU_S = 5.0
+"""SymPy's processor time for an element."""
 
 
 def in_format(response: str) -> bool:
@@ -81,7 +77,8 @@ def _same_element(ground_truth: str, given: str) -> bool:
     letters = {c for c in difference.replace("sqrt", "").replace("frac", "") if c.isalpha()}
     if len(letters) > 2 or _UNREAD.search(difference) or not all(map(_is_expression, (ground_truth, given))):
         return False
-    return compare(ground_truth, given, _EXACT).equal
+    with budget(_CPU_S):
+        return compare(ground_truth, given, _EXACT).equal
 
 
 def _is_expression(text: str) -> bool:

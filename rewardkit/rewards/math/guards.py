@@ -23,6 +23,9 @@ MAX_TERMS = 512
 MAX_STEPS = 40_000
 """What one answer may cost, all its parts and readings together, in steps of about a microsecond."""
 
+SYMPY_CPU_S = 2.0
+"""Seconds of processor time that SymPy may take for one answer, all its parts together."""
+
 
 class AnswerBudget:
     """What one answer may still cost, however many parts and alternatives it is compared with."""
@@ -46,8 +49,9 @@ class budget:
     Used like a function; as a generator it would take as long as comparing a short answer does.
     """
 
-    def __init__(self, cpu_s: float) -> None:
-        self._cpu_s = cpu_s
+    def __init__(self, cpu_s: float | None = None) -> None:
+        """`cpu_s` is SymPy's processor time; 0: it is not asked."""
+        self._cpu_s = SYMPY_CPU_S if cpu_s is None else cpu_s
 
     def __enter__(self) -> AnswerBudget:
         self._outer = _LOCAL.budget

@@ -115,8 +115,8 @@ _PERCENT = ("", "%", "percent", "per cent")
 def _measured(text: str) -> tuple[Value | None, str]:
     """The value of a number and what it counts or measures, in base units: `5 km` is 5000 of length."""
     # Loaded here: a response without numbers needs nothing of the math reward.
-    from rewardkit.rewards.math.comparing.units import read as read_unit
     from rewardkit.rewards.math.reading.spelled import spelled_number
+    from rewardkit.rewards.math.units import read as read_unit
 
     found = number_in(text.rstrip(".,;!"))
     if found is None:

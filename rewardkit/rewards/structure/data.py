@@ -24,10 +24,11 @@ from functools import lru_cache
 from math import isinf
 from typing import Any, Literal
 
+from rewardkit.fences import last_fence
 from rewardkit.json_objects import object_of_pairs
 from rewardkit.rewards.answers.place import reply, seen
 from rewardkit.rewards.structure.fields import agreement
-from rewardkit.rewards.structure.ground_truth import in_answer, last_fence
+from rewardkit.rewards.structure.ground_truth import in_answer
 from rewardkit.rewards.structure.schema import misfit
 from rewardkit.rewards.structure.yaml12 import read_yaml
 from rewardkit.special_tokens import strip_end

@@ -1,15 +1,12 @@
-"""Ground truths that may be one text or several, and the code of a response. No comparing here."""
+"""Ground truths that may be one text or several, and the `<answer>` of a response. No comparing here."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import msgspec
 
 from rewardkit.rewards.answers.place import seen, tags
-
-_OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})[ \t]*(?P<rest>[^\n`]*)")
 
 
 @lru_cache(maxsize=65_536)
@@ -22,43 +19,6 @@ def texts(ground_truth: str) -> tuple[str, ...]:
         except (msgspec.MsgspecError, UnicodeEncodeError):
             pass
     return (ground_truth,) if seen(ground_truth) else ()
-
-
-def last_fence(text: str, *languages: str) -> str:
-    """Return what stands in the last code fence of one of these languages or of none, else the text.
-
-    A fence ends at its marks on a line's own or at a line's end, or with the text.
-    """
-    if "```" not in text and "~~~" not in text:
-        return text.strip()
-    found = [body for language, body in fences(text) if language in ("", *languages)]
-    return (found or [text])[-1].strip()
-
-
-def fences(text: str) -> list[tuple[str, str]]:
-    """Return language and content of each code fence, but of those within an HTML comment."""
-    found = []
-    position = 0
-    while (opening := _OPENING.search(text, position)) is not None:
-        commented = text.rfind("<!--", position, opening.start())
-        if commented >= 0 and text.find("-->", commented, opening.start()) < 0:
-            end = text.find("-->", commented)
-            position = len(text) if end < 0 else end
-            continue
-        marks = opening["marks"]
-        own_line = not text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip()
-        if opening["rest"] and opening.end() < len(text) and text.startswith(marks, opening.end()):
-            position = opening.end() + len(marks)  # opened and closed within a line
-            found.append((opening["language"].lower(), opening["rest"]))
-        elif opening["rest"] or (marks[0] == "~" and not own_line):
-            position = opening.end()
-        else:
-            ending = rf"(?<!{marks[0]}){marks}{marks[0]}*[ \t]{{0,99}}(?=\n|\Z)"
-            closing = re.compile(ending).search(text, opening.end())
-            end = closing.start() if closing else len(text)
-            position = closing.end() if closing else len(text)
-            found.append((opening["language"].lower(), text[opening.end() : end]))
-    return found
 
 
 def in_answer(text: str) -> str:

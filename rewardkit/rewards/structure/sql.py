@@ -34,8 +34,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.fences import last_fence
 from rewardkit.rewards.answers.place import reply, tags
-from rewardkit.rewards.structure.ground_truth import last_fence
 from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
 from rewardkit.sandbox import Limits, Sandbox
 from rewardkit.types import Sample, Score, failure

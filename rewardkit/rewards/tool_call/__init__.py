@@ -1,5 +1,4 @@
-"""Tool calls: `reading` finds them in a response, `matching` compares them with the ground truth, `reward`
-scores."""
+"""Tool calls: `matching` compares them with the ground truth, `reward` scores. `tool_calls` reads them."""
 
 from __future__ import annotations
 

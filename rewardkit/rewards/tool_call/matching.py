@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rewardkit.rewards.tool_call.bare import literal
-from rewardkit.rewards.tool_call.calls import PLAIN, UnreadableCall, WrittenCall, loads
+from rewardkit.tool_calls.call import PLAIN, Call, UnreadableCall, json_of
+from rewardkit.tool_calls.pythonic import literal
 
 _FORMULA = re.compile(
     r"[=^*+<>\\|]|://|(?<![^\W\d_])[^\W\d_]\s*[-/]\s*\w(?![^\W\d_])|\d\s*[-/]\s*[\d(]|\)\s*[-/]|[-/]\s*\("
@@ -47,24 +47,24 @@ class AcceptedObject:
     optional: frozenset[str]
 
 
-def right_arguments(call: WrittenCall, wanted: WantedCall) -> float:
+def right_arguments(call: Call, wanted: WantedCall) -> float:
     """Return the share of arguments that are right: 1.0 when the call is; 0.0 for another name."""
     if call.name != wanted.name:
         return 0.0
-    if call.plain:
+    if PLAIN in call.arguments:
         call = _named(call, wanted)
     names = call.arguments.keys() | (wanted.accepted.keys() - wanted.optional)
     right = sum(_right(name, call, wanted) for name in names)
     return right / len(names) if names else 1.0
 
 
-def _named(call: WrittenCall, wanted: WantedCall) -> WrittenCall:
+def _named(call: Call, wanted: WantedCall) -> Call:
     """A call whose only argument has no name with the name of the one that the tool needs, if that is one."""
     names = list(wanted.accepted.keys() - wanted.optional or wanted.accepted)
     return replace(call, arguments={names[0]: call.arguments[PLAIN]}) if len(names) == 1 else call
 
 
-def _right(name: str, call: WrittenCall, wanted: WantedCall) -> bool:
+def _right(name: str, call: Call, wanted: WantedCall) -> bool:
     if name not in call.arguments or name not in wanted.accepted:
         return False
     value = call.arguments[name]
@@ -103,7 +103,7 @@ def _decoded(value: Any) -> Any:
     if not (isinstance(value, str) and value.strip()[:1] in ("{", "[")):
         return value
     try:
-        return loads(value)
+        return json_of(value)
     except UnreadableCall:
         return value
 
@@ -133,7 +133,7 @@ def _as_text(value: Any, accepted: Any) -> bool:
         return value.strip().lower() == str(accepted).lower()
     if accepted is None:
         return value.strip().lower() in ("null", "none")
-    for read in (loads, literal):
+    for read in (json_of, literal):
         try:
             return same(read(value), accepted)
         except UnreadableCall:
@@ -141,7 +141,7 @@ def _as_text(value: Any, accepted: Any) -> bool:
     return False
 
 
-def best_match(calls: Sequence[WrittenCall], wanted: Sequence[WantedCall]) -> tuple[int, float]:
+def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int, float]:
     """Match calls with those wanted, one to one, in any order.
 
     Returns:

@@ -15,23 +15,25 @@ arguments over the calls. `parts`: `format` (calls can be read), `names` (the to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 
 from rewardkit.rewards.answers.place import outside_thoughts, reply, says, without_comments
-from rewardkit.rewards.tool_call.calls import UnreadableCall, WrittenCall
 from rewardkit.rewards.tool_call.matching import AcceptedObject, WantedCall, best_match
-from rewardkit.rewards.tool_call.reading import CallForm, read, read_marked
 from rewardkit.special_tokens import strip_end
+from rewardkit.tool_calls.call import Call
+from rewardkit.tool_calls.formats import FORMATS, announced, read_any
+from rewardkit.tool_calls.pythonic import MARKS
 from rewardkit.types import Sample, Score, failure
 
-_MAX_CALLS = 64
-_PYTHON_MARKS = re.compile(r"<\|python_(?:start|end)\|>")
-"""Around Llama 4's calls in Python."""
+_ENDS = re.compile(
+    r"<｜(?:end▁of▁sentence|User|Assistant)｜>|<\|(?:im_end|im_start|user|observation|endoftext)\|>|</s>|\[e~\["
+)
+"""What ends a turn whose calls stand between tokens that would end another."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,17 @@ class ToolCallOptions:
     """Options of the tool_call reward."""
 
     pay: Literal["all", "share"] = "all"
-    forms: tuple[CallForm, ...] = (
-        "deepseek", "kimi", "glm", "invoke", "harmony", "react", "hermes", "qwen3_coder", "mistral",
-        "llama3", "pythonic", "json",
-    )  # fmt: skip
-    """The forms that are read; the first that fits counts."""
+    formats: tuple[str, ...] = tuple(FORMATS)
+    """The formats that are read, see `tool_calls/formats.py`."""
     format_score: float = 0.0
     """For calls that can be read and are wrong."""
 
     def __post_init__(self) -> None:
-        """Refuse to read no form at all: every response would call nothing."""
-        if not self.forms:
-            raise ValueError(f"forms is empty; expected one or more of {', '.join(get_args(CallForm))}")
+        """Refuse to read no format at all: every response would call nothing."""
+        unknown = [name for name in self.formats if name not in FORMATS]
+        if unknown or not self.formats:
+            found = f"formats has '{unknown[0]}'" if unknown else "formats is empty"
+            raise ValueError(f"{found}; expected one or more of {', '.join(FORMATS)}")
 
 
 def score(sample: Sample, options: ToolCallOptions) -> Score:
@@ -58,16 +59,13 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
     wanted = _wanted(sample.ground_truth)
     if isinstance(wanted, str):
         return failure("invalid", wanted)
-    try:
-        calls = _calls(sample.response, options.forms)
-    except UnreadableCall as error:
-        return _made(0.0, False, None, (0.0, 0.0, 0.0), str(error))
+    calls = _calls(sample.response, options.formats)
+    if (error := _error(calls)) is not None:
+        return _made(0.0, False, None, (0.0, 0.0, 0.0), error)
     if not wanted or not calls:
         right = says(reply(sample.response)) and not wanted and not calls
         paid = float(right)
         return _made(paid, right, None, (paid, paid, paid), f"{len(calls)} calls, {len(wanted)} asked for")
-    if len(calls) > _MAX_CALLS:
-        return _made(0.0, False, None, (1.0, 0.0, 0.0), f"more than {_MAX_CALLS} calls")
     found, share = best_match(calls, wanted)
     right = found == len(calls) == len(wanted)
     names = float(sorted(c.name for c in calls) == sorted(w.name for w in wanted))
@@ -77,42 +75,48 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
     return _made(value, right, shown, parts, f"{found} of {len(wanted)} calls right, {len(calls)} made")
 
 
-def _calls(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
+def _error(calls: Sequence[Call]) -> str | None:
+    """Why one of the calls cannot be read; None where all can."""
+    return next((call.error for call in calls if call.error is not None), None)
+
+
+def _calls(response: str, formats: tuple[str, ...]) -> list[Call]:
     """The calls of a response, of which none may stand in a comment."""
-    calls = _written(_PYTHON_MARKS.sub("", response), forms)
-    if any(map(response.__contains__, _SIGNS_OF_COMMENTS)) and _hides(response, forms, len(calls)):
-        raise UnreadableCall("a call stands in a comment")
+    response = MARKS.sub("", response)
+    calls = _written(response, formats)
+    commented = any(map(response.__contains__, _SIGNS_OF_COMMENTS))
+    if commented and _error(calls) is None and _hides(response, formats, len(calls)):
+        return [Call("", {}, error="a call stands in a comment")]
     return calls
 
 
 _SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "[//]:")
 
 
-def _hides(response: str, forms: tuple[CallForm, ...], calls: int) -> bool:
+def _hides(response: str, formats: tuple[str, ...], calls: int) -> bool:
     """Whether fewer calls are left of a response without its comments. One within an argument is a part of
     it, and one that begins there may take the call's end along: that leaves nothing to be read."""
-    try:
-        return len(_written(without_comments(response), forms)) < calls
-    except UnreadableCall:
-        return False
+    left = _written(without_comments(response), formats)
+    return len(left) < calls and _error(left) is None
 
 
-def _written(response: str, forms: tuple[CallForm, ...]) -> tuple[WrittenCall, ...]:
+def _written(response: str, formats: tuple[str, ...]) -> list[Call]:
     """The calls of a response, those in comments too. A mark that ends texts may stand within an argument,
     where cutting there would leave half a call; and some models' calls begin with one."""
-    if (marked := read_marked(response, forms)) is not None:
-        return marked
     whole = outside_thoughts(response)
-    said = reply(whole)
-    try:
-        calls = read(said, forms)
-    except UnreadableCall:
-        if len(whole) == len(said):
-            raise
-        return read(strip_end(whole), forms)
-    if not calls and "<｜tool▁" in whole:
-        raise UnreadableCall("a call in none of the forms: " + ", ".join(forms))
+    said = _own_turn(whole)
+    calls = read_any(said, formats)
+    if _error(calls) is not None and len(whole) != len(said):
+        return read_any(strip_end(whole), formats)
     return calls
+
+
+def _own_turn(text: str) -> str:
+    """What a model says in its own turn, with the tokens between which its calls stand."""
+    if not any(FORMATS[name].between_tokens for name in announced(text)):
+        return reply(text)
+    end = _ENDS.search(text)
+    return text[: end.start()] if end else text
 
 
 def _made(value: float, right: bool, shown: str | None, parts: tuple[float, float, float], why: str) -> Score:

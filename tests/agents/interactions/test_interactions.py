@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rewardkit.agents.interactions import load_interactions, open_interaction
-from rewardkit.agents.interactions.opening import OpenInteraction, interaction_names, user_turn
+from rewardkit.agents.interactions.interaction import OpenInteraction, user_turn
+from rewardkit.agents.loading import interaction_names, load_interactions, open_interaction
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import ConfigError, InputError, RewardkitError
 

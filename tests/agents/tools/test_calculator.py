@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewardkit.agents.tools import open_tools
-from rewardkit.arithmetic import MAX_CHARS, BadExpression, calculate
+from rewardkit.agents.loading import open_tools
+from rewardkit.agents.tools.arithmetic import MAX_CHARS, BadExpression, calculate
 
 
 @pytest.mark.parametrize(

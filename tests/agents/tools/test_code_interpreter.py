@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from rewardkit.agents.tools.code_interpreter import CodeInterpreter
-from rewardkit.agents.tools.declaring import kind_of
+from rewardkit.agents.tools.declare import kind_of
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.agents.tools import load_tools
+from rewardkit.agents.loading import load_tools
 from rewardkit.agents.tools.mcp import connection_to, mcp_kinds
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError

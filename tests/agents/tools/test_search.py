@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rewardkit.agents.tools.declaring import kind_of
+from rewardkit.agents.tools.declare import kind_of
 from rewardkit.agents.tools.search import Search, open_index
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, InputError

@@ -1,4 +1,4 @@
-"""Each form of a set pays every right program and no mutant of it: a part here, all in benchmarks/code_forms.py."""
+"""Each form of a set pays every right program and no mutant of it: a part of the problems."""
 
 from __future__ import annotations
 

@@ -214,8 +214,8 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("g(x)=2x", "g(x)=x+x"), ("f^{-1}(x)=2x", "y=2x"), ("2\\operatorname{cis}60^\\circ", "1+\\sqrt3 i"),
     ],
     "sets by a condition": [
-        ("\\{2k+1 : k\\in\\mathbb Z\\}", "\\{2n-1 \\mid n\\in\\mathbb Z\\}"), ("\\{x\\in\\mathbb{Z} \\mid x>0\\}", "\\{n\\in\\mathbb Z: n>0\\}"),
-        ("\\{x\\in\\mathbb{R} \\mid x>0\\}", "(0,\\infty)"), ("\\{(x,y) : x=2y\\}", "\\{(a,b) : a=2b\\}"), ("[0,\\infty)", "\\mathbb{R}_{\\ge 0}"),
+        ("\\Big\\{x | 2 < x < 3\\Big\\}", "(2,3)"), ("\\{x|-1 < x < 1\\}", "-1<x<1"), ("\\{x\\in\\mathbb{R} \\mid x>0\\}", "(0,\\infty)"),
+        ("[0,\\infty)", "\\mathbb{R}_{\\ge 0}"),
         ("(0,\\infty)", "\\mathbb{R}^+"), ("\\mathbb{R}", "all reals"), ("\\mathbb{R}\\setminus\\{0\\}", "all reals except 0"),
         ("(-\\infty, 3]", "]-\\infty, 3]"), ("(1,2)\\cup(3,4]", "]1,2[ \\cup ]3,4]"), ("(1,2)", "x\\in]1,2["),
     ],

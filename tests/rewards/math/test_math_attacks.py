@@ -1,4 +1,4 @@
-"""The known attack classes on real questions: a seeded few of what `benchmarks/math_attacks.py` runs."""
+"""The known attack classes on real questions: a seeded few of what `benchmarks/grader.py` runs."""
 
 from __future__ import annotations
 

@@ -7,23 +7,17 @@ has a part in.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import FrameType
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.rewards.math import MathOptions, compare, score
 from rewardkit.rewards.math.guards import MAX_STEPS, Exhausted, budget, spend
 from rewardkit.rewards.math.reading.prepared import clear_caches
-from rewardkit.types import Sample
+from tests.rewards.math import inline
+from tests.rewards.math.math_inputs import CONSTRUCTORS, nested
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
-
-from math_inputs import CONSTRUCTORS, nested
-
-INLINE = MathOptions(symbolic=False)
 MOST_CALLS = 600_000
 """About 100 ms. Without a budget, many of these inputs would take this a thousand times."""
 
@@ -46,7 +40,7 @@ def calls_of_comparing(ground_truth: str, answer: str) -> int:
     clear_caches()
     sys.setprofile(on_event)
     try:
-        compare(ground_truth, answer, INLINE)
+        inline.compare(ground_truth, answer)
     except _TooMuch:
         pass
     finally:
@@ -82,7 +76,7 @@ def test_constructors_within_one_another_cost_no_more(
 def test_no_nesting_makes_a_response_a_failure(constructors: list[str], depth: int) -> None:
     answer = nested(constructors, depth, "72")
     for response in (f"\\boxed{{{answer}}}", f"Answer: {answer}", answer):
-        found = score(Sample("math", response, "73"), INLINE)
+        found = inline.score(response, "73")
         assert (found.status, found.score) == ("ok", 0.0)
 
 
@@ -109,7 +103,7 @@ def test_no_nesting_makes_a_response_a_failure(constructors: list[str], depth: i
 def test_no_repetition_makes_a_response_a_failure_or_costs_much(unit: str) -> None:
     text = unit * (3_900 // len(unit))
     assert calls_of_comparing("72", text) <= MOST_CALLS
-    assert score(Sample("math", text, "72"), INLINE).status == "ok"
+    assert inline.score(text, "72").status == "ok"
 
 
 def test_alternatives_and_parts_of_one_answer_share_the_budget() -> None:
@@ -124,7 +118,7 @@ def test_alternatives_and_parts_of_one_answer_share_the_budget() -> None:
 
     sys.setprofile(on_event)
     try:
-        found = score(Sample("math", boxes, truths), INLINE)
+        found = inline.score(boxes, truths)
     finally:
         sys.setprofile(None)
     assert (found.status, found.score) == ("ok", 0.0)
@@ -141,5 +135,5 @@ def test_the_budget_ends_the_comparison_and_is_new_for_the_next() -> None:
 
 def test_powers_of_numeric_matrices_are_worked_out() -> None:
     power = "\\begin{pmatrix} 1 & 1 \\\\ 1 & 0 \\end{pmatrix}^{12}"
-    assert compare("\\begin{pmatrix} 233 & 144 \\\\ 144 & 89 \\end{pmatrix}", power, INLINE).equal
-    assert not compare("\\begin{pmatrix} 233 & 144 \\\\ 144 & 88 \\end{pmatrix}", power, INLINE).equal
+    assert inline.compare("\\begin{pmatrix} 233 & 144 \\\\ 144 & 89 \\end{pmatrix}", power).equal
+    assert not inline.compare("\\begin{pmatrix} 233 & 144 \\\\ 144 & 88 \\end{pmatrix}", power).equal

@@ -80,12 +80,12 @@ def test_boxes_side_by_side_are_a_list_unless_they_are_the_same(response: str) -
     assert score(Sample("math", "\\boxed{\\frac{1}{2}} = \\boxed{0.5}", "1/2")).correct
 
 
-def test_a_box_can_be_demanded_and_the_first_one_chosen() -> None:
+def test_a_box_can_be_demanded_and_under_strict_all_of_them_count() -> None:
     boxed_only = MathOptions(methods=("boxed",))
     assert extract("The answer is 5.", boxed_only).answer is None
-    assert extract("\\boxed{4} no, \\boxed{5}", MathOptions(box="first")).answer == "4"
-    assert extract("\\boxed{4}. No, \\boxed{5}", MathOptions(box="only")).answer == "4, 5"
-    assert extract("\\boxed{5", MathOptions(unclosed_box=True)).answer == "5"
+    assert extract("\\boxed{4}. No, \\boxed{5}", boxed_only).answer == "5"
+    assert extract("\\boxed{4}. No, \\boxed{5}", MathOptions(preset="strict")).answer == "4, 5"
+    assert extract("\\boxed{5", boxed_only).answer is None
 
 
 def test_ten_megabytes_are_searched_without_reading_them_twice() -> None:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-from pathlib import Path
 
-from rewardkit.rewards.math import MathOptions, compare, score
-from rewardkit.types import Sample
+from tests.rewards.math import inline
+from tests.rewards.math.math_inputs import pathological
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
-
-from math_inputs import pathological
-
-INLINE = MathOptions(symbolic=False)
 EQUAL = {
     "1 MB of prose",
     "200 KB of maths",
@@ -26,7 +19,7 @@ EQUAL = {
 
 
 def outcomes() -> list[tuple[str, bool]]:
-    return [(name, compare(gold, answer, INLINE).equal) for name, gold, answer in pathological()]
+    return [(name, inline.compare(gold, answer).equal) for name, gold, answer in pathological()]
 
 
 def test_every_hostile_input_is_scored_right_and_promptly() -> None:
@@ -49,7 +42,7 @@ def test_verdicts_are_the_same_in_a_thread() -> None:
 
 def test_no_hostile_response_is_paid_or_breaks_the_reward() -> None:
     for name, gold, answer in pathological():
-        found = score(Sample("math", f"so \\boxed{{{answer}}}", gold), INLINE)
+        found = inline.score(f"so \\boxed{{{answer}}}", gold)
         assert found.status == "ok"
         assert found.score == 0.0 or name in EQUAL
         assert len(repr(found)) < 2_000

@@ -1,6 +1,6 @@
 """Wrong answers made from right ones, each certainly wrong by an evaluation of its own: none may be paid.
 
-The families, the ground truths and the evaluation are those of `benchmarks/math_mutations.py`, which runs them
+The families, the ground truths and the evaluation are those of `benchmarks/grader.py`, which runs them
 over whole datasets; here they are generated, from a fixed seed.
 """
 

@@ -91,17 +91,11 @@ def test_each_policy_can_be_changed() -> None:
     def same(gold: str, answer: str, **options: object) -> bool:
         return compare(gold, answer, msgspec.convert(options, MathOptions, strict=False)).equal
 
-    assert same("50\\%", "50") and not same("50\\%", "50", percent="fraction")
-    assert same("50\\%", "0.5") and not same("50\\%", "0.5", percent="literal")
     assert same("5 \\text{ cm}", "5") and not same("5 \\text{ cm}", "5", units="required")
-    assert same("90^\\circ", "90") and not same("90^\\circ", "90", degrees="required")
+    assert same("50\\%", "50") and not same("50\\%", "50", units="required")
+    assert same("50\\%", "0.5") and same("50\\%", "0.5", units="required")
+    assert same("90^\\circ", "90") and not same("90^\\circ", "90", units="required")
     assert same("\\pi", "3.142") and not same("\\pi", "3.142", rounding_digits=5)
-    assert not same("3.0", "3.01") and same("3.0", "3.01", rel_tol=0.01)
-    assert same("1,2", "2,1") and not same("1,2", "2,1", list_order=True)
-    assert not same("(1,2)", "[1,2]") and same("(1,2)", "[1,2]", brackets="free")
-    assert same("x=5", "5") and not same("x=5", "5", assignment=False)
-    assert same("East", "east") and not same("East", "east", text_case=True)
-    assert same("2/4", "1/2") and not same("1/2", "2/4", simplified=True)
 
 
 def test_the_strict_preset_demands_a_box_units_and_exactness() -> None:

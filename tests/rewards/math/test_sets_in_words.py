@@ -16,10 +16,10 @@ RIGHT = [
     ("all non-negative real numbers", r"[0,\infty)"), ("all nonnegative real numbers", r"x\ge 0"), ("all nonzero real numbers", r"x\neq 0"), ("all non-zero real numbers", r"(-\infty,0)\cup(0,\infty)"),
     (r"(0,\infty)", r"\text{all positive real numbers}"), ("x<=0", r"\text{all nonpositive real numbers}"), ("all real numbers except 2", r"x\neq 2"),
     ("x>-2, x<2", "(-2,2)"), ("x<2, x>-2", "(-2,2)"), (r"x\ge -2, x<2", "[-2,2)"), ("-2<x, x<2", "(-2,2)"), ("(-2,2)", "x>-2, x<2"), (r"-2<x \text{ and } x<2", "(-2,2)"), (r"2x>-4, x\le 2", "(-2,2]"),
-    (r"x=\frac{\pi}{4}+k\pi", QUARTERS), (r"\frac{\pi}{4}+k\pi", QUARTERS), (r"\frac{\pi}{4}+m\pi, m\in\mathbb{Z}", QUARTERS), (r"\frac{5\pi}{4}+k\pi, k\in\mathbb{Z}", QUARTERS),
-    (r"x=-\frac{3\pi}{4}+k\pi", QUARTERS), (r"\frac{\pi}{4}-k\pi, k\in\mathbb{Z}", QUARTERS), (r"x=\frac{\pi}{4}+\pi n", QUARTERS), (r"\frac{(4k+1)\pi}{4}", QUARTERS),
-    (r"x=\frac{13\pi}{6}+2k\pi, x=\frac{5\pi}{6}-2k\pi, k\in\mathbb{Z}", TWO), (r"x=\frac{5\pi}{6}+2k\pi, x=\frac{\pi}{6}+2k\pi, k\in\mathbb{Z}", TWO),
-    (r"3k+4, k\in\mathbb{Z}", r"3n+1, n\in\mathbb{Z}"), (r"x = 3k-2", r"x = 3n+1, n\in\mathbb{Z}"),
+    (r"x=\frac{\pi}{4}+k\pi", QUARTERS), (r"\frac{\pi}{4}+k\pi", QUARTERS), (r"\frac{\pi}{4}+m\pi, m\in\mathbb{Z}", QUARTERS),
+    (r"x=\frac{\pi}{4}+\pi n", QUARTERS), (r"\frac{(4k+1)\pi}{4}", QUARTERS),
+    (r"x=\frac{5\pi}{6}+2k\pi, x=\frac{\pi}{6}+2k\pi, k\in\mathbb{Z}", TWO),
+    (r"3k+1, k\in\mathbb{Z}", r"3n+1, n\in\mathbb{Z}"), (r"x = 3k+1", r"x = 3n+1, n\in\mathbb{Z}"),
 ]  # fmt: skip
 
 WRONG = [

@@ -6,9 +6,8 @@ What a relation says is in `relations`; how its parts compare is passed in.
 from __future__ import annotations
 
 from rewardkit.rewards.math.comparing import relations, sequences
-from rewardkit.rewards.math.comparing.families import family
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
-from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.sets import set_of_reals
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.policies import MathOptions
@@ -98,9 +97,9 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
             return sequences.in_order(
                 [found[1]] * len(b.items), b.items, options, equal
             )  # x = y = z = 1 and (1, 1, 1)
-        return equal(found[1], b, options) if options.assignment else False
+        return equal(found[1], b, options)
     if a.ops == ("mod", "modulus") and family(b) == "scalar":
-        return equal(a.sides[1], b, options) if options.assignment and _is_residue(a) else False
+        return equal(a.sides[1], b, options) if _is_residue(a) else False
     if a.ops == ("in",) and relations.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE

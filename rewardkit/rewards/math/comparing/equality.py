@@ -18,8 +18,7 @@ from rewardkit.rewards.math.comparing import (
     sets,
     texts,
 )
-from rewardkit.rewards.math.comparing.families import family
-from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.signs import has_pm, with_signs
 from rewardkit.rewards.math.guards import spend
 from rewardkit.rewards.math.policies import MathOptions
@@ -84,10 +83,10 @@ def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Percent)
     if isinstance(b, Percent):
         return equal(a.value, b.value, options)
-    if options.percent == "literal" or isinstance(b, Degree):
+    if isinstance(b, Degree):
         return False
     found = equal(_hundredth(a.value), b, options)
-    if found or options.percent == "fraction":
+    if found or options.units == "required":
         return found
     plain = equal(a.value, b, options) if not isinstance(a.value, Percent) else False
     return plain if plain is not False else found
@@ -107,7 +106,7 @@ def _degree(a: Node, b: Node, options: MathOptions) -> bool | None:
     radians = Mul((a.value, _PI_OVER_180))
     if any(part == Const("pi") or (isinstance(part, Fn) and part.name.startswith("arc")) for part in walk(b)):
         return equal(radians, b, options)
-    return equal(a.value, b, options) if options.degrees == "optional" else False
+    return equal(a.value, b, options) if options.units == "optional" else False
 
 
 def _based(a: Node, b: Node, options: MathOptions) -> bool | None:

@@ -26,8 +26,8 @@ class MathVerdict:
     outcome: MathOutcome
     tier: Tier
     reason: str
-    failure: Literal["", "timeout", "error"] = ""
-    """Set when SymPy could not be asked; `timeout` only under `undecided="timeout"`."""
+    failure: Literal["", "error"] = ""
+    """Set when SymPy could not be asked."""
 
     @property
     def equal(self) -> bool:
@@ -79,13 +79,13 @@ def _by_number(
 ) -> MathVerdict | None:
     first = ground_truth.number
     second = answer.number
-    if first is not None and first.places and options.decimal_comma and second is None:
+    if first is not None and first.places and options.preset == "default" and second is None:
         second = answer.as_decimal()
-    if first is None or second is None or options.simplified:
+    if first is None or second is None:
         return None
     if first.num == second.num and first.den == second.den:
         return MathVerdict("equal", "number", "the same rational number")
-    if first.places is None and second.places is None and not options.rel_tol:
+    if first.places is None and second.places is None:
         return _plain_unequal(ground_truth, answer)
     from rewardkit.rewards.math.comparing.scalar import equal
 
@@ -110,13 +110,11 @@ def _by_words(
         return ordered
     found = _choices(ground_truth, answer, options)
     if found is None and ground_truth.is_wordy and answer.is_wordy:
-        same = words.fold(ground_truth.words, keep_case=options.text_case) == words.fold(
-            answer.words, keep_case=options.text_case
-        )
+        same = words.fold(ground_truth.words) == words.fold(answer.words)
         if same and _case_matters(ground_truth.words, answer.words):
             return None
         listed = any(_SEPARATOR.search(side.words) for side in (ground_truth, answer))
-        if listed and not same and _same_items(ground_truth.words, answer.words, options):
+        if listed and not same and _same_items(ground_truth.words, answer.words):
             same = True
         if same or (max(len(ground_truth.words), len(answer.words)) > 4 and not listed):
             found = same
@@ -152,14 +150,14 @@ _SEPARATOR = re.compile(r",|;|\b(?:and|or)\b", re.IGNORECASE)
 _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
 
 
-def _same_items(first: str, second: str, options: MathOptions) -> bool:
+def _same_items(first: str, second: str) -> bool:
     """Whether two lists of words have the same items in one order: "red, green" and "red and green"."""
     if any(re.search(r"\b(?:or|not|nor|but)\b", side) for side in (first, second)):
         return False
     found = [
         [words.fold(item, keep_case=True) for item in _BETWEEN_ITEMS.split(side)] for side in (first, second)
     ]
-    if not options.text_case and all(len(item) > 2 for items in found for item in items):
+    if all(len(item) > 2 for items in found for item in items):
         found = [[item.casefold() for item in items] for items in found]
     return len(found[0]) > 1 and "" not in found[0] and found[0] == found[1]
 
@@ -177,8 +175,6 @@ _SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun"
 def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> bool | None:
     """Letters of multiple choice, with or without what stands at them."""
     if ground_truth.choice and answer.choice:
-        if options.text_case and ground_truth.words != answer.words:
-            return None
         certain = any(
             side.words != side.words.casefold() or len(side.words) > 1 for side in (ground_truth, answer)
         )
@@ -231,7 +227,7 @@ def _is_plain_content(text: str) -> bool:
 def _by_tree(
     ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
 ) -> MathVerdict | None:
-    with budget(options.deadline_s):
+    with budget():
         try:
             return _compared(ground_truth, answer, options)
         except Exhausted as error:
@@ -239,9 +235,8 @@ def _by_tree(
 
 
 def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> MathVerdict:
-    from rewardkit.rewards.math.comparing import sequences, vectors
+    from rewardkit.rewards.math.comparing import sequences
     from rewardkit.rewards.math.comparing.equality import equal
-    from rewardkit.rewards.math.comparing.simplified import is_simplified
 
     first = ground_truth.reading
     second = answer.reading
@@ -250,24 +245,18 @@ def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Mat
             ("ground truth", ground_truth.problem) if first is None else ("answer", answer.problem)
         )
         return _unparsed(ground_truth, answer, f"the {side} is not in the grammar: {problem}")
-    if options.brackets == "exact" and sequences.is_point_for_list(first, second):
+    if sequences.is_point_for_list(first, second):
         return MathVerdict("not_equal", "tree", "a point or an interval, and no list")
-    if "\\hat" in ground_truth.text or "\\hat" in answer.text:
-        aligned = vectors.aligned(first, second)
-    else:
-        aligned = (first, second)
     try:
-        found = equal(*aligned, options)
-        if not found and sequences.is_restated(*aligned, options, equal):
+        found = equal(first, second, options)
+        if not found and sequences.is_restated(first, second, options, equal):
             found = True
     except TooLarge as error:
         return MathVerdict("undecided", "tree", f"too large to work out: {error}")
     except (ArithmeticError, ValueError, RecursionError) as error:
         return MathVerdict("undecided", "tree", f"not to be worked out: {type(error).__name__}")
-    if found and options.simplified and not (is_simplified(first) and is_simplified(second)):
-        return MathVerdict("not_equal", "tree", "the same value, but not worked out")
     if found is None:
-        return _by_sympy(ground_truth, answer, options)
+        return _by_sympy(ground_truth, answer)
     return MathVerdict(
         "equal" if found else "not_equal",
         "tree",
@@ -298,10 +287,8 @@ def _is_prose(text: str) -> bool:
     return len(re.findall(r"[^\W\d_]{3,}", text)) >= 2 and not re.search(r"[\\^_=<>+*/]|\d", text)
 
 
-def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> MathVerdict:
+def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdict:
     """Ask SymPy; the order is fixed so that both directions ask the same."""
-    if not options.symbolic:
-        return MathVerdict("undecided", "tree", "left open by the tree tier; the symbolic tier is off")
     from rewardkit.rewards.math.comparing.signs import write_signs
     from rewardkit.rewards.math.sympy import client
 
@@ -312,19 +299,18 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Mat
         first, second = second, first
     if not client.can_decide(first, second):
         return MathVerdict("undecided", "tree", "left open by the tree tier, and nothing for SymPy")
-    with budget(options.deadline_s) as left:
+    with budget() as left:
         if left.cpu_s <= 0:
-            return _exhausted("all of it used before", options)
+            return _exhausted("all of it used before")
         found = client.decide(first, second, left.cpu_s)
         left.cpu_s -= found.spent_s
     if found.failure == "exhausted":
-        return _exhausted(found.reason, options)
+        return _exhausted(found.reason)
     if found.failure or found.equal is None:
         return MathVerdict("undecided", "symbolic", found.reason, found.failure)
     return MathVerdict("equal" if found.equal else "not_equal", "symbolic", found.reason)
 
 
-def _exhausted(reason: str, options: MathOptions) -> MathVerdict:
-    """What an answer makes undecidable is its own fault: not equal, unless the options say otherwise."""
-    told = f"could not be shown equal in {options.deadline_s:g} s ({reason})"
-    return MathVerdict("undecided", "symbolic", told, "timeout" if options.undecided == "timeout" else "")
+def _exhausted(reason: str) -> MathVerdict:
+    """What an answer makes undecidable is its own fault: not equal, and no failure."""
+    return MathVerdict("undecided", "symbolic", f"could not be shown equal in SymPy's time ({reason})")

@@ -5,9 +5,8 @@ How the values compare is passed in; what words mean is in `units`.
 
 from __future__ import annotations
 
-from rewardkit.rewards.math.comparing import units
-from rewardkit.rewards.math.comparing.families import is_quantity
-from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math import units
+from rewardkit.rewards.math.comparing.rule import Rule, is_quantity
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.nouns import same_things
 from rewardkit.rewards.math.reading.text import fold

@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from rewardkit.rewards.math.comparing.builders import whole_condition
 from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
 from rewardkit.rewards.math.comparing.scalar import real_value
 from rewardkit.rewards.math.guards import TooLarge, spend
@@ -34,8 +33,8 @@ from rewardkit.rewards.math.tree.nodes import (
 from rewardkit.rewards.math.tree.rebuild import substitute
 
 INFINITY = Const("inf")
+_REALS = (Const("R"), Sym("R"))
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
-_NEGATED = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "=": "!=", "!=": "="}
 
 
 class NotASet(Exception):
@@ -75,7 +74,7 @@ def spans(node: Node) -> Spans:
                 raise NotASet("conditions on several variables")
             return _combine("cap" if op == "and" else "cup", [spans(p) for p in parts])
         case Builder():
-            head, condition = whole_condition(node)
+            head, condition = _whole_condition(node)
             if not isinstance(head, Sym):
                 raise NotASet("the values of an expression")
             return spans(condition)
@@ -83,6 +82,21 @@ def spans(node: Node) -> Spans:
             return _relation(node)
         case _:
             raise NotASet(type(node).__name__)
+
+
+def _whole_condition(node: Builder) -> tuple[Node, Node]:
+    """Return head and condition of `{x in D | ...}` with the membership among the conditions, unless D is the
+    reals."""
+    match node.head:
+        case Rel(ops=("in",), sides=(Sym() as name, domain)):
+            if domain in _REALS:
+                return name, node.condition
+            condition = node.condition
+            parts = (
+                condition.parts if isinstance(condition, Logic) and condition.op == "and" else (condition,)
+            )
+            return name, Logic("and", (*parts, node.head))
+    return node.head, node.condition
 
 
 def variable(node: Node) -> str | None:
@@ -228,7 +242,7 @@ def holds(node: Node, name: str, x: Any) -> bool | None:
                 return None
             return all(found) if op == "and" else any(found)
         case Builder():
-            head, condition = whole_condition(node)
+            head, condition = _whole_condition(node)
             if not isinstance(head, Sym):
                 raise NotASet("the values of an expression")
             return holds(condition, name, x)

@@ -1,7 +1,7 @@
 """Numbers written as decimals: what they stand for, and which exact values they round.
 
 A decimal stands for a value that rounds to it in its last place, if it shows enough digits (the option
-`rounding_digits`); where the options give a relative tolerance, that is allowed too.
+`rounding_digits`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,6 @@ from fractions import Fraction
 from rewardkit.rewards.math.comparing.numeric import Undefined, context, evaluate
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import Mul, Node, Num, Percent, Pow
-
-
-def within(x: Fraction, y: Fraction, options: MathOptions) -> bool:
-    if not options.rel_tol or (x.denominator == 1 and y.denominator == 1):
-        return False
-    return abs(x - y) <= Fraction(options.rel_tol) * max(abs(x), abs(y))
 
 
 def as_decimal(node: Node) -> tuple[Fraction, int] | None:
@@ -67,8 +61,6 @@ def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) 
     if mp.im(value) != 0:
         return False
     target = mp.mpf(decimal[0].numerator) / decimal[0].denominator
-    if options.rel_tol and abs(value - target) <= options.rel_tol * abs(value):
-        return True
     allowed = _tolerance(decimal)
     return _enough_digits(decimal, options) and bool(
         abs(value - target) <= mp.mpf(allowed.numerator) / allowed.denominator

@@ -12,7 +12,7 @@ from fractions import Fraction
 from rewardkit.rewards.math.comparing.numeric import Undefined, Value, context, evaluate, plainly_differ
 from rewardkit.rewards.math.comparing.points import branch_points, integer_names, points
 from rewardkit.rewards.math.comparing.rational import Irrational, exact, residue
-from rewardkit.rewards.math.comparing.rounding import as_decimal, rounds, rounds_to, within
+from rewardkit.rewards.math.comparing.rounding import as_decimal, rounds, rounds_to
 from rewardkit.rewards.math.guards import TooLarge, spend
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import (
@@ -55,7 +55,7 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
 def _constants(a: Node, b: Node, options: MathOptions) -> bool | None:
     x, y = _exact_or_none(a), _exact_or_none(b)
     if x is not None and y is not None:
-        return x == y or rounds(a, x, b, y, options) or within(x, y, options)
+        return x == y or rounds(a, x, b, y, options)
     for first, second in ((a, b), (b, a)):
         decimal = as_decimal(first)
         if decimal is not None and decimal[1] > 0:

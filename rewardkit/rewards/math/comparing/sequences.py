@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardkit.rewards.math.comparing import linear, relations, scalar
-from rewardkit.rewards.math.comparing.progressions import same_progression, same_union
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.rounding import as_decimal
 from rewardkit.rewards.math.comparing.rule import Rule
@@ -53,9 +52,9 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
         return _lists(a, b, options, equal)
     if "{" in (a.opening, b.opening) or len(a.items) != len(b.items):
         return False
-    if "" not in (a.opening, b.opening) and options.brackets == "exact" and _brackets(a) != _brackets(b):
+    if "" not in (a.opening, b.opening) and _brackets(a) != _brackets(b):
         return False
-    if "" in (a.opening, b.opening) and options.brackets == "exact" and any(map(_is_interval, (a, b))):
+    if "" in (a.opening, b.opening) and any(map(_is_interval, (a, b))):
         return False
     return in_order(a.items, b.items, options, equal)
 
@@ -137,7 +136,7 @@ def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     if labels[0] != labels[1] and (indexed := _indexed_values(first, second)) is not None:
         return matched(*indexed, options, equal)
     one_sided = (len(labels[0]) > 1) != (len(labels[1]) > 1) and min(map(len, labels)) == 0
-    if one_sided or (options.list_order and a.opening == b.opening == ""):
+    if one_sided:
         return in_order(first, second, options, equal) if len(first) == len(second) else False
     return matched(first, second, options, equal)
 
@@ -207,17 +206,7 @@ def _with_integers(
         new = Sym(mine.pop())
         second = tuple(substitute(item, old, new) for item in second)
         right = {new.name}
-    if len(left | right) != 1 or not all(names.values()):
-        return matched(first, second, options, equal)
-    (name,) = left | right
-
-    def same(a: Node, b: Node, options: MathOptions) -> bool | None:
-        verdict = equal(a, b, options)
-        return verdict or same_progression(a, b, name, options, equal) or verdict
-
-    return matched(first, second, options, same) or (
-        len(_labels((*first, *second))) < 2 and same_union(first, second, name)
-    )
+    return matched(first, second, options, equal)
 
 
 def counted_alike(

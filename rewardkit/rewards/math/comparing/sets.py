@@ -5,13 +5,12 @@ How the ends of spans compare is passed in.
 
 from __future__ import annotations
 
-from rewardkit.rewards.math.comparing import builders, realset, sequences
-from rewardkit.rewards.math.comparing.families import family
+from rewardkit.rewards.math.comparing import realset, sequences
 from rewardkit.rewards.math.comparing.realset import NotASet
-from rewardkit.rewards.math.comparing.rule import Rule
+from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.texts import text
 from rewardkit.rewards.math.policies import MathOptions
-from rewardkit.rewards.math.tree.nodes import Builder, Const, Logic, Node, Rel, Seq, SetOp, Text
+from rewardkit.rewards.math.tree.nodes import Const, Logic, Node, Rel, Seq, SetOp, Text
 
 
 def named_set(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
@@ -43,8 +42,6 @@ def set_of_reals(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | 
             if a.op != "minus"
             else sequences.in_order(a.parts, b.parts, options, equal)
         )
-    if isinstance(a, Builder) and isinstance(b, Builder):
-        return builders.same_builder(a, b, options, equal)
     return None
 
 
@@ -72,7 +69,7 @@ def _same_spans(a: realset.Spans, b: realset.Spans, options: MathOptions, equal:
         return False
     found: bool | None = True
     for x, y in zip(a, b, strict=True):
-        if (x.low_closed, x.high_closed) != (y.low_closed, y.high_closed) and options.brackets == "exact":
+        if (x.low_closed, x.high_closed) != (y.low_closed, y.high_closed):
             return False
         for one, other in ((x.low, y.low), (x.high, y.high)):
             verdict = equal(one, other, options)

@@ -16,7 +16,7 @@ from rewardkit.rewards.math.tree.nodes import Const, Node, Quantity, Seq, SetOp,
 def text(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     assert isinstance(a, Text)
     if isinstance(b, Text):
-        return fold(a.text, keep_case=options.text_case) == fold(b.text, keep_case=options.text_case)
+        return fold(a.text) == fold(b.text)
     meaning = _MEANINGS.get(fold(a.text))
     if meaning is not None:
         return equal(meaning, b, options)

@@ -22,7 +22,7 @@ from rewardkit.rewards.answers.place import (
     without_prompt,
 )
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
-from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method, resolve
 from rewardkit.rewards.math.reading.phrases import (
     MATH_SPAN,
     NUMBER,
@@ -59,6 +59,7 @@ class Extraction:
 
 def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None) -> Extraction:
     """Return the answer that a response gives: in its last frame, else as `options.methods` allow."""
+    options = resolve(options)
     text = own_text(response, prompt)
     if not text or text.isspace():
         return Extraction(None, "empty")
@@ -82,13 +83,13 @@ def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None
 
 
 def _framed(text: str, options: MathOptions) -> Extraction | None:
-    if options.box != "last" and "boxed" in options.methods and (found := _by_policy(text, options)):
+    if options.preset == "strict" and "boxed" in options.methods and (found := _all_boxes(text)):
         return found
     kinds = [kind for method in options.methods for kind in _FRAMES.get(method, ())]
     group = next(groups(text, *kinds, holds=_is_maths), None) or next(groups(text, *kinds), None)
     if group is not None:
         return _of_group(group)
-    return _unclosed(text, options) if "boxed" in options.methods else None
+    return _unclosed(text) if "boxed" in options.methods else None
 
 
 def _is_maths(text: str) -> bool:
@@ -123,19 +124,19 @@ def _of_boxes(found: list[Frame], beside: tuple[str, ...] = ()) -> Extraction:
     return Extraction(", ".join(parts), "boxed", parts if len(parts) > 1 else (), beside=beside)
 
 
-def _by_policy(text: str, options: MathOptions) -> Extraction | None:
-    """The first box, or all of them, wherever they stand."""
+def _all_boxes(text: str) -> Extraction | None:
+    """All boxes, wherever they stand."""
     found = list(boxes(text))[::-1]
-    return _of_boxes(found[:1] if options.box == "first" else found) if found else None
+    return _of_boxes(found) if found else None
 
 
-def _unclosed(text: str, options: MathOptions) -> Extraction | None:
-    """The line behind a last box whose brace never closes: a part of an answer, if any."""
+def _unclosed(text: str) -> Extraction | None:
+    """Refuse a last box whose brace never closes: what stands there is a part of an answer, if any."""
     start = text.rfind("\\boxed{")
     line = text[start + 7 :][:MAX_ANSWER_CHARS].partition("\n")[0].strip(" $.") if start >= 0 else ""
     if not line or line.startswith("}"):
         return None
-    return Extraction(line, "boxed") if options.unclosed_box else Extraction(None, "a box that never closes")
+    return Extraction(None, "a box that never closes")
 
 
 # Without a frame.

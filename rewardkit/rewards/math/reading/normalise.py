@@ -11,7 +11,8 @@ import unicodedata
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.reading.nouns import harmless
-from rewardkit.rewards.math.reading.words import UNITS, table
+from rewardkit.rewards.math.reading.words import table
+from rewardkit.rewards.math.units import UNITS
 
 THIN = "\u2009"
 """Stands for the thin space of `1\\,000` until digits are grouped."""

@@ -2,7 +2,7 @@
 
 The rule is an allow-list. "72 apples" and "72 miles in all" are 72; "72 squared", "72 and a half", "72 was
 ruled out" and every word that is not known here make the answer something else. Units of measure that convert
-are in `words.py`.
+are in `units`.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from __future__ import annotations
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
 from rewardkit.rewards.math.reading.listing import assemble
-from rewardkit.rewards.math.reading.measured import with_words
-from rewardkit.rewards.math.reading.postfixes import postfixed
+from rewardkit.rewards.math.reading.postfixes import postfixed, with_words
 from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
 from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.tree.nodes import (

@@ -1,18 +1,22 @@
-"""What stands after a value: powers, factorials, percent signs, and the marks that are written like powers
-(degrees with their minutes, primes, the ending of an ordinal).
+"""What stands after a value: powers, factorials, percent signs, the marks that are written like powers
+(degrees with their minutes, primes, the ending of an ordinal), and words (`5 cm^2`, `3 million dollars`).
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from rewardkit.rewards.math.guards import Unparsable
 from rewardkit.rewards.math.reading.atoms import literal, raw_group
 from rewardkit.rewards.math.reading.levels import Parser
-from rewardkit.rewards.math.reading.measured import ordinal
+from rewardkit.rewards.math.reading.nouns import SCALES
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     App,
     Degree,
     Div,
     Fn,
+    Mul,
     Node,
     Num,
     Percent,
@@ -20,6 +24,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Quantity,
     Sym,
 )
+from rewardkit.rewards.math.units import ORDINALS
 
 
 def postfixed(parser: Parser, node: Node) -> Node:
@@ -68,13 +73,13 @@ def _marks_only(parser: Parser) -> bool:
     """Whether the exponent group is a degree sign, primes or an ordinal ending."""
     token = parser.peek(1)
     return (token.kind in ("degree", "prime", "text") and parser.peek(2) == ("close", "}")) or (
-        token.kind == "sym" and _ending(parser) != ""
+        token.kind == "sym" and _letters(parser) != ""
     )
 
 
-def _ending(parser: Parser) -> str:
+def _letters(parser: Parser) -> str:
     letters = "".join(parser.peek(k).value for k in (1, 2))
-    return letters if letters in ("th", "st", "nd", "rd") and parser.peek(3).kind == "close" else ""
+    return letters if letters in ORDINALS and parser.peek(3).kind == "close" else ""
 
 
 def _mark(parser: Parser, base: Node) -> Node:
@@ -91,7 +96,7 @@ def _mark(parser: Parser, base: Node) -> Node:
         return Degree(_with_minutes(parser, base))
     if token.kind == "prime":
         return Sym(base.name + token.value) if isinstance(base, Sym) else Pow(base, Sym(token.value))
-    return ordinal(base, mark)
+    return _ordinal(base, mark)
 
 
 def _with_minutes(parser: Parser, degrees: Node) -> Node:
@@ -105,3 +110,56 @@ def _with_minutes(parser: Parser, degrees: Node) -> Node:
         parser.position += 1 + raised
         terms.append(Div(value, Num(parts)))
     return degrees if len(terms) == 1 else Add(tuple(terms))
+
+
+# Words.
+
+
+def with_words(parser: Parser, value: Node) -> Node:
+    """Return a value with the words that are read next, those that multiply it carried out."""
+    unit = _unit(parser)
+    first, _, rest = unit.partition(" ")
+    while first.casefold() in SCALES:
+        value = _times(value, Num(SCALES[first.casefold()]))
+        first, _, rest = rest.partition(" ")
+    unit = f"{first} {rest}".strip()
+    if unit in ORDINALS:
+        return _ordinal(value, unit)
+    return Quantity(value, unit) if unit else value
+
+
+def _ordinal(value: Node, ending: str) -> Node:
+    """`5th`, whose ending is its own: `5st` is a slip of which nobody can tell what it means."""
+    if ending not in ORDINALS or (isinstance(value, Num) and ending != _ending(value.value)):
+        raise Unparsable(f"the ending '{ending}' after its number")
+    return Quantity(value, "th")
+
+
+def _ending(value: Fraction) -> str:
+    """What an ordinal of this value ends in; nothing for one that counts nothing."""
+    if value < 0 or value.denominator != 1:
+        return ""
+    teens = 11 <= value % 100 <= 13
+    return "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(int(value % 10), "th")
+
+
+def _times(value: Node, factor: Num) -> Node:
+    if isinstance(value, Quantity):
+        return Quantity(_times(value.value, factor), value.unit)
+    return Mul((value, factor))
+
+
+def _unit(parser: Parser) -> str:
+    """The words after a value, with powers and divisions: `cm^2`, `m / s`."""
+    parts = [parser.advance().value]
+    while True:
+        if parser.kind() == "text":
+            parts.append(" " + parser.advance().value)
+        elif parser.at("op", "^"):
+            parser.advance()
+            parts.append("^" + raw_group(parser))
+        elif parser.at("op", "/") and parser.peek(1).kind in ("text", "sym"):
+            parser.advance()
+            parts.append("/" + parser.advance().value)
+        else:
+            return "".join(parts)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TOKENS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import words
 from rewardkit.rewards.math.reading.normalise import CURRENCY
+from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS, UNITS
 
 
 class Token(NamedTuple):
@@ -166,7 +167,7 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("percent", ""))
     elif folded in words.DEGREE_WORDS:
         tokens.append(Token("degree", ""))
-    elif bare and inner in words.UNITS and tokens and tokens[-1].kind == "num":
+    elif bare and inner in UNITS and tokens and tokens[-1].kind == "num":
         tokens.append(Token("text", inner))  # upright after a number: a unit, not a variable
     elif bare and (len(inner) == 1 or inner in words.FUNCTIONS):
         _word(inner, tokens) if inner.isalpha() and inner.isascii() else tokens.extend(tokenize(inner))
@@ -184,7 +185,7 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
 
 def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:
     """Refuse `5 th`: an ordinal's ending stands at its number, and is no unit apart from it."""
-    if word in words.ORDINALS and before.isspace() and tokens and tokens[-1].kind == "num":
+    if word in ORDINALS and before.isspace() and tokens and tokens[-1].kind == "num":
         raise Unparsable(f"the ending '{word}' apart from its number")
 
 
@@ -231,7 +232,7 @@ def _is_word(word: str, folded: str, after_value: bool) -> bool:
     """Whether letters are one word rather than a product of variables: `not 0` is not n o t times 0."""
     if len(word) > 3 or (folded in words.FUNCTION_WORDS and not word.isupper()):
         return True
-    return after_value and (folded in words.UNITS or folded in words.PLAIN_NOUNS)
+    return after_value and (folded in UNITS or folded in PLAIN_NOUNS)
 
 
 def _letter(letter: str) -> Token:

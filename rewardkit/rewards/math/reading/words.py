@@ -1,4 +1,4 @@
-"""The vocabulary: which letters are functions, constants, units, connectives. Tables only."""
+"""The vocabulary: which letters are functions, constants, connectives. Tables only; units are in `units`."""
 
 from __future__ import annotations
 
@@ -48,46 +48,3 @@ FUNCTION_WORDS = table(
 """Short words that are never a product of variables: `not 0` is not n times o times t times 0."""
 PERCENT_WORDS = frozenset({"percent", "percents", "pct", "percentage", "per cent"})
 DEGREE_WORDS = frozenset({"degrees", "degree", "deg", "度"})
-
-# Units: name -> (dimension, factor to the dimension's base unit).
-_UNIT_TABLE = {
-    "length": "mm .001 millimeter;cm .01 centimeter 厘米;dm .1 decimeter 分米;m 1 meter metre 米;"
-    "km 1000 kilometer kilometre 千米 公里;in .0254 inch inches;ft .3048 foot feet;yd .9144 yard;"
-    "mi 1609.344 mile",
-    "time": "s 1 sec second 秒;min 60 minute 分钟;h 3600 hr hour 小时;day 86400 天;week 604800 周;"
-    "ms .001 millisecond",
-    "mass": "mg .000001 milligram;g .001 gram gm 克;kg 1 kilogram kgs 千克 公斤;t 1000 ton tonne 吨;"
-    "lb .45359237 lbs pound;oz .028349523125 ounce",
-    "volume": "ml .001 milliliter mL 毫升;l 1 liter litre L 升;"
-    "gal 3.785411784 gallon;qt .946352946 quart;pint .473176473",
-    "year": "year 12 yr 年;month 1 个月",
-    "money$": "$ 1 dollar usd 美元 buck;cent .01 ¢",
-    "money¥": "¥ 1 yuan rmb 元 cny",
-    "money€": "€ 1 euro eur",
-    "money£": "£ 1 gbp",
-    "°C": "°C 1 celsius;",
-    "°F": "°F 1 fahrenheit;",
-    "K": "K 1 kelvin;",
-    "angle": "rad 1 radian",
-}
-_PLAIN_NOUNS = table(
-    "unit units way ways time times people person student students point points item items piece pieces "
-    "个 种 人 次 只 条 本 件 名 张 页 块 颗 位 棵 头 辆 支 瓶 组 项 步 岁 th st nd rd sq square"
-)
-
-
-def _build_units() -> dict[str, tuple[str, float]]:
-    units: dict[str, tuple[str, float]] = {}
-    for dimension, rows in _UNIT_TABLE.items():
-        for row in filter(None, rows.split(";")):
-            first, factor, *names = row.split()
-            for name in (first, *names):
-                units[name] = (dimension, float(factor))
-                if len(name) > 2 and name.isascii() and name.isalpha():
-                    units[name + "s"] = (dimension, float(factor))
-    return units
-
-
-UNITS = _build_units()
-ORDINALS = frozenset({"th", "st", "nd", "rd"})
-PLAIN_NOUNS = _PLAIN_NOUNS

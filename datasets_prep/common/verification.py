@@ -1,0 +1,318 @@
+"""Whether rows can be learned: their reward reads the ground truth, and pays the reference solution.
+
+Three questions, in the order in which `prep` asks them: which of several published solutions stands as the
+answer, whether any response to a row could be scored, and whether the solutions in a published file are
+right. Chooses no reward: the registry does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from rewardkit.checks.ground_truths import ships
+from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.schema import Row
+from rewardkit.errors import InputError
+from rewardkit.registry import REGISTRY
+from rewardkit.rewards.code.ground_truth import read
+from rewardkit.rewards.code.problem import GroundTruthError
+from rewardkit.rewards.shaping import SPANS
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample, Score
+
+MOST = 5
+"""Solutions of a row that are tried."""
+Located = tuple[str, Row]
+"""Where a row's record stands, and the row."""
+_SCORER: ContextVar[Scorer | None] = ContextVar("scorer", default=None)
+_ROWS = 64
+"""Rows that are looked at, or whose solutions are scored, together; each may hold megabytes of tests."""
+
+
+# Which of a row's solutions stands as its answer: the first, or, where solutions are verified, the first that
+# is scored as right. Sets that were collected hold programs that fail their own tests.
+
+
+@contextlib.contextmanager
+def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
+    """Within this context, let the answer of a row be the first of its solutions that is right."""
+    token = _SCORER.set(scorer)
+    try:
+        yield
+    finally:
+        _SCORER.reset(token)
+
+
+def chosen(rows: Iterable[Located]) -> Iterator[Located]:
+    """Return the rows, each with one solution; the first where none is right, or none is scored."""
+    scorer = _SCORER.get()
+    if scorer is None:
+        yield from rows
+        return
+    source = iter(rows)
+    while some := list(islice(source, _ROWS)):
+        better = _right_ones([row for _, row in some], scorer)
+        yield from ((where, row) for (where, _), row in zip(some, better, strict=True))
+
+
+def _right_ones(rows: list[Row], scorer: Scorer) -> list[Row]:
+    """The rows with a right solution for those that have several, as far as there is one."""
+    open_places = [i for i, row in enumerate(rows) if row.alternatives]
+    tried = {i: (rows[i].answer, *rows[i].alternatives)[:MOST] for i in open_places}
+    made = list(rows)
+    for turn in range(MOST):
+        asked = [i for i in open_places if turn < len(tried[i])]
+        scores = scorer.score_batch([_with_answer(rows[i], tried[i][turn]) for i in asked])
+        right = [i for i, score in zip(asked, scores, strict=True) if is_right(score)]
+        for i in right:
+            made[i] = replace(rows[i], answer=tried[i][turn])
+        open_places = [i for i in open_places if i not in right]
+        if not open_places:
+            break
+    return made
+
+
+def _with_answer(row: Row, answer: str) -> Sample:
+    extra = replace(row, answer=answer).as_record()["extra_info"]
+    return Sample(row.data_source, answer, row.ground_truth, extra_info=extra)  # type: ignore[arg-type]
+
+
+def is_right(score: Score) -> bool:
+    """Return whether a solution is scored as right.
+
+    A composition may pay a right one more or less than 1.0, but says whether it is right.
+    """
+    return score.ok and (score.score == 1.0 if score.correct is None else score.correct)
+
+
+# Whether a response to a row could be scored at all. The reward itself says so, of the empty response: with a
+# malformed ground truth that is `invalid` too. What a call would cost much for (a model, a judge, a query) or
+# that needs more than the ground truth is not called.
+
+_OF_ANSWERS = ("math", "math_dapo", "geometry3k")
+"""Rewards to which any text is an answer."""
+_OF_NUMBERS = (*_OF_ANSWERS, "gsm8k", "number")
+_BY_METADATA = ("choice", "reasoning_gym")
+"""Whose ground truths are read with what is kept beside them: the options."""
+_DIGITS = r"-?[0-9]{1,15}(\.[0-9]{1,15})?"
+_NUMBER = re.compile(_DIGITS)
+
+
+def scorable(rows: Iterable[Located], bad: BadRows) -> Iterator[Located]:
+    """Yield the rows whose reward reads their ground truth; the others are bad rows."""
+    source = iter(rows)
+    with Scorer() as scorer:
+        while some := list(islice(source, _ROWS)):
+            asked = ((i, *_asked(row)) for i, (_, row) in enumerate(some))
+            unfit = refused(asked, scorer)
+            for i, (where, row) in enumerate(some):
+                if i in unfit:
+                    bad.add(InputError(f"{where}: {unfit[i]}"))
+                else:
+                    yield where, row
+
+
+def _asked(row: Row) -> tuple[str, str, str]:
+    """The name of a row's reward, its ground truth, and the metadata that its reward reads."""
+    name = REGISTRY.resolve(row.data_source).name
+    return name, row.ground_truth, json.dumps(row.metadata, default=str) if name in _BY_METADATA else ""
+
+
+def all_numbers(reward: str, ground_truths: pa.Array) -> bool:
+    """Return whether all ground truths are plain numbers, which a reward of numbers can always score."""
+    if reward not in _OF_NUMBERS:
+        return False
+    return bool(pc.all(pc.match_substring_regex(ground_truths, f"^(?:{_DIGITS})$"), skip_nulls=True).as_py())
+
+
+def refused(
+    rows: Iterable[tuple[int, str, str, str]], scorer: Scorer, expected: str = "the answer"
+) -> dict[int, str]:
+    """Return the rows against which no response could be scored, and why.
+
+    Args:
+        rows: number, name of the reward, ground truth and metadata of each.
+        expected: what a ground truth that is a JSON object should have been.
+    """
+    found: dict[int, str] = {}
+    alike: dict[tuple[str, str, str], list[int]] = {}
+    for row, reward, ground_truth, metadata in rows:
+        if reward in _OF_NUMBERS and _NUMBER.fullmatch(ground_truth):
+            continue
+        key = (reward, ground_truth, metadata if reward in _BY_METADATA else "")
+        alike.setdefault(key, []).append(row)
+    tried: list[tuple[str, str, str]] = []
+    for key in alike:
+        why = _unread_tests(key[1]) if key[0] == "code" else _no_answer(key[0], key[1], expected)
+        if why:
+            found.update(dict.fromkeys(alike[key], why))
+        elif key[0] != "code" and _can_be_tried(key[0]):
+            tried.append(key)
+    samples = [
+        Sample(reward, "", ground_truth, extra_info={"metadata": metadata} if metadata else {})
+        for reward, ground_truth, metadata in tried
+    ]
+    for key, score in zip(tried, scorer.score_batch(samples), strict=True):
+        if score.status == "invalid":
+            found.update(dict.fromkeys(alike[key], f"{key[0]} cannot score it: {score.detail}"))
+    return found
+
+
+def _can_be_tried(name: str) -> bool:
+    reward = REGISTRY.by_name(name)  # a composition's name is no data source
+    if reward is None:
+        return False
+    cheap = reward.runs in ("inline", "process") and not reward.batch
+    return cheap and ships(reward) and reward.name not in SPANS
+
+
+def _unread_tests(ground_truth: str) -> str:
+    try:
+        read(ground_truth or "{}")
+    except GroundTruthError as error:
+        return f"its tests cannot be used: {error}"
+    return ""
+
+
+def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
+    """Why a ground truth is none of maths though any text could be one: it is an object of another reward."""
+    if reward not in _OF_ANSWERS or not ground_truth.lstrip().startswith("{"):
+        return ""
+    try:
+        value = msgspec.json.decode(ground_truth)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    if not isinstance(value, dict):
+        return ""
+    keys = ", ".join(list(value)[:4])
+    return (
+        f"{reward} cannot score it: the ground truth is a JSON object ({keys}), which no answer equals; "
+        f"expected {expected}"
+    )
+
+
+# Whether the reference solutions are right, as they stand in a published file.
+
+_COLUMNS = ["data_source", "ground_truth", "extra_info"]
+_QUICK_S = 60.0
+_ROW_S = {"inline": 1e-4, "process": 1e-3, "sandbox": 0.05, "model": 1.0}
+"""Seconds that scoring a solution takes at most, about, by the place where its reward runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A row whose reference solution is not scored as right."""
+
+    row: int
+    """In the file, counted from 0."""
+    question: str
+    """Its beginning."""
+    why: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the fields as JSON-ready data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of verifying one file."""
+
+    rows: int
+    """Rows whose solution was scored."""
+    failures: tuple[Failure, ...]
+    without_solution: int = 0
+    """Rows whose set publishes no solution: there is nothing to score."""
+
+
+def is_quick(parts: Sequence[Path]) -> bool:
+    """Return whether the solutions of a prepared split can be expected to be scored in under a minute.
+
+    The same files give the same answer on every machine.
+
+    Raises:
+        UnknownDataSourceError: no reward is registered for some of its rows.
+    """
+    return sum(map(_seconds, parts)) < _QUICK_S
+
+
+def _seconds(path: Path) -> float:
+    """What scoring the solutions of a file takes at most, if all rows took as long as the slowest."""
+    found: set[str] = set()
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(columns=["data_source"]):
+            found.update(pc.unique(batch["data_source"]).to_pylist())
+        places = (REGISTRY.resolve(source).runs for source in found)
+        return float(file.metadata.num_rows * max(_ROW_S[place] for place in places))
+
+
+def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | None = None) -> Verification:
+    """Score the reference solution (`extra_info.answer`) of every row of a prepared file that has one.
+
+    `progress` is called with the rows done so far.
+    """
+    seen = scored = 0
+    failures: list[Failure] = []
+    for records in _batches(path):
+        count, failed = verify_records(records, scorer)
+        failures += [
+            Failure(seen + row, records[row]["extra_info"]["question"][:80], why)
+            for row, why in failed.items()
+        ]
+        seen += len(records)
+        scored += count
+        if progress is not None:
+            progress(seen)
+    return Verification(scored, tuple(failures), seen - scored)
+
+
+def sum_up(parts: Sequence[Verification]) -> Verification:
+    """Return what came of the parts of one split, its rows counted through."""
+    before = 0
+    failures: list[Failure] = []
+    for part in parts:
+        failures += [replace(failure, row=before + failure.row) for failure in part.failures]
+        before += part.rows + part.without_solution
+    without = sum(part.without_solution for part in parts)
+    return Verification(before - without, tuple(failures), without)
+
+
+def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[int, dict[int, str]]:
+    """Return how many of some rows have a solution, and of those that are not scored as right, why."""
+    solved = [row for row, record in enumerate(records) if record["extra_info"]["answer"]]
+    scores = scorer.score_batch([_sample(records[row]) for row in solved])
+    failed = {row: _why(score) for row, score in zip(solved, scores, strict=True) if not is_right(score)}
+    return len(solved), failed
+
+
+def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """The rows, never more than a row group at once, as the writer bounds those by their size."""
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(batch_size=1024, row_groups=[group], columns=_COLUMNS):
+                yield batch.to_pylist()
+
+
+def _sample(record: dict[str, Any]) -> Sample:
+    data_source = str(record["data_source"])
+    ground_truth = str(record["ground_truth"])
+    return Sample(data_source, record["extra_info"]["answer"], ground_truth, extra_info=record["extra_info"])
+
+
+def _why(score: Score) -> str:
+    verdict = f"score {score.score:g}" if score.ok else score.status
+    read = f", read as {score.extracted!r}" if score.extracted is not None else ""
+    return f"{verdict}{read}: {score.detail}" if score.detail else f"{verdict}{read}"

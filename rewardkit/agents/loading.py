@@ -1,0 +1,429 @@
+"""Loads the tools and interactions of a run from names and files. What is wrong with one is an error before
+a model loads.
+
+A source is YAML files (verl's `tools:` or `interaction:` list) and names, with commas between them. A name is
+that of one that ships with rewardkit, `path.py:name` or an import path for one of your own, `path.py` for all
+tools of a file (`@tool`), or that of an entry point of the group `rewardkit.tools` or
+`rewardkit.interactions`. An interaction is a class with `respond`, and perhaps `start`, `score` and `finish`,
+each a coroutine if it likes; or it has verl's methods.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.metadata
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import yaml
+
+from rewardkit.agents import verl
+from rewardkit.agents.interactions.interaction import InteractionParts, OpenInteraction
+from rewardkit.agents.tools.declare import Declared, OpenTool, ToolKind, declared, kind_of
+from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
+
+T = TypeVar("T")
+SourceNames = str | Path | Sequence[str]
+"""A path, a text of names and paths with commas between them, or a list of them."""
+Maker = Callable[[], OpenInteraction]
+"""Makes the interaction of an episode."""
+
+TOOLS = {
+    "calculator": "rewardkit.agents.tools.calculator:calculator",
+    "code_interpreter": "rewardkit.agents.tools.code_interpreter:CodeInterpreter",
+    "search": "rewardkit.agents.tools.search:Search",
+    "calc_gsm8k_reward": "rewardkit.agents.tools.answers:Gsm8kAnswer",
+    "calc_geo3k_reward": "rewardkit.agents.tools.answers:Geo3kAnswer",
+}
+"""The tools that ship, by name."""
+MCP = "mcp"
+"""The name of all tools of MCP servers together. It needs a configuration."""
+INTERACTIONS = {
+    "gsm8k": "rewardkit.agents.interactions.gsm8k:Gsm8k",
+    "simulated_user": "rewardkit.agents.interactions.simulated_user:SimulatedUser",
+}
+"""The interactions that ship, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What is loaded: tools, or interactions."""
+
+    what: str
+    """In the singular, for messages."""
+    key: str
+    """The key of a YAML file's list of entries."""
+    fields: tuple[str, ...]
+    """The keys that an entry may have. `class_name` must be there."""
+    mappings: tuple[str, ...]
+    """Those of the fields whose value is a mapping, or null."""
+    shipped: Mapping[str, str]
+    group: str
+    """Of entry points."""
+    own: str
+    """How one of a user's own is named."""
+
+
+_TOOL = _Kind(
+    *("tool", "tools", ("class_name", "config", "tool_schema"), ("config", "tool_schema")),
+    *({**TOOLS, MCP: ""}, "rewardkit.tools", "path.py:name"),
+)
+_INTERACTION = _Kind(
+    *("interaction", "interaction", ("name", "class_name", "config"), ("config",)),
+    *(INTERACTIONS, "rewardkit.interactions", "path.py:Class"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools of a run, by name."""
+
+    kinds: Mapping[str, ToolKind]
+
+    @property
+    def schemas(self) -> list[Mapping[str, Any]]:
+        """OpenAI's function schema of each."""
+        return [kind.schema for kind in self.kinds.values()]
+
+    @property
+    def makers(self) -> dict[str, Callable[[], OpenTool]]:
+        """By name, a function that makes a new tool for an episode."""
+        return {name: kind.open for name, kind in self.kinds.items()}
+
+    def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:
+        """Return new tools for one episode.
+
+        Args:
+            names: Which; None: all of the run.
+
+        Raises:
+            InputError: the run has no tool of that name.
+        """
+        chosen = self.kinds if names is None else names
+        return [_of(self.kinds, name, "selects the tool").open() for name in chosen]
+
+
+def load_tools(source: SourceNames) -> Toolbox:
+    """Return the tools of a source. Their code is imported, their indexes are read and their servers asked.
+
+    Raises:
+        ConfigError: a tool does not exist, or its configuration does not fit.
+        InputError: a file cannot be read.
+        MissingDependencyError: a tool needs an extra that is not installed.
+    """
+    return _load_tools(_parts(source))
+
+
+def open_tools(source: SourceNames, extra_info: Mapping[str, Any] | None = None) -> list[OpenTool]:
+    """Return new tools for one episode.
+
+    Args:
+        source: As for `load_tools`. It is read once in a process.
+        extra_info: Of the row. If it has `tool_selection`, only those tools are returned.
+
+    Raises:
+        ConfigError, MissingDependencyError: as `load_tools`.
+        InputError: the row selects a tool that `source` does not have, or a file cannot be read.
+    """
+    selected = (extra_info or {}).get("tool_selection")
+    return load_tools(source).open(None if selected is None else list(selected))
+
+
+def check_tools(source: str) -> None:
+    """Make sure that all tools of a source exist. No index is read and no server is asked.
+
+    Raises:
+        ConfigError: a tool does not exist, or a file is no list of tools.
+        InputError: a file cannot be read.
+    """
+    for name, where in _named(source, _TOOL):
+        if (verl.ours(name) or name) not in _TOOL.shipped:
+            with _said_of(where):
+                _targets(name)
+
+
+def tool_names(path: Path) -> list[str]:
+    """Return the names of the tools of a YAML file, without importing them.
+
+    A name is that of the entry's schema, else that of our tool for a class of verl's, else that of the class.
+
+    Raises:
+        InputError: the file cannot be read.
+        ConfigError: it is no list of tools.
+    """
+    names = []
+    for entry in _entries(path, _TOOL.key):
+        function = (entry.get("tool_schema") or {}).get("function") or {}
+        class_name = str(entry.get("class_name") or "")
+        names.append(str(function.get("name") or verl.ours(class_name) or class_name.rpartition(":")[2]))
+    return names
+
+
+def load_interactions(source: SourceNames) -> Mapping[str, Maker]:
+    """Return the interactions of a source: by name, a function that makes a new one for an episode.
+
+    Raises:
+        ConfigError: an interaction does not exist, or its configuration does not fit.
+        InputError: a file cannot be read.
+    """
+    return _load_interactions(_parts(source))
+
+
+def open_interaction(source: SourceNames, name: str) -> OpenInteraction:
+    """Return a new interaction for one episode.
+
+    Args:
+        source: As for `load_interactions`. It is read once in a process.
+        name: From the row's `interaction_kwargs`.
+
+    Raises:
+        ConfigError: as `load_interactions`.
+        InputError: the row names an interaction that `source` does not have, or a file cannot be read.
+    """
+    return _of(load_interactions(source), name, "names the interaction")()
+
+
+def check_interactions(source: str) -> None:
+    """Make sure that all interactions of a source exist. None is made.
+
+    Raises:
+        ConfigError: an interaction does not exist, or a file is no list of interactions.
+        InputError: a file cannot be read.
+    """
+    for name, where in _named(source, _INTERACTION):
+        with _said_of(where):
+            _class(name)
+
+
+def interaction_names(path: Path) -> list[str]:
+    """Return the names of the interactions of a YAML file, without importing them.
+
+    Raises:
+        InputError: the file cannot be read.
+        ConfigError: it is no list of interactions.
+    """
+    return [_name_of(entry) for entry in _entries(path, _INTERACTION.key)]
+
+
+def _of(known: Mapping[str, T], name: str, does: str) -> T:
+    """The one that a row names."""
+    if name in known:
+        return known[name]
+    hint = did_you_mean(name, known) or f"; this run has {', '.join(known) or 'none'}"
+    raise InputError(f"a row {does} '{name}', which is not there{hint}")
+
+
+# Tools.
+
+
+@functools.cache
+def _load_tools(parts: tuple[str, ...]) -> Toolbox:
+    return Toolbox(_open(parts, _TOOL, lambda entry: ((kind.name, kind) for kind in _kinds(entry))))
+
+
+def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
+    """The tools of one name, class path or file."""
+    name = verl.ours(entry["class_name"]) or entry["class_name"]
+    config, schema = entry.get("config") or {}, entry.get("tool_schema")
+    if name not in _TOOL.shipped:
+        config = {key: value for key, value in config.items() if key != "type" or value != "native"}
+        return [_kind(target, config, schema) for target in _targets(name)]
+    config = verl.settings_for(name, config)
+    if name == MCP:
+        from rewardkit.agents.tools.mcp import mcp_kinds
+
+        return mcp_kinds(config)
+    return [_kind(target, config, schema) for target in _targets(name)]
+
+
+def _kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
+    if declared(target) is None and verl.is_verl_tool(target):
+        return verl.verl_kind(target, config, schema)
+    return kind_of(target, config, schema)
+
+
+def _targets(name: str) -> list[Any]:
+    """The functions and classes behind a name."""
+    module, attribute, where = _found(name, _TOOL)
+    if module is None:
+        return [attribute]
+    declarations = _declarations(module)
+    if not attribute:
+        return [one.target for one in declarations] or _none_declared(module, where)
+    by_name = {one.name: one.target for one in declarations}
+    target = by_name.get(attribute, getattr(module, attribute, None))
+    if callable(target):
+        return [target]
+    near = did_you_mean(attribute, [*by_name, *(key for key, one in vars(module).items() if callable(one))])
+    raise ConfigError(f"{where} has no tool '{attribute}'{near}")
+
+
+def _none_declared(module: ModuleType, where: str) -> list[Any]:
+    names = [key for key, one in vars(module).items() if inspect.isfunction(one)]
+    hint = f"; it has {', '.join(names)}" if names else ""
+    raise ConfigError(f"{where} has no function or class with @tool above it{hint}")
+
+
+def _declarations(module: ModuleType) -> list[Declared]:
+    """What is declared by `@tool` or by verl's `@function_tool`."""
+    own = [one for one in map(declared, vars(module).values()) if one is not None]
+    return [*own, *(verl.function_declared(one) for one in verl.function_tools(module))]
+
+
+# Interactions.
+
+
+@functools.cache
+def _load_interactions(parts: tuple[str, ...]) -> Mapping[str, Maker]:
+    return _open(parts, _INTERACTION, lambda entry: [(_name_of(entry), _maker(entry))])
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    """The name of an entry: as in verl, without one the class's, without `Interaction`, in lower case."""
+    class_name = str(entry.get("class_name") or "")
+    if entry.get("name") or class_name in INTERACTIONS:
+        return str(entry.get("name") or class_name)
+    last = class_name.replace(":", ".").rpartition(".")[2]
+    return (last.removesuffix("Interaction") or last).lower()
+
+
+def _maker(entry: Mapping[str, Any]) -> Maker:
+    name, config = entry["class_name"], entry.get("config") or {}
+    target = _class(name)
+    if hasattr(target, "generate_response"):
+        shared = _made(target, name, {"config": dict(config)})
+        return lambda: OpenInteraction(lambda: verl.interaction_parts(shared))
+    _made(target, name, config)  # that it can be made is seen here
+    if not callable(getattr(target, "respond", None)):
+        raise ConfigError(f"{name} has no method 'respond'")
+    return lambda: OpenInteraction(lambda: InteractionParts.of(target(**config)))
+
+
+def _made(target: Any, name: str, config: Mapping[str, Any]) -> Any:
+    if not inspect.isclass(target):
+        raise ConfigError(f"{name} is no class")
+    try:
+        inspect.signature(target).bind(**config)
+    except TypeError as error:
+        takes = ", ".join(inspect.signature(target).parameters) or "nothing"
+        raise ConfigError(f"{name}: its config does not fit: {error}; it takes {takes}") from None
+    return target(**config)
+
+
+def _class(name: str) -> Any:
+    module, attribute, where = _found(verl.INTERACTIONS.get(name, name), _INTERACTION)
+    if module is None:
+        return attribute
+    if not attribute:
+        raise ConfigError(f"name the class of the interaction: {where}:Class")
+    found = getattr(module, attribute, None)
+    if found is None:
+        classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
+        raise ConfigError(f"{where} has no class '{attribute}'{did_you_mean(attribute, classes)}")
+    return found
+
+
+# Names and files of both.
+
+
+def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
+    """The module that a name is in, the name's attribute there, and what to call the module. Of an entry
+    point: no module, and what it loads."""
+    if name in kind.shipped:
+        module, _, attribute = kind.shipped[name].partition(":")
+        return importlib.import_module(module), attribute, module
+    path, _, attribute = name.partition(":")
+    if path.endswith(".py"):
+        return verl.import_user_file(Path(path)), attribute, path
+    for entry in importlib.metadata.entry_points(group=kind.group, name=name):
+        return None, entry.load(), name
+    if "." not in name:
+        hint = did_you_mean(name, kind.shipped) or f"; there are {', '.join(kind.shipped)}"
+        raise ConfigError(f"there is no {kind.what} '{name}' (one of your own is {kind.own}){hint}")
+    package, _, attribute = name.replace(":", ".").rpartition(".")
+    try:
+        return verl.import_user_module(package), attribute, package
+    except ImportError as error:
+        raise ConfigError(f"{name} cannot be imported: {error}") from None
+
+
+def _parts(source: SourceNames) -> tuple[str, ...]:
+    if isinstance(source, Path):
+        return (str(source),)
+    parts = source.split(",") if isinstance(source, str) else source
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _open(
+    parts: Sequence[str], kind: _Kind, opened: Callable[[Mapping[str, Any]], Iterable[tuple[str, T]]]
+) -> dict[str, T]:
+    """What names and files stand for, by name. A bare name is an entry with a `class_name` alone."""
+    found: dict[str, T] = {}
+    for part in parts:
+        for where, entry in _checked(Path(part), kind) if _is_file(part) else [("", {"class_name": part})]:
+            with _said_of(where):
+                made = list(opened(entry))
+            for name, one in made:
+                if name in found:
+                    raise ConfigError(f"there are two {kind.what}s of the name '{name}'")
+                found[name] = one
+    return found
+
+
+def _named(source: str, kind: _Kind) -> Iterator[tuple[str, str]]:
+    """Each name in a source, and the class name of each entry of its files, with where it stands: the
+    beginning of a message, empty outside of files."""
+    for part in _parts(source):
+        if not _is_file(part):
+            yield part, ""
+            continue
+        for place, entry in enumerate(_entries(Path(part), kind.key), 1):
+            yield str(entry.get("class_name") or ""), f"{part}, entry {place} of '{kind.key}': "
+
+
+def _is_file(part: str) -> bool:
+    return part.endswith((".yaml", ".yml"))
+
+
+def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
+    """The list of mappings under a key of a YAML file."""
+    try:
+        found = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is no YAML: {' '.join(str(error).split())[:200]}") from None
+    entries = found.get(key) if isinstance(found, Mapping) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise ConfigError(f"{path} has no list '{key}' of mappings with a class_name each")
+    return entries
+
+
+def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each entry of a file that has the form, after where it stands."""
+    for place, entry in enumerate(_entries(path, kind.key), 1):
+        where = f"{path}, {kind.what} {place}: "
+        unknown = entry.keys() - set(kind.fields)
+        if unknown or not isinstance(entry.get("class_name"), str):
+            what = f"there is no key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
+            known = f"{', '.join(kind.fields[:-1])} and {kind.fields[-1]}"
+            raise ConfigError(f"{where}{what}; an entry has {known}")
+        for key in kind.mappings:
+            if not isinstance(entry.get(key, {}), Mapping | None):
+                raise ConfigError(f"{where}{key} is {entry[key]!r:.40}; expected a mapping")
+        yield where, entry
+
+
+@contextlib.contextmanager
+def _said_of(where: str) -> Iterator[None]:
+    """Put `where` in front of the message of an error that is raised within."""
+    try:
+        yield
+    except (ConfigError, InputError, MissingDependencyError) as error:
+        raise type(error)(f"{where}{error}") from error

@@ -1,0 +1,403 @@
+"""`@tool` declares a typed function, or a class with state, as a tool. `ToolKind` makes one for each episode.
+
+The schema is made of the name, type hints and docstring of the function, or of the class's `execute`. A class
+may also have `create`, `reward` and `release`. Each episode gets an instance of its own, made with the tool's
+configuration. Functions and methods may be coroutines. A type hint may be any type that msgspec can convert:
+numbers, texts, lists, dicts, `Literal`, enums, dataclasses, unions with None.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, TypeVar, overload
+
+import msgspec
+
+from rewardkit.agents.tools.arguments import BadCall, fit, usage
+from rewardkit.agents.tools.results import called, number, observation_of
+from rewardkit.agents.types import Observation
+from rewardkit.errors import ConfigError, did_you_mean
+
+T = TypeVar("T")
+_MARK = "__rewardkit_tool__"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_SECTION = re.compile(
+    r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*$", re.MULTILINE
+)
+_ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolParts:
+    """The functions of one episode's tool. None: there is nothing to do."""
+
+    execute: Callable[..., Any]
+    """Called with the arguments by name."""
+    create: Callable[..., Any] | None = None
+    reward: Callable[[], Any] | None = None
+    release: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolKind:
+    """A configured tool: what the model is shown of it, and how one for an episode is made."""
+
+    name: str
+    schema: Mapping[str, Any]
+    """OpenAI's function schema."""
+    make: Callable[[], ToolParts]
+    convert: Callable[[Mapping[str, Any]], dict[str, Any]]
+    """(the arguments of a call) -> the arguments of `execute`. Raises BadCall where they do not fit."""
+    inline: bool = False
+    """It is called in the event loop instead of a thread: it is pure and takes microseconds."""
+
+    def open(self) -> OpenTool:
+        """Return a tool for one episode."""
+        return OpenTool(self)
+
+
+class OpenTool:
+    """The tool of one episode. See `rewardkit.agents.types.Tool`."""
+
+    def __init__(self, kind: ToolKind) -> None:
+        self.name = kind.name
+        self.schema = kind.schema
+        self._kind = kind
+        self._parts: ToolParts | None = None
+
+    async def create(self, **kwargs: Any) -> None:
+        """Start the tool's state. Arguments that are null or that it does not take are left out."""
+        self._parts = self._kind.make()
+        if self._parts.create is not None:
+            await self._called(self._parts.create, **accepted(self._parts.create, kwargs))
+
+    async def execute(self, arguments: Mapping[str, Any]) -> Observation:
+        """Execute one call. If its arguments do not fit the schema, the observation says why."""
+        try:
+            fitted = self._kind.convert(arguments)
+            if self._parts is None:
+                self._parts = self._kind.make()
+            return observation_of(await self._called(self._parts.execute, **fitted))
+        except BadCall as error:
+            return Observation(f"Error: {self.name}: {error}", status="bad_call")
+
+    async def reward(self) -> float | None:
+        """Return the reward for the tool's state; None: it gives none."""
+        if self._parts is None or self._parts.reward is None:
+            return None
+        return number(await self._called(self._parts.reward))
+
+    async def release(self) -> None:
+        """Give back what it holds; a second time does nothing."""
+        parts, self._parts = self._parts, None
+        if parts is not None and parts.release is not None:
+            await self._called(parts.release)
+
+    async def _called(self, function: Callable[..., Any], **kwargs: Any) -> Any:
+        return await called(function, inline=self._kind.inline, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A function or class that is a tool, with the arguments of `@tool`."""
+
+    name: str
+    target: Any
+    inline: bool = False
+    parameters: Mapping[str, Any] | None = None
+    """JSON schema of the arguments; None: it is made of the type hints."""
+
+
+@overload
+def tool(target: T) -> T: ...
+
+
+@overload
+def tool(
+    target: None = None,
+    *,
+    name: str | None = None,
+    inline: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+) -> Callable[[T], T]: ...
+
+
+def tool(
+    target: Any = None,
+    *,
+    name: str | None = None,
+    inline: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+) -> Any:
+    """Declare a function or a class as a tool.
+
+    Args:
+        target: A typed function, or a class with a typed `execute`.
+        name: Its name; None: the function's, or the class's in lower case.
+        inline: Call it in the event loop instead of a thread: for what is pure and takes microseconds.
+        parameters: JSON schema of the arguments, where type hints cannot express it.
+
+    Example:
+        >>> @tool
+        ... def weather(city: str, days: int = 1) -> str:
+        ...     '''Forecast the weather.
+        ...
+        ...     Args:
+        ...         city: Where.
+        ...         days: How far ahead.
+        ...     '''
+        ...     return f"{city}: dry for {days} days"
+    """
+
+    def declare(made: Any) -> Any:
+        called = name or (_snake(made.__name__) if inspect.isclass(made) else made.__name__)
+        setattr(made, _MARK, Declared(called, made, inline, parameters))
+        return made
+
+    return declare if target is None else declare(target)
+
+
+def declare(target: Any, what: Declared) -> Declared:
+    """Attach a declaration to a function, and return the declaration."""
+    setattr(target, _MARK, what)
+    return what
+
+
+def declared(target: Any) -> Declared | None:
+    """Return the declaration that `@tool` attached; None: there is none."""
+    found = getattr(target, "__dict__", {}).get(_MARK)
+    return found if isinstance(found, Declared) else None
+
+
+def kind_of(
+    target: Any, config: Mapping[str, Any] | None = None, schema: Mapping[str, Any] | None = None
+) -> ToolKind:
+    """Return a function or class as a configured tool.
+
+    Args:
+        target: The function or class, with or without `@tool`.
+        config: Arguments of the class's constructor.
+        schema: OpenAI's function schema from a file; it replaces what the type hints say.
+
+    Raises:
+        ConfigError: the target cannot be a tool, or the configuration or schema does not fit it.
+    """
+    found = declared(target) or declared(tool(target) if inspect.isfunction(target) else target)
+    found = found or Declared(_snake(getattr(target, "__name__", str(target))), target)
+    config = dict(config or {})
+    if not inspect.isclass(target):
+        return _function_kind(found, config, schema)
+    make = _maker(found, config)
+    method = getattr(make(), "execute", None)
+    if not callable(method):
+        raise ConfigError(f"tool {found.name}: {target.__qualname__} has no method 'execute'")
+    return _kind(found, method, inspect.getdoc(target) or "", lambda: _parts_of(make()), schema)
+
+
+def accepted(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of `kwargs` that are not null and that the function takes."""
+    parameters = inspect.signature(function).parameters
+    takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return {
+        name: value
+        for name, value in kwargs.items()
+        if value is not None and (takes_all or name in parameters)
+    }
+
+
+def _function_kind(found: Declared, config: dict[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
+    if config:
+        raise ConfigError(
+            f"tool {found.name} is a function, which takes no config; found {', '.join(config)}"
+        )
+    if not callable(found.target):
+        raise ConfigError(f"tool {found.name}: {found.target!r:.60} is no function and no class")
+    return _kind(found, found.target, "", lambda: ToolParts(found.target), schema)
+
+
+def _kind(
+    found: Declared,
+    method: Callable[..., Any],
+    about: str,
+    make: Callable[[], ToolParts],
+    schema: Mapping[str, Any] | None,
+) -> ToolKind:
+    takes, described, convert = _shape(found, method)
+    shown = (schema or {}).get("function") or {}
+    name = str(shown.get("name") or found.name)
+    description = str(shown.get("description") or described or first_paragraph(about))
+    parameters = shown.get("parameters") or takes
+    known = list(takes.get("properties") or ())
+    for one in parameters.get("properties") or ():
+        if one not in known:
+            hint = did_you_mean(one, known) or f"; it takes {', '.join(known) or 'none'}"
+            raise ConfigError(
+                f"tool {name}: its schema has the argument '{one}', which it does not take{hint}"
+            )
+    return ToolKind(name, function_schema(name, description, parameters), make, convert, found.inline)
+
+
+def _shape(
+    found: Declared, method: Callable[..., Any]
+) -> tuple[Mapping[str, Any], str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    """The JSON schema of the arguments, a description, and what converts arguments."""
+    if found.parameters is not None:
+        return found.parameters, first_paragraph(inspect.getdoc(method) or ""), partial(fit, found.parameters)
+    signature = read_signature(method)
+    return signature.parameters, signature.description, signature.convert
+
+
+def first_paragraph(text: str) -> str:
+    """Return a docstring's first paragraph in one line."""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
+    """Return what makes an instance. A configuration that does not fit raises here, before a model is
+    loaded."""
+    try:
+        inspect.signature(found.target).bind(**config)
+    except TypeError as error:
+        shown = ", ".join(inspect.signature(found.target).parameters) or "nothing"
+        raise ConfigError(f"tool {found.name}: its config does not fit: {error}; it takes {shown}") from None
+    return lambda: found.target(**config)
+
+
+def _parts_of(instance: Any) -> ToolParts:
+    return ToolParts(
+        instance.execute,
+        getattr(instance, "create", None),
+        getattr(instance, "reward", None),
+        getattr(instance, "release", None),
+    )
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
+
+
+# What a function takes, from its type hints and docstring.
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a tool's function takes, read from its type hints and docstring."""
+
+    parameters: Mapping[str, Any]
+    """JSON schema of an object."""
+    description: str
+    """The docstring's text before its sections."""
+    arguments: type
+    """The struct that arguments are converted to."""
+
+    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a call's arguments in the function's types.
+
+        Raises:
+            BadCall: they do not fit.
+        """
+        fitted = fit(self.parameters, arguments)
+        try:
+            made: Any = msgspec.convert(fitted, self.arguments, strict=False)
+        except (msgspec.ValidationError, ValueError, OverflowError) as error:
+            raise BadCall(f"{_readable(str(error))}; {usage(self.parameters)}") from None
+        return {name: getattr(made, name) for name in fitted}
+
+
+def read_signature(function: Callable[..., Any]) -> Signature:
+    """Read the type hints and docstring of a function or a bound method.
+
+    Raises:
+        ConfigError: a parameter has no type hint, has one that JSON cannot express, or has no name that a
+            call could give (`*args`, `**kwargs`).
+    """
+    what = getattr(function, "__qualname__", str(function))
+    text, described = read_docstring(inspect.getdoc(function) or "")
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ConfigError(f"tool {what}: its hints cannot be read: {error}") from None
+    fields = [
+        _field(what, parameter, hints, described)
+        for parameter in inspect.signature(function).parameters.values()
+    ]
+    try:
+        struct = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
+        (_,), components = msgspec.json.schema_components((struct,), ref_template="#/$defs/{name}")
+    except TypeError as error:
+        raise ConfigError(f"tool {what}: {' '.join(str(error).split())[:200]}") from None
+    schema = components.pop("Arguments")
+    parameters = {"type": "object", "properties": schema["properties"], "required": schema["required"]}
+    return Signature(parameters | ({"$defs": components} if components else {}), text, struct)
+
+
+def function_schema(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return OpenAI's function schema.
+
+    Raises:
+        ConfigError: the name has characters other than letters, digits, `_`, `-` and `.`, or more than 64.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"'{name}' is no name of a tool; letters, digits, _, - and . only, at most 64")
+    function = {"name": name, "description": description, "parameters": dict(parameters)}
+    return {"type": "function", "function": function}
+
+
+def read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """Return the text before the first section, and the descriptions under `Args:` by name."""
+    sections = list(_SECTION.finditer(text))
+    head = text[: sections[0].start()] if sections else text
+    described: dict[str, str] = {}
+    for place, section in enumerate(sections):
+        if section[1] in ("Args", "Arguments", "Parameters"):
+            end = sections[place + 1].start() if place + 1 < len(sections) else len(text)
+            described.update(_entries(text[section.end() : end]))
+    return " ".join(head.split()), described
+
+
+def _entries(body: str) -> dict[str, str]:
+    """`name: text` entries, whose text may go on in deeper lines."""
+    found: dict[str, str] = {}
+    name = ""
+    depth = -1
+    for line in body.splitlines():
+        entry = _ENTRY.match(line)
+        if entry and (depth < 0 or len(entry[1]) <= depth):
+            name = entry[2]
+            depth = len(entry[1])
+            found[name] = entry[3].strip()
+        elif name and line.strip():
+            found[name] = f"{found[name]} {line.strip()}".strip()
+    return found
+
+
+def _field(
+    what: str, parameter: inspect.Parameter, hints: Mapping[str, Any], described: Mapping[str, str]
+) -> Any:
+    name = parameter.name
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+        raise ConfigError(
+            f"tool {what}: '{parameter}' has no name that a model could write; name each argument"
+        )
+    if name not in hints:
+        raise ConfigError(f"tool {what}: argument '{name}' has no type hint")
+    hint = hints[name]
+    if name in described:
+        hint = Annotated[hint, msgspec.Meta(description=described[name])]
+    if parameter.default is parameter.empty:
+        return (name, hint)
+    default = parameter.default
+    if isinstance(default, list | dict | set):
+        return (name, hint, msgspec.field(default_factory=lambda: type(default)(default)))
+    return (name, hint, default)
+
+
+def _readable(error: str) -> str:
+    """Return msgspec's message with the name of the argument, if there is one, in front."""
+    what, _, place = error.partition(" - at `$.")
+    return f"argument '{place.rstrip('`')}': {what}" if place else what

@@ -1,0 +1,431 @@
+"""verl's files: its classes of tools and interactions as ours, and stand-ins for what they import of verl.
+
+As in verl, one object serves all episodes, each under an instance id. Here `create` and `release` are called
+once in an episode and not for each call, so the state lasts. The stand-ins exist while a user's file is
+imported, and only for modules that are not installed. That may be all of verl, or only some: verl 0.9 has no
+interactions, which older files import. An import inside of a function runs later and needs verl itself.
+(verl 0.9.1: `verl/tools/base_tool.py`, `function_tool.py`, `schemas.py`.)
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import inspect
+import json
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rewardkit.agents.interactions.interaction import InteractionParts
+from rewardkit.agents.tools.arguments import fit
+from rewardkit.agents.tools.declare import Declared, ToolKind, ToolParts, accepted, declare, function_schema
+from rewardkit.agents.tools.results import called
+from rewardkit.errors import ConfigError
+from rewardkit.types import Message
+from rewardkit.user_files import import_reward_file
+
+OURS = {
+    "Gsm8kTool": "calc_gsm8k_reward",
+    "Geo3kTool": "calc_geo3k_reward",
+    "SearchTool": "search",
+    "SandboxFusionTool": "code_interpreter",
+    "MCPBaseTool": "mcp",
+    "MCPSearchTool": "mcp",
+}
+"""Classes that `verl.tools` had before 0.9.1 -> our tools."""
+INTERACTIONS = {"verl.interactions.gsm8k_interaction.Gsm8kInteraction": "gsm8k"}
+"""Classes of `verl.interactions` before 0.9 -> our interactions."""
+
+_ALWAYS_LEFT_OUT = ("type",)
+_LEFT_OUT = {
+    "code_interpreter": ("num_workers", "enable_global_rate_limit", "rate_limit"),
+    "search": ("num_workers", "rate_limit", "enable_global_rate_limit"),
+    "mcp": ("num_workers", "rate_limit", "enable_global_rate_limit", "timeout"),
+}
+"""Settings of verl's pools of Ray actors, which are ignored: the sandbox and the event loop limit
+concurrency."""
+
+_RENAMED = {
+    "code_interpreter": {
+        "default_timeout": "cpu_s",
+        "memory_limit_mb": "memory_mb",
+        "sandbox_fusion_url": "url",
+        "default_language": "language",
+    },
+    "search": {"retrieval_service_url": "url", "topk": "top_k", "timeout": "timeout_s"},
+}
+
+
+def ours(class_name: str) -> str | None:
+    """Return the name of our tool for a class of `verl.tools`; None: there is none."""
+    package, _, name = class_name.rpartition(".")
+    return OURS.get(name) if package.startswith("verl.tools") else None
+
+
+def settings_for(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return verl's settings of a tool under the names of our tool's settings.
+
+    Args:
+        name: Of our tool.
+    """
+    left_out = (*_ALWAYS_LEFT_OUT, *_LEFT_OUT.get(name, ()))
+    renamed = _RENAMED.get(name, {})
+    return {renamed.get(key, key): value for key, value in config.items() if key not in left_out}
+
+
+def is_verl_tool(target: Any) -> bool:
+    """Return whether a class has the methods of verl's `BaseTool`."""
+    execute = getattr(target, "execute", None)
+    if not inspect.isclass(target) or not callable(execute):
+        return False
+    names = list(inspect.signature(execute).parameters)
+    return hasattr(target, "calc_reward") or names[1:2] == ["instance_id"]
+
+
+def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
+    """Return a class with verl's methods as a configured tool.
+
+    Raises:
+        ConfigError: the class cannot be made from the configuration, or has no schema.
+    """
+    try:
+        shared = target(config=dict(config), tool_schema=_schema_object(schema))
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{target.__qualname__} cannot be made from its config: {what}") from error
+    function = _function_of(schema or _mapping(getattr(shared, "tool_schema", None)), target)
+    parameters = function.get("parameters") or {"type": "object", "properties": {}}
+    shown = function_schema(str(function["name"]), str(function.get("description") or ""), parameters)
+    return ToolKind(str(function["name"]), shown, partial(_tool_parts, shared), partial(fit, parameters))
+
+
+def function_declared(one: Any) -> Declared:
+    """Return the declaration of a function under verl's `@function_tool`."""
+    schema = _mapping(one.tool_schema) or {}
+    function = schema.get("function") or {}
+    target = _answering_as_verl(one.fn)
+    if function.get("description"):
+        target.__doc__ = str(function["description"])
+    parameters = function.get("parameters")
+    return declare(target, Declared(one.name, target, parameters=parameters))
+
+
+def _answering_as_verl(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with its results as text, as verl writes them: JSON of a mapping, else `str`."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def answer_later(*args: Any, **kwargs: Any) -> Any:
+            return _as_verl(await function(*args, **kwargs))
+
+        return answer_later
+
+    @functools.wraps(function)
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return _as_verl(function(*args, **kwargs))
+
+    return answer
+
+
+def _as_verl(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return (_as_verl(result[0]), *result[1:]) if 1 <= len(result) <= 3 else result
+    if isinstance(result, dict):
+        return json.dumps(result, ensure_ascii=False)
+    return result if isinstance(result, str) or hasattr(result, "text") else str(result)
+
+
+def _tool_parts(shared: Any) -> ToolParts:
+    state = {"id": str(uuid.uuid4())}
+
+    async def create(**kwargs: Any) -> None:
+        made = await called(shared.create, state["id"], create_kwargs=kwargs, **_flat(shared.create, kwargs))
+        named = made[0] if isinstance(made, tuple) else made
+        state["id"] = named if isinstance(named, str) else state["id"]
+
+    async def execute(**arguments: Any) -> Any:
+        more: dict[str, Any] = (
+            {"agent_data": None} if "agent_data" in inspect.signature(shared.execute).parameters else {}
+        )
+        return await called(shared.execute, state["id"], arguments, **more)
+
+    async def reward() -> Any:
+        return await called(shared.calc_reward, state["id"])
+
+    async def release() -> None:
+        await called(shared.release, state["id"])
+
+    return ToolParts(
+        execute,
+        create if hasattr(shared, "create") else None,
+        reward if hasattr(shared, "calc_reward") else None,
+        release if hasattr(shared, "release") else None,
+    )
+
+
+def _flat(create: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that `create` names. verl's examples take `ground_truth` so and in
+    create_kwargs."""
+    named = inspect.signature(create).parameters
+    return {name: value for name, value in kwargs.items() if name in named and name != "create_kwargs"}
+
+
+def _schema_object(schema: Mapping[str, Any] | None) -> Any:
+    """Return the schema as verl's model, or as a stand-in without verl."""
+    if schema is None:
+        return None
+    try:
+        model = importlib.import_module("verl.tools.schemas").OpenAIFunctionToolSchema
+    except ImportError:
+        return Model(**schema)
+    return model.model_validate(dict(schema))
+
+
+def _mapping(schema: Any) -> Mapping[str, Any] | None:
+    if hasattr(schema, "model_dump"):
+        schema = schema.model_dump(exclude_unset=True, exclude_none=True)
+    return schema if isinstance(schema, Mapping) else None
+
+
+def _function_of(schema: Mapping[str, Any] | None, target: Any) -> Mapping[str, Any]:
+    function = (schema or {}).get("function")
+    if not isinstance(function, Mapping) or not function.get("name"):
+        raise ConfigError(
+            f"{target.__qualname__} has no tool_schema with a function's name; give it in the file"
+        )
+    return function
+
+
+def interaction_parts(shared: Any) -> InteractionParts:
+    """Return the functions of one episode. As in verl, one object serves all episodes, each under an id.
+
+    `calculate_score` is not called at the end: verl's classes call it themselves for the score of a turn, and
+    the same answer would be rewarded twice.
+    """
+    state: dict[str, Any] = {"id": str(uuid.uuid4()), "kwargs": {}}
+
+    async def start(**kwargs: Any) -> None:
+        state["kwargs"] = kwargs
+        made = await called(
+            shared.start_interaction, state["id"], **accepted(shared.start_interaction, kwargs)
+        )
+        state["id"] = made if isinstance(made, str) else state["id"]
+
+    async def respond(messages: Sequence[Message]) -> Any:
+        given = accepted(shared.generate_response, state["kwargs"])
+        return await called(shared.generate_response, state["id"], list(messages), **given)
+
+    async def finish() -> None:
+        await called(shared.finalize_interaction, state["id"])
+
+    return InteractionParts(respond, start, None, finish if hasattr(shared, "finalize_interaction") else None)
+
+
+# Stand-ins.
+
+REGISTRY_MODULE = "verl.tools.function_tool"
+_KEPT = "__rewardkit_function_tools__"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A function under `@function_tool`, with the attributes of verl's class of this name."""
+
+    name: str
+    fn: Callable[..., Any]
+    tool_schema: Any
+    """The schema that the decorator was given; None: it is made from the function."""
+
+
+class Model:
+    """Stands in for verl's pydantic models: its keyword arguments become attributes, mappings in them too."""
+
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _viewed(self._values.get(name))
+
+    @classmethod
+    def model_validate(cls, values: Mapping[str, Any]) -> Any:
+        return cls(**values)
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """Return the keyword arguments as plain data."""
+        return {name: _plain(value) for name, value in self._values.items()}
+
+
+def _viewed(value: Any) -> Any:
+    return Model(**value) if isinstance(value, dict) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.model_dump()
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+class BaseTool:
+    """Stands in for the base class of verl's tools."""
+
+    def __init__(self, config: dict[str, Any], tool_schema: Any) -> None:
+        self.config = config
+        self.tool_schema = tool_schema or self.get_openai_tool_schema()
+        self.name = self.tool_schema.function.name
+
+    def get_openai_tool_schema(self) -> Any:
+        return self.tool_schema
+
+    async def create(self, instance_id: str | None = None, **kwargs: Any) -> tuple[str, Any]:
+        return instance_id or str(uuid.uuid4()), Model()
+
+    async def execute(self, instance_id: str, parameters: dict[str, Any], **kwargs: Any) -> Any:
+        return Model(text="Updated the tool state."), 0.0, {}
+
+    async def calc_reward(self, instance_id: str, **kwargs: Any) -> float:
+        return 0.0
+
+    async def release(self, instance_id: str, **kwargs: Any) -> None:
+        return None
+
+
+class BaseInteraction:
+    """Stands in for the base class of verl's interactions."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.config = config
+        self.name = config.get("name", "interaction_agent")
+
+    async def start_interaction(self, instance_id: str | None = None, **kwargs: Any) -> str:
+        return instance_id or str(uuid.uuid4())
+
+    async def finalize_interaction(self, instance_id: str | None = None, **kwargs: Any) -> None:
+        return None
+
+
+def _traced(function: Any = None, **_: Any) -> Any:
+    """Stand in for verl's `rollout_trace_op`; nothing is traced."""
+    return function if callable(function) else _traced
+
+
+def _function_tools() -> dict[str, Any]:
+    """The names of `verl.tools.function_tool`, with a registry of their own."""
+    registry: dict[str, FunctionTool] = {}
+
+    def function_tool(name: Any = None, *, schema: Any = None) -> Any:
+        def declare(fn: Callable[..., Any]) -> Callable[..., Any]:
+            called = name if isinstance(name, str) else fn.__name__
+            known = registry.get(called)
+            if known is not None and known.fn is not fn:
+                raise ValueError(f"there are two tools of the name '{called}' under @function_tool")
+            registry[called] = FunctionTool(called, fn, schema)
+            return fn
+
+        return declare(name) if callable(name) and schema is None else declare
+
+    return {"function_tool": function_tool, "FUNCTION_TOOL_REGISTRY": registry, "FunctionTool": FunctionTool}
+
+
+_SCHEMAS = (
+    "OpenAIFunctionToolSchema", "OpenAIFunctionSchema", "OpenAIFunctionParametersSchema",
+    "OpenAIFunctionPropertySchema", "OpenAIFunctionToolCall", "OpenAIFunctionCallSchema", "ToolResponse",
+)  # fmt: skip
+_MODULES: dict[str, Callable[[], dict[str, Any]]] = {
+    "verl": dict,
+    "verl.tools": dict,
+    "verl.utils": dict,
+    "verl.interactions": dict,
+    "verl.tools.schemas": lambda: {name: type(name, (Model,), {}) for name in _SCHEMAS},
+    "verl.tools.base_tool": lambda: {"BaseTool": BaseTool},
+    REGISTRY_MODULE: _function_tools,
+    "verl.utils.rollout_trace": lambda: {"rollout_trace_op": _traced},
+    "verl.interactions.base": lambda: {"BaseInteraction": BaseInteraction},
+}
+
+
+class _VerlFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the stand-ins where no other finder finds a module."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name not in _MODULES:
+            return None
+        package = any(other.startswith(f"{name}.") for other in _MODULES)
+        return importlib.machinery.ModuleSpec(name, self, is_package=package)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.made.append(module.__name__)
+        vars(module).update(_MODULES[module.__name__]())
+
+
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def verl_modules() -> Iterator[None]:
+    """Within the block imports of verl succeed. The stand-ins that they made are removed at its end."""
+    with _LOCK:
+        finder = _VerlFinder()
+        sys.meta_path.append(finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(finder)
+            for name in finder.made:
+                made = sys.modules.pop(name, None)
+                parent = sys.modules.get(name.rpartition(".")[0])
+                if parent is not None and getattr(parent, name.rpartition(".")[2], None) is made:
+                    delattr(parent, name.rpartition(".")[2])
+
+
+def import_user_file(path: Path) -> ModuleType:
+    """Import a user's file, with stand-ins for what it imports of verl.
+
+    Raises:
+        InputError: no such file, or it fails to import.
+    """
+    with verl_modules():
+        module = import_reward_file(path)
+        if not hasattr(module, _KEPT):
+            setattr(module, _KEPT, _registered_by(module))
+        return module
+
+
+def import_user_module(name: str) -> ModuleType:
+    """Import an installed module, with stand-ins for what it imports of verl.
+
+    Raises:
+        ImportError: there is no such module, or it fails to import.
+    """
+    with verl_modules():
+        return importlib.import_module(name)
+
+
+def function_tools(module: ModuleType) -> list[Any]:
+    """Return what `@function_tool`, verl's or the stand-in, registered in a file that `import_user_file`
+    read."""
+    found: list[Any] = getattr(module, _KEPT, [])
+    return found
+
+
+def _registered_by(module: ModuleType) -> list[Any]:
+    registry = getattr(sys.modules.get(REGISTRY_MODULE), "FUNCTION_TOOL_REGISTRY", {})
+    return [one for one in registry.values() if getattr(one.fn, "__module__", None) == module.__name__]

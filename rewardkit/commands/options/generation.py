@@ -1,0 +1,116 @@
+"""The options of an engine and of its responses, for every command that generates."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rewardkit.generation.engines import ENGINES, default_engine
+from rewardkit.generation.types import EngineSettings, EpisodeSettings, GenerationSettings
+
+_OPTIONS = (
+    click.option(
+        "--engine",
+        type=click.Choice([*ENGINES, "ray"]),
+        help="Default: endpoint with --url, else vllm, else hf. ray: that default in actors of Ray.",
+    ),
+    click.option("--url", help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1."),
+    click.option("--api-key-env", help="Environment variable with its key.  [default: OPENAI_API_KEY]"),
+    click.option("-n", "n", type=click.IntRange(min=1), help="Responses to each prompt.  [default: 1]"),
+    click.option("--temperature", type=click.FloatRange(min=0), help="0: greedy.  [default: 1]"),
+    click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="[default: 1]"),
+    click.option("--top-k", type=int, help="-1: all tokens.  [default: -1]"),
+    click.option("--max-tokens", type=click.IntRange(min=1), help="Of a response.  [default: 1024]"),
+    click.option(
+        "--max-prompt-tokens", type=click.IntRange(min=1), help="A longer prompt cannot be answered."
+    ),
+    click.option("--seed", type=int, help="[default: 0]"),
+    click.option("--stop", multiple=True, help="Text that ends a response. May be repeated."),
+    click.option("--log-probs", is_flag=True, default=None, help="Keep the log-probability of each token."),
+    click.option("--dtype", help="float32, bfloat16, ...  [default: auto]"),
+    click.option(
+        "--tensor-parallel-size", type=click.IntRange(min=1), help="GPUs that share a model (vllm)."
+    ),
+    click.option("--gpu-memory-utilization", type=click.FloatRange(0, 1), help="[default: 0.9]"),
+    click.option(
+        "--max-num-seqs", type=click.IntRange(min=1), help="Sequences at once (vllm).  [default: 256]"
+    ),
+    click.option(
+        "--max-model-len", type=click.IntRange(min=1), help="Tokens of prompt and response together."
+    ),
+    click.option(
+        "--trust-remote-code", is_flag=True, default=None, help="Run code that comes with the model."
+    ),
+    click.option(
+        "--concurrency", type=click.IntRange(min=1), help="Requests in flight at --url.  [default: 64]"
+    ),
+    click.option("--retries", type=click.IntRange(min=0), help="Of a request at --url.  [default: 5]"),
+)
+
+_EPISODE_OPTIONS = (
+    click.option("--agent", help="Loop of rows that name none; path.py:name is one of your own."),
+    click.option("--tools", help="Tools that the model may call: names with commas, or verl's tool YAML."),
+    click.option("--interactions", help="What answers the model, by the rows' interaction_kwargs: a YAML."),
+    click.option("--tool-format", "calls", help="hermes, llama3, ...  [default: the template's]"),
+    click.option("--max-assistant-turns", type=click.IntRange(min=1), help="Of an episode."),
+    click.option("--max-user-turns", type=click.IntRange(min=0), help="Rounds of tools count."),
+    click.option("--max-turn-tokens", type=click.IntRange(min=1), help="Of one turn of the model."),
+    click.option("--max-parallel-calls", type=click.IntRange(min=1), help="Of one turn.  [default: 1]"),
+    click.option(
+        "--max-tool-response-length", type=click.IntRange(min=1), help="Characters.  [default: 256]"
+    ),
+    click.option("--tool-seconds", type=click.FloatRange(min=0, min_open=True), help="[default: 30]"),
+    click.option("--episode-seconds", type=click.FloatRange(min=0, min_open=True), help="[default: none]"),
+)
+"""Of episodes of several turns; one of them, or a row that names such an agent, makes responses episodes."""
+
+_NAMES = frozenset(
+    {
+        *EngineSettings.__dataclass_fields__,
+        *GenerationSettings.__dataclass_fields__,
+        *EpisodeSettings.__dataclass_fields__,
+        "engine",
+    }
+    - {"name", "model", "episodes"}
+)
+
+
+def generation_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add these options to a command, which gets those that were given as `generation`, by name."""
+
+    @functools.wraps(function)
+    def with_generation(**given: Any) -> Any:
+        generation = {name: given.pop(name) for name in list(given) if name in _NAMES}
+        chosen = {name: value for name, value in generation.items() if value not in (None, ())}
+        return function(generation=chosen, **given)
+
+    command: Callable[..., Any] = with_generation
+    for option in reversed((*_OPTIONS, *_EPISODE_OPTIONS)):
+        command = option(command)
+    return command
+
+
+def to_settings(
+    values: dict[str, Any], *, episodes: bool = False
+) -> tuple[EngineSettings, GenerationSettings]:
+    """Sort what was given, `model` among it, into the engine's settings and the responses'.
+
+    Args:
+        episodes: rows ask for episodes, whether or not an option does.
+    """
+    name = values.get("engine") or "ray"
+    name = default_engine(values.get("url")) if name == "ray" else name
+    of_engine = {key: value for key, value in values.items() if key in EngineSettings.__dataclass_fields__}
+    of_run = {key: value for key, value in values.items() if key in GenerationSettings.__dataclass_fields__}
+    of_episodes = {k: value for k, value in values.items() if k in EpisodeSettings.__dataclass_fields__}
+    chosen = EpisodeSettings(**_with_agent(of_episodes)) if episodes or of_episodes else None
+    return EngineSettings(name=name, **of_engine), GenerationSettings(**of_run, episodes=chosen)
+
+
+def _with_agent(values: dict[str, Any]) -> dict[str, Any]:
+    """Whoever names tools or an interaction wants them used by rows that name no agent."""
+    uses = bool(values.get("tools") or values.get("interactions"))
+    return {"agent": "tool_agent", **values} if uses else values

@@ -1,0 +1,136 @@
+"""What `rewardkit prep` prints: the table of datasets, and what became of a run, as table or JSON."""
+
+from __future__ import annotations
+
+import json
+import typing
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from rewardkit.commands.options.prep import print_rows
+from rewardkit.commands.options.printing import results_console
+from rewardkit.datasets_prep import DATASETS, Dataset
+
+if typing.TYPE_CHECKING:
+    from rewardkit.datasets_prep.common.recipe import PrepResult
+    from rewardkit.datasets_prep.common.verification import Verification
+
+_SHOWN_UNREAD = 5
+
+
+def print_list(as_json: bool) -> None:
+    """Print every dataset that `prep` knows: name, source, rows, reward, licence."""
+    rewards = _rewards()
+    if as_json:
+        known = [{**asdict(d), "reward": rewards[d.name], "example": d.example} for d in DATASETS.values()]
+        click.echo(json.dumps(known, indent=2))
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "source", "rows", "reward", "licence"):
+        table.add_column(heading, no_wrap=heading == "name", overflow="fold")
+    for dataset in DATASETS.values():
+        cells = (dataset.source, dataset.rows, rewards[dataset.name] or "-", dataset.licence)
+        table.add_row(dataset.name, *map(Text, cells))
+    results_console().print(table)
+
+
+def _rewards() -> dict[str, str | None]:
+    """The reward of each set's rows; None where a model has to score them."""
+    import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+    from rewardkit.errors import UnknownDataSourceError
+    from rewardkit.registry import REGISTRY
+
+    def reward(data_source: str) -> str | None:
+        try:
+            return REGISTRY.resolve(data_source).name
+        except UnknownDataSourceError:
+            return None
+
+    return {dataset.name: reward(dataset.data_source) for dataset in DATASETS.values()}
+
+
+def progress_bar() -> Progress:
+    """Return a bar on stderr that shows itself on a terminal only."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+class Bars:
+    """One bar for each split, made when the split is first heard of."""
+
+    def __init__(self, bar: Progress, verb: str, totals: dict[str, int]) -> None:
+        self._bar = bar
+        self._verb = verb
+        self._totals = totals
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, split: str, rows: int) -> None:
+        if split not in self._tasks:
+            total = self._totals.get(split)
+            self._tasks[split] = self._bar.add_task(f"{self._verb} {split}", total=total)
+        self._bar.update(self._tasks[split], completed=rows)
+
+
+def as_dict(dataset: Dataset, prepared: PrepResult, verified: dict[str, Verification]) -> dict[str, object]:
+    """Return all that is known of a run, JSON-ready."""
+    splits: dict[str, object] = {}
+    for split, file in prepared.files.items():
+        checked = verified.get(split)
+        splits[split] = {
+            "path": str(file.path),
+            "rows": file.rows,
+            "bytes": file.bytes,
+            "verified": checked.rows if checked else None,
+            "failed": len(checked.failures) if checked else None,
+            "without_solution": checked.without_solution if checked else None,
+            "failures": [failure.as_dict() for failure in checked.failures] if checked else [],
+        }
+    return {
+        "dataset": dataset.name,
+        "splits": splits,
+        "dropped": prepared.dropped,
+        "first_dropped": list(prepared.first_dropped),
+        "not_read": list(prepared.unread),
+        "notes": list(prepared.notes),
+    }
+
+
+def print_run(prepared: PrepResult, verified: dict[str, Verification]) -> None:
+    """Print the files that were made, and what was left out or failed."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("split", "rows", "size", "verified", "failed", "file"):
+        table.add_column(heading, justify="left" if heading in ("split", "file") else "right", no_wrap=True)
+    for split, file in prepared.files.items():
+        checked = verified.get(split)
+        counts = (f"{checked.rows:,}", f"{len(checked.failures):,}") if checked else ("-", "-")
+        size = f"{file.bytes / 1000:,.0f} kB"
+        table.add_row(split, f"{file.rows:,}", size, *counts, str(file.path))
+    # As wide as it needs: a cut-off path is of no use.
+    Console(width=max(80, 60 + max(len(str(f.path)) for f in prepared.files.values()))).print(table)
+    if prepared.dropped:
+        click.echo(f"dropped {prepared.dropped:,} bad rows; the first: {prepared.first_dropped[0]}")
+    for note in prepared.notes:
+        click.echo(note)
+    _print_unread(prepared.unread)
+    for split, checked in verified.items():
+        _print_failures(split, checked)
+
+
+def _print_unread(unread: tuple[str, ...]) -> None:
+    for name in unread[:_SHOWN_UNREAD]:
+        click.echo(f"not read: {name}")
+    if len(unread) > _SHOWN_UNREAD:
+        click.echo(f"not read: {len(unread) - _SHOWN_UNREAD:,} more files; --json lists them all")
+
+
+def _print_failures(split: str, checked: Verification) -> None:
+    if checked.without_solution:
+        click.echo(f"{split}: {checked.without_solution:,} rows have no solution to verify")
+    print_rows([f"{split} row {row.row}: {row.why} | {row.question}" for row in checked.failures])

@@ -1,0 +1,45 @@
+"""The consoles, and how findings and figures are printed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from rich.console import Console
+
+from rewardkit.checks.findings import CheckFinding
+
+err = Console(stderr=True)
+"""Progress and notes; what a command is for goes to stdout."""
+
+WITHOUT_TERMINAL = 160
+"""Columns of what goes to a file or another program, where nothing has to be broken to be seen."""
+
+
+def results_console(*, stderr: bool = False) -> Console:
+    """Return the console that results are printed on: a terminal's width, or `COLUMNS`, else a wide one."""
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and not os.environ.get("COLUMNS"):
+        console.width = WITHOUT_TERMINAL
+    return console
+
+
+def print_findings(findings: Iterable[CheckFinding]) -> None:
+    """Print the findings of a first look at the files, before scoring begins."""
+    for finding in findings:
+        err.print(f"warning: {finding.line()}", highlight=False, markup=False, soft_wrap=True)
+
+
+def figure(value: float | None) -> str:
+    """Return a mean as it stands in a table."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference as it stands in a table."""
+    return f"{value:+.4f}"
+
+
+def interval(low: float | None, high: float | None, show: Callable[[float], str] = figure) -> str:
+    """Return the ends of an interval as they stand in a table; a dash where one prompt gives none."""
+    return "-" if low is None or high is None else f"{show(low)} to {show(high)}"

@@ -1,0 +1,211 @@
+"""The options that say which rewards to use, and how."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from rewardkit.commands.options.printing import err
+from rewardkit.composition import check, load_compositions
+from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
+from rewardkit.registry import load_reward_file
+from rewardkit.rewards.judge.reward import register_judge
+from rewardkit.rewards.model import register_reward_model
+from rewardkit.scoring.scorer import Scorer
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--reward`, `--reward-model`, `--judge`, `--for` and the options of `scoring_options` to a command.
+
+    The neural rewards are registered before the command runs; it sees nothing of their options.
+    """
+
+    @functools.wraps(function)
+    def with_neural_rewards(
+        *,
+        reward_model: str | None,
+        judge_file: Path | None,
+        sources: tuple[str, ...],
+        composition_files: tuple[Path, ...],
+        **rest: Any,
+    ) -> Any:
+        register_neural_rewards(reward_model, judge_file, sources)
+        if composition_files:
+            for spec in rest.get("reward_files", ()):
+                if ".py" in spec:  # `explain` takes names too
+                    load_reward_file(spec)  # compositions may be made of them
+            register_compositions(composition_files)
+        return function(**rest)
+
+    command = compositions_option(scoring_options(with_neural_rewards))
+    for option in (
+        click.option(
+            "--for",
+            "sources",
+            multiple=True,
+            metavar="SOURCE",
+            help="Data source, or a glob of them, that the reward model or judge scores. May be repeated.",
+        ),
+        click.option(
+            "--judge",
+            "judge_file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="YAML file of a generative judge behind an OpenAI-compatible endpoint.",
+        ),
+        click.option(
+            "--reward-model",
+            metavar="PATH",
+            help="Sequence-classification model, a folder or a hub id, that scores the sources of --for.",
+        ),
+        click.option(
+            "--reward",
+            "reward_files",
+            multiple=True,
+            metavar="[SOURCE=]FILE.py[:FUNCTION]",
+            help="Register your own reward from a Python file. May be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def compositions_option(function: F) -> F:
+    """Add `--rewards` to a command."""
+    return click.option(
+        "--rewards",
+        "composition_files",
+        type=click.Path(dir_okay=False, path_type=Path),
+        multiple=True,
+        metavar="FILE.yaml",
+        help="Register compositions of rewards from a YAML file (docs/rewards.md). May be repeated.",
+    )(function)
+
+
+def register_compositions(files: tuple[Path, ...]) -> None:
+    """Register the compositions of some files; say where one may pay a wrong answer more than a right one.
+
+    Raises:
+        InputError: a file that cannot be read.
+        OptionsError: a composition that cannot be.
+    """
+    for path in files:
+        for made in load_compositions(path):
+            for warning in check(made):
+                line = f"warning: composition '{made.name}': {warning}"
+                err.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def register_neural_rewards(
+    reward_model: str | None, judge_file: Path | None, sources: tuple[str, ...]
+) -> None:
+    """Register the reward model and the judge for `sources`; a judge's file may name its own.
+
+    Raises:
+        OptionsError: no data source for one of them, the same for both, or sources for nothing.
+        InputError: the model's folder or the judge's file cannot be used.
+    """
+    if not reward_model and judge_file is None:
+        if sources:
+            raise OptionsError(f"--for {sources[0]}: say what scores it with --reward-model or --judge")
+        return
+    if reward_model and not sources:
+        raise OptionsError("--reward-model needs --for, for example --for 'Dahoas/*'")
+    if reward_model:
+        register_reward_model(reward_model, sources)
+    if judge_file is not None:
+        register_judge(judge_file, () if reward_model else sources)
+
+
+def scoring_options(function: F) -> F:
+    """Add `--option`, `--options-file` and `--timeout` to a command."""
+    for option in (
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Deadline for one sample, in seconds.",
+        ),
+        click.option(
+            "--options-file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="YAML or JSON: {data source: {option: value}}.",
+        ),
+        click.option(
+            "--option",
+            "option_words",
+            multiple=True,
+            metavar="SOURCE:NAME=VALUE",
+            help="Set an option of a reward, for example gsm8k:method=flexible. May be repeated.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def read_reward_options(
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Register the reward files and return the options by data source, those of the command line on top.
+
+    Args:
+        given: options that came another way; they stand above those of the options file.
+
+    Raises:
+        InputError: a file that is missing or unreadable.
+        OptionsError: a malformed `--option`, or an option in the file that its reward does not have or take.
+    """
+    for spec in reward_files:
+        load_reward_file(spec)
+    options: dict[str, dict[str, Any]] = {}
+    if options_file:
+        kind = dict[str, dict[str, Any]]
+        options = read_mapping(options_file, kind, "data sources to options")
+        try:
+            Scorer(options=options).close()
+        except (OptionsError, UnknownDataSourceError) as error:
+            raise OptionsError(f"{options_file}: {error}") from None
+    for more in (given or {}, option_words_to_options(option_words, "--option")):
+        for source, values in more.items():
+            options.setdefault(source, {}).update(values)
+    return options
+
+
+def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict[str, Any]]:
+    """Return `SOURCE:NAME=VALUE` words as options by data source.
+
+    Raises:
+        OptionsError: a word of another form.
+    """
+    options: dict[str, dict[str, Any]] = {}
+    for word in words:
+        head, equals, value = word.partition("=")
+        source, colon, name = head.rpartition(":")
+        if not (equals and colon and source and name):
+            raise OptionsError(f"{flag} {word}: expected SOURCE:NAME=VALUE, for example gsm8k:method=strict")
+        options.setdefault(source, {})[name] = value
+    return options
+
+
+def read_mapping(path: Path, kind: Any, what: str) -> Any:
+    """Return a YAML file's mapping of the type `kind`; `what` says in an error what it maps to what.
+
+    Raises:
+        InputError: the file cannot be read, or is no such mapping.
+    """
+    try:
+        return msgspec.yaml.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        reason = str(error).replace("\n", " ")
+        raise InputError(f"{path} is not a YAML mapping of {what}: {reason}") from None

@@ -1,0 +1,215 @@
+"""What all commands that score files share: the options of a run, the run itself, and its report."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rewardkit.checks.first_look import look_at_responses
+from rewardkit.commands.options.printing import err, figure, print_findings
+from rewardkit.errors import OptionsError
+from rewardkit.files.inputs import STDIN
+from rewardkit.offline import ReadOptions, Report, score_file
+from rewardkit.offline.chunk import BadRowPolicy
+from rewardkit.offline.on_ray import RaySettings, RayWorkers
+from rewardkit.offline.writing import output_name
+from rewardkit.scoring.scorer import Scorer
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How files are scored, whatever the rewards."""
+
+    prefix: str = ""
+    bad_rows: BadRowPolicy = "mark"
+    workers: int | None = None
+    resume: bool = False
+    restart: bool = False
+    force: bool = False
+    ray: RaySettings | None = None
+    """None: on this machine."""
+
+
+_RESUMING = (
+    click.option("--resume", is_flag=True, help="Go on with what an interrupted run has left."),
+    click.option("--restart", is_flag=True, help="Throw away what an interrupted run has left."),
+    click.option("--force", is_flag=True, help="Replace an output that exists."),
+)
+_RESUMING_NAMES = ("resume", "restart", "force")
+_ADDRESS = click.option(
+    "--address", help="With --engine ray: a cluster that runs. Default: RAY_ADDRESS, else one for this run."
+)
+_SCORING = (
+    click.option("--prefix", default="", help="Put this in front of the names of the score columns."),
+    click.option(
+        "--bad-rows",
+        type=click.Choice(["fail", "mark", "drop"]),
+        default="mark",
+        show_default=True,
+        help="Rows that cannot be used: stop, mark them invalid, or leave them out. Each is told.",
+    ),
+    click.option(
+        "--workers", type=click.IntRange(min=1), help="Processes to score with. Default: one per core."
+    ),
+    *_RESUMING,
+)
+
+
+def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a run to a command, which gets them as `run`.
+
+    A command that has `--engine` for models asks `on_ray` whether that is Ray.
+    """
+    return _collected(function, _SCORING, ("prefix", "bad_rows", "workers", *_RESUMING_NAMES))
+
+
+def resuming_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add those options of a run that are not about scoring."""
+    return _collected(function, _RESUMING, _RESUMING_NAMES)
+
+
+def _collected(
+    function: Callable[..., Any], options: Sequence[Any], names: Sequence[str]
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def with_run(*, address: str | None, **given: Any) -> Any:
+        run = RunOptions(**{name: given.pop(name) for name in names}, ray=RaySettings(address))
+        return function(run=run, **given)
+
+    command: Callable[..., Any] = with_run
+    for option in reversed([*options, _ADDRESS]):
+        command = option(command)
+    return command
+
+
+def on_ray(run: RunOptions, engine: str | None, cluster: RaySettings | None = None) -> RunOptions:
+    """Return a run with its cluster where the engine is Ray, else without.
+
+    Args:
+        cluster: what a file of settings says of it; without Ray its `num_cpus` are the workers.
+    """
+    cluster = cluster or RaySettings()
+    if engine != "ray":
+        if run.ray is not None and run.ray.address is not None:
+            raise OptionsError("--address is of a Ray cluster; it goes with --engine ray")
+        if cluster.timeline is not None:
+            note("timeline_json_file: only --engine ray writes one")
+        return replace(run, ray=None, workers=run.workers or cluster.num_cpus)
+    address = run.ray.address if run.ray is not None else None
+    return replace(run, ray=replace(cluster, address=address))
+
+
+def score_files(
+    files: Sequence[str | Path],
+    out: str,
+    run: RunOptions,
+    read_options: ReadOptions,
+    options: dict[str, dict[str, Any]],
+    timeout_s: float | None,
+) -> Report:
+    """Score files with a bar, and tell which rows could not be used.
+
+    Raises:
+        click.exceptions.Exit: the run was interrupted, and that has been told.
+    """
+    with (
+        Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
+        RayWorkers(run.ray, scorer, run.workers) if run.ray else nullcontext() as workers,
+        _progress() as progress,
+    ):
+        print_findings(look_at_responses(files, read_options, scorer))
+        if workers is None:
+            scorer.warm_up()
+        task = progress.add_task("scoring", total=None)
+        try:
+            report = score_file(
+                files,
+                out,
+                scorer=scorer,
+                options=read_options,
+                prefix=run.prefix,
+                bad_rows=run.bad_rows,
+                resume=run.resume,
+                restart=run.restart,
+                force=run.force,
+                on_progress=lambda done, total: progress.update(task, completed=done, total=total),
+                on_note=note,
+                workers=workers,
+            )
+        except KeyboardInterrupt:
+            note("interrupted; what is scored is kept: go on with --resume, or begin anew with --restart")
+            raise click.exceptions.Exit(130) from None
+    _tell_bad_rows(report, run.bad_rows)
+    return report
+
+
+def default_output(files: Sequence[str]) -> str:
+    """Return the output beside the input: the same format for a file, a folder for a folder or several.
+
+    Raises:
+        OptionsError: there is no beside, as for a URL.
+    """
+    if list(files) == [STDIN]:
+        return STDIN
+    if len(files) > 1 or "://" in files[0] or any(c in files[0] for c in "*?["):
+        raise OptionsError("name the output with --out, a file or a folder")
+    path = Path(files[0])
+    if path.is_dir():
+        folder = path if path.name not in ("", "..") else path.resolve()  # `.` has no name to go beside
+        return str(folder.with_name(f"{path.resolve().name}.scored"))
+    name = Path(output_name(path.name))
+    return str(path.with_name(f"{name.stem}.scored{name.suffix}"))
+
+
+def print_report(report: Report, out: str, console: Console) -> None:
+    """Print the totals as a table."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("data source")
+    for column in ("n", "scored", "mean score", "accuracy", "format rate", "failures"):
+        table.add_column(column, justify="right")
+    for name, source in sorted(report.sources.items()):
+        failures = ", ".join(f"{n} {status}" for status, n in source.failures.items())
+        figures = [figure(x) for x in (source.mean_score, source.accuracy, source.format_rate)]
+        scored = f"{source.scored:,} of {source.n:,}" if source.failures else "all"
+        table.add_row(name or "(none)", f"{source.n:,}", scored, *figures, failures or "0")
+    console.print(table)
+    console.print(f"\nscored rows: {out}", highlight=False, soft_wrap=True)
+
+
+def note(line: str) -> None:
+    """Print a line for people, on stderr."""
+    err.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rows"),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+
+
+def _tell_bad_rows(report: Report, bad_rows: BadRowPolicy) -> None:
+    """Say which rows could not be used, why, and what may be done about it."""
+    for line in report.bad_rows[:5]:
+        note(line)
+    if report.bad_count:
+        done = "left out" if bad_rows == "drop" else "marked invalid"
+        other = "mark" if bad_rows == "drop" else "drop"
+        note(
+            f"rows that could not be used: {report.bad_count:,}, {done}; fix them, or pass --bad-rows {other}"
+        )

@@ -1,0 +1,239 @@
+"""The middleware that every request passes: authentication, limits, request ids, log lines and metrics.
+
+Routes and protocols live elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import math
+import re
+import secrets
+import time
+from collections.abc import Mapping
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
+
+from rewardkit.errors import OverloadedError
+from rewardkit.server import page
+from rewardkit.server.access import Access
+from rewardkit.server.limits import Admission, Body
+from rewardkit.server.observability.health import Health
+from rewardkit.server.observability.metrics import Metrics
+from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest
+from rewardkit.server.score_route import SCORE_PATHS
+from rewardkit.server.wire import NDJSON, answer_to, refusal
+
+OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
+"""Paths that probes and browsers may ask for without a token."""
+
+_POLICY_VIOLATION = 1008
+"""Why a WebSocket is closed: RFC 6455, 7.4.1."""
+
+_SWITCHED = 101
+"""The status of a connection that became a WebSocket."""
+
+_MAX_CLIENT_ID = 100
+"""Characters."""
+
+CLIENT_GONE = 499
+"""The status under which a request is recorded whose client did not wait for the answer."""
+
+_NDJSON = NDJSON.encode()
+_GOOD_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
+_log = logging.getLogger("rewardkit.server")
+
+
+class Guard:
+    """ASGI middleware around the whole application.
+
+    Args:
+        access: who may ask.
+        max_body_bytes: larger bodies get 413.
+        access_log: write one line for every request.
+        begin_trace: begins a span for each request; None: there are none.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        admission: Admission,
+        metrics: Metrics,
+        health: Health,
+        access: Access | None = None,
+        max_body_bytes: int = 64 << 20,
+        access_log: bool = False,
+        begin_trace: BeginTrace | None = None,
+    ) -> None:
+        self.app = app
+        self.begin_trace = begin_trace
+        self.admission = admission
+        self.metrics = metrics
+        self.health = health
+        self.access = access or Access()
+        self.max_body_bytes = max_body_bytes
+        self.access_log = access_log
+        self._ids = (
+            f"{prefix}{n:x}".encode() for prefix in [secrets.token_hex(4)] for n in itertools.count()
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection of the ASGI server."""
+        if scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":  # as GET, of whose answer the connection then drops the body
+            scope = {**scope, "method": "GET"}
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        id_ = self._id(headers)
+        request = CurrentRequest(id_.decode(), receive, _client(scope, headers))
+        if self.begin_trace is not None:
+            request.trace = self.begin_trace(scope, headers, request.client)
+        was = CURRENT.set(request)
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                request.status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", id_)]
+                if self.health.draining:
+                    message["headers"].append((b"connection", b"close"))
+            await send(message)
+
+        body = Body(
+            request,
+            self.admission,
+            headers,
+            max_bytes=self.max_body_bytes,
+            streamed=_is_stream(scope, headers),
+        )
+        try:
+            refused = self._refused(scope, headers, request, body)
+            if refused is not None:
+                await refused(scope, receive, answer)
+            else:
+                await self._handle(request, scope, body.receive, answer)
+        finally:
+            body.release()
+            CURRENT.reset(was)
+            request.let_go()
+            self._record(request, scope)
+
+    def _id(self, headers: Mapping[bytes, bytes]) -> bytes:
+        given = headers.get(b"x-request-id")
+        return given if given and _GOOD_ID.fullmatch(given) else next(self._ids)
+
+    async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a WebSocket in that has the token. Its messages are bounded in size by the protocol."""
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if self.health.draining or self.access.refused(headers, open_path=False) is not None:
+            await receive()
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            return
+        request = CurrentRequest(next(self._ids).decode(), receive, _client(scope, headers))
+        if self.begin_trace is not None:
+            request.trace = self.begin_trace(scope, headers, request.client)
+        was = CURRENT.set(request)
+        try:
+            await self.app(scope, receive, send)
+        except WebSocketDisconnect:  # the client has gone while it was answered
+            pass
+        except Exception:
+            _log.exception("the route failed", extra={"path": scope["path"]})
+        finally:
+            CURRENT.reset(was)
+            request.let_go()
+            if request.samples:
+                self.metrics.client(request.client, request.samples)
+            if request.trace is not None:
+                request.trace.end(_route(scope), _SWITCHED, request.samples, request.id)
+
+    def _refused(
+        self, scope: Scope, headers: dict[bytes, bytes], request: CurrentRequest, body: Body
+    ) -> Response | None:
+        """The refusal that needs no look at the body, if there is reason for one."""
+        refused = self.access.refused(headers, open_path=scope["path"] in OPEN_PATHS)
+        if refused is not None:
+            return refused
+        asked = headers.get(b"x-timeout-s")
+        if asked is not None:
+            request.timeout_s = _seconds(asked)
+            if request.timeout_s is None:
+                return refusal(422, "bad_request", "X-Timeout-S must be a positive number of seconds")
+        try:
+            body.open()
+        except (HTTPException, OverloadedError) as error:
+            return answer_to(error)
+        return None
+
+    async def _handle(self, request: CurrentRequest, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application; whatever happens to it, the client gets an answer, if it is still there."""
+        try:
+            await self.app(scope, receive, send)
+        except ClientDisconnect:
+            request.gone = True
+        except asyncio.CancelledError:
+            if request.gone:
+                return
+            if request.status == 0:  # stopped at the end of the drain
+                await refusal(503, "stopping", "the server is stopping")(scope, receive, send)
+            raise
+        except Exception:
+            _log.exception("the route failed", extra={"path": scope["path"]})
+            if request.status == 0:
+                said = f"the server failed; its log says why, under request id {request.id}"
+                await refusal(500, "internal", said)(scope, receive, send)
+
+    def _record(self, request: CurrentRequest, scope: Scope) -> None:
+        seconds = time.perf_counter() - request.started
+        status = CLIENT_GONE if request.gone and request.status == 0 else request.status
+        route = _route(scope)
+        if request.trace is not None:
+            request.trace.end(route, status, request.samples, request.id)
+        self.metrics.request(route, status, seconds)
+        if request.samples:
+            self.metrics.client(request.client, request.samples)
+        if self.access_log:
+            fields = {
+                "request_id": request.id,
+                "method": scope["method"],
+                "path": scope["path"],
+                "status": status,
+                "samples": request.samples,
+                "seconds": round(seconds, 6),
+            }
+            _log.info("request", extra=fields)
+
+
+def _route(scope: Scope) -> str:
+    """The template of the path, for few different labels."""
+    path: str = getattr(scope.get("route"), "path", "unmatched")
+    return path
+
+
+def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    return scope["path"] in SCORE_PATHS and headers.get(b"content-type", b"").startswith(_NDJSON)
+
+
+def _client(scope: Scope, headers: dict[bytes, bytes]) -> str:
+    """Who asks: what it calls itself, or else its address."""
+    address = scope.get("client")
+    named = headers.get(b"x-client-id", b"")[:_MAX_CLIENT_ID]
+    return named.decode("latin-1") or (address[0] if address else "")
+
+
+def _seconds(text: bytes) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < math.inf else None

@@ -1,0 +1,74 @@
+"""Liveness and readiness probes, and the preparations that a process needs before it is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from rewardkit import __version__
+from rewardkit.errors import RewardkitError
+from rewardkit.server.wire import refusal, reply
+
+_log = logging.getLogger("rewardkit.server")
+
+
+class Health:
+    """What keeps the server from taking requests.
+
+    Args:
+        needs: done once, in threads, before the server is ready: by name, what raises when it fails.
+    """
+
+    def __init__(self, needs: Mapping[str, Callable[[], object]]) -> None:
+        self.needs = needs
+        self.waiting_for = dict.fromkeys(needs, "not done yet")
+        """By the name of the need, why it is not met."""
+        self.draining = False
+        """Requests are still answered, but no more should be sent here."""
+
+    async def prepare(self) -> None:
+        """Run the preparations that have not succeeded yet.
+
+        What fails keeps the server from getting ready, and is logged.
+        """
+        await asyncio.gather(*(self._meet(name, self.needs[name]) for name in self.waiting_for))
+
+    def reason(self) -> str:
+        """Return in one line why the server is not ready."""
+        return "; ".join(f"{name}: {reason}" for name, reason in self.waiting_for.items())
+
+    async def _meet(self, name: str, need: Callable[[], object]) -> None:
+        try:
+            await asyncio.to_thread(need)
+        except (RewardkitError, OSError) as error:
+            self.waiting_for[name] = str(error)
+            _log.error("not ready: %s: %s", name, error)
+        except Exception as error:
+            self.waiting_for[name] = f"{type(error).__name__}: {error}"
+            _log.exception("not ready: %s", name)
+        else:
+            del self.waiting_for[name]
+
+
+def router(health: Health) -> APIRouter:
+    """The routes of the probes."""
+    routes = APIRouter(tags=["Probes"])
+
+    @routes.get("/healthz", summary="Is the process alive?")
+    @routes.get("/health", include_in_schema=False)
+    async def healthz() -> Response:
+        return reply({"status": "ok", "version": __version__})
+
+    @routes.get("/readyz", summary="Can it take requests?", responses={503: {"description": "Not now"}})
+    async def readyz() -> Response:
+        if health.draining:
+            return refusal(503, "not_ready", "stopping")
+        if health.waiting_for:
+            return refusal(503, "not_ready", health.reason())
+        return reply({"status": "ready"})
+
+    return routes

@@ -1,0 +1,165 @@
+"""Figures for Prometheus: requests, samples, latencies, load, and what had to be killed.
+
+Label values are few by construction: routes are templates, data sources are those of the registry. With
+several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import generate_latest as _generate
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from rewardkit.server.scoring import CountedOutcome, RequestScorer
+from rewardkit.types import Score, Status
+
+MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+_SCORE_BUCKETS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 2.0, 5.0, 10.0)
+"""From 0 on, or prometheus-client gives no sum; what is below counts in the first."""
+
+_MAX_CLIENTS = 200
+OTHER_CLIENTS = "(others)"
+"""Further clients are counted together: their names are theirs to choose."""
+
+_STOPPED = ("timed_out", "over_limit")
+"""The parts of a score in which a reward says how many runs of a program the sandbox stopped, and why."""
+
+
+class Metrics:
+    """All figures of one server process."""
+
+    def __init__(self, request_scorer: RequestScorer) -> None:
+        self.request_scorer = request_scorer
+        self.registry = registry = CollectorRegistry()
+        self._requests = Histogram(
+            "rewardkit_request_seconds",
+            "From the arrival of a request to the end of its answer",
+            ["route", "status"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        self._scoring_seconds = Histogram(
+            "rewardkit_scoring_seconds",
+            "Time that the samples of a data source with this status spent being scored, queueing included; "
+            "once a batch",
+            ["data_source", "status"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        self._samples = Counter(
+            "rewardkit_samples", "Samples scored", ["data_source", "status"], registry=registry
+        )
+        self._overloaded = Counter(
+            "rewardkit_overloaded", "Refused for lack of room or time", registry=registry
+        )
+        self._restarts = Counter(
+            "rewardkit_worker_restarts",
+            "Scoring processes lost: they died, or were killed at a deadline or for a client that had gone",
+            ["reason"],
+            registry=registry,
+        )
+        self._sandbox_kills = Counter(
+            "rewardkit_sandbox_kills",
+            "Runs of programs that the sandbox stopped, for time or at another limit",
+            ["reason"],
+            registry=registry,
+        )
+        self._scores = Histogram(
+            "rewardkit_score",
+            "Scores of a data source, those that failed aside: a mean or a share that jumps is worth a look",
+            ["data_source"],
+            buckets=_SCORE_BUCKETS,
+            registry=registry,
+        )
+        self._queue_seconds = Counter(
+            "rewardkit_queue_seconds", "Time that chunks of samples waited for a worker", registry=registry
+        )
+        self._queue_chunks = Counter(
+            "rewardkit_queue_chunks", "Chunks of samples that a worker began", registry=registry
+        )
+        self._clients = Counter(
+            "rewardkit_client_samples", "Samples scored, by who asked", ["client"], registry=registry
+        )
+        self._in_flight = _gauge("rewardkit_samples_in_flight", "Scored or waiting (queue depth)", registry)
+        self._wait = _gauge("rewardkit_expected_wait_seconds", "Until a worker would be free", registry)
+        self._bytes = _gauge("rewardkit_body_bytes", "Request bodies held", registry)
+        self._told: dict[str, float] = {}
+        self._known_clients: set[str] = set()
+
+    def request(self, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        self._requests.labels(route, status).observe(seconds)
+
+    def client(self, name: str, samples: int) -> None:
+        """Count the samples of one request of a client."""
+        if name not in self._known_clients:
+            if len(self._known_clients) >= _MAX_CLIENTS:
+                name = OTHER_CLIENTS
+            self._known_clients.add(name)
+        self._clients.labels(name).inc(samples)
+
+    def observe(
+        self, outcomes: Mapping[CountedOutcome, int], scores: Sequence[Score], seconds: float
+    ) -> None:
+        """Count a scored batch."""
+        counts: dict[tuple[str, Status], int] = {}
+        in_sandbox = False
+        for (source, score, _, status), n in outcomes.items():
+            label = self.request_scorer.label(source)
+            if status == "ok":
+                distribution = self._scores.labels(label)
+                for _ in range(n):
+                    distribution.observe(score)
+            counts[label, status] = counts.get((label, status), 0) + n
+            in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
+        for key, n in counts.items():
+            self._samples.labels(*key).inc(n)
+            self._scoring_seconds.labels(*key).observe(seconds)
+        if in_sandbox:
+            for one in scores:
+                for reason in _STOPPED:
+                    if runs := one.parts.get(reason):
+                        self.sandbox_kills(reason, runs)
+
+    def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:
+        """Count runs that the sandbox stopped: `timed_out` or `over_limit`."""
+        self._sandbox_kills.labels(reason).inc(runs)
+
+    def refresh(self) -> None:
+        """Take over what others count: call it now and then, and before the figures are read."""
+        admission = self.request_scorer.admission
+        workers = self.request_scorer.scorer.worker_counts
+        self._in_flight.set(admission.samples)
+        self._wait.set(admission.wait_s)
+        self._bytes.set(admission.bytes)
+        self._overloaded.inc(self._news("refused", admission.refused))
+        self._restarts.labels("died").inc(self._news("died", workers.died))
+        self._restarts.labels("killed").inc(self._news("killed", workers.killed))
+        self._queue_seconds.inc(self._news("waited", workers.waited_s))
+        self._queue_chunks.inc(self._news("begun", workers.begun))
+
+    def _news(self, name: str, total: float) -> float:
+        new = total - self._told.get(name, 0.0)
+        self._told[name] = total
+        return new
+
+    def text(self) -> bytes:
+        """The figures of this process, or of all server processes together, as Prometheus reads them."""
+        self.refresh()
+        if MULTIPROC_DIR not in os.environ:
+            return _generate(self.registry)
+        everywhere = CollectorRegistry()
+        MultiProcessCollector(everywhere)  # type: ignore[no-untyped-call]
+        return _generate(everywhere)
+
+
+def _gauge(name: str, help_: str, registry: CollectorRegistry) -> Gauge:
+    return Gauge(name, help_, registry=registry, multiprocess_mode="livesum")

@@ -1,0 +1,189 @@
+"""The latest scored responses, for the page: to look through, and each one whole, to score it again by hand.
+
+In memory, bounded in number and bytes. A few are kept of each data source and verdict, so that what is
+frequent does not push out what is rare; of heavy traffic it is a sample. Each server process keeps its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rewardkit.server.wire import encode
+from rewardkit.types import Sample, Score
+
+Verdict = Literal["right", "wrong", "scored", "failed"]
+VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "scored", "failed")
+"""`scored`: by a reward that knows no right and wrong."""
+
+KEPT = 20
+"""Of each data source and verdict."""
+PER_SECOND = 100
+"""Looked at in one second; failures, which are few or the news, beyond that."""
+MAX_BYTES = 16 << 20
+"""Of all that are kept."""
+LONGEST = 256 << 10
+"""A longer sample is shown, and cannot be opened."""
+LISTED = 100
+"""In one answer."""
+SHOWN = 300
+"""Characters of a text in a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentScore:
+    """One scored response."""
+
+    number: int
+    time: float
+    source: str
+    verdict: Verdict
+    status: str
+    score: float
+    extracted: str
+    detail: str
+    response: str
+    """All of it, or where the sample is too long its beginning, as of the two above."""
+    sample: Sample | None
+    """None: too long to be kept."""
+    size: int
+
+    def row(self) -> dict[str, Any]:
+        """What a list shows of it."""
+        return {
+            "id": str(self.number),
+            "time": self.time,
+            "data_source": self.source,
+            "verdict": self.verdict,
+            "status": self.status,
+            "score": self.score,
+            "extracted": self.extracted,
+            "detail": self.detail,
+            "response": _shown(self.response),
+            "whole": self.sample is not None,
+        }
+
+    def has(self, text: str) -> bool:
+        """Whether a text, in lower case, is in the response, the answer taken or the reason."""
+        return any(text in part.lower() for part in (self.response, self.extracted, self.detail))
+
+
+class Recent:
+    """Keeps scored responses. For one thread, the event loop's."""
+
+    def __init__(self) -> None:
+        self._rings: dict[tuple[str, Verdict], deque[RecentScore]] = {}
+        self._number = 0
+        self._size = 0
+        self._second = 0
+        self._left = PER_SECOND
+
+    def wants_more(self, now: float) -> bool:
+        """Whether this second has room for more than failures. Cheap: it is asked for every batch."""
+        return self._left > 0 or int(now) != self._second
+
+    def record(
+        self, samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, str], now: float
+    ) -> None:
+        """Keep some of a batch: as many as this second has left, spread over it, and the latest failures.
+
+        Args:
+            names: under which name each data source is kept; it bounds how many there are.
+        """
+        for i in self._chosen(scores, int(now)):
+            self._keep(samples[i], scores[i], names[samples[i].data_source], now)
+        while self._size > MAX_BYTES:
+            self._drop_oldest()
+
+    def _chosen(self, scores: Sequence[Score], second: int) -> Iterable[int]:
+        if second != self._second:
+            self._second = second
+            self._left = PER_SECOND
+        n = len(scores)
+        if n <= self._left:
+            self._left -= n
+            return range(n)
+        step = -(-n // self._left) if self._left else n
+        chosen = set(range(0, n, step)) if self._left else set()
+        self._left -= len(chosen)
+        failed = [i for i in range(n) if not scores[i].ok]
+        return sorted(chosen.union(failed[-KEPT:]))
+
+    def _keep(self, sample: Sample, score: Score, name: str, now: float) -> None:
+        verdict = verdict_of(score)
+        ring = self._rings.get((name, verdict))
+        if ring is None:
+            ring = self._rings[name, verdict] = deque()
+        self._number += 1
+        size = _size(sample)
+        whole = size <= LONGEST
+        kept = RecentScore(
+            number=self._number,
+            time=now,
+            source=name,
+            verdict=verdict,
+            status=score.status,
+            score=score.score,
+            extracted=_shown(score.extracted or ""),
+            detail=_shown(score.detail or ""),
+            response=sample.response if whole else sample.response[:SHOWN],
+            sample=sample if whole else None,
+            size=size if whole else SHOWN,
+        )
+        ring.append(kept)
+        self._size += kept.size
+        if len(ring) > KEPT:
+            self._size -= ring.popleft().size
+
+    def _drop_oldest(self) -> None:
+        key = min(self._rings, key=lambda key: self._rings[key][0].number)
+        self._size -= self._rings[key].popleft().size
+        if not self._rings[key]:
+            del self._rings[key]
+
+    def find(self, source: str = "", verdict: str = "", text: str = "") -> list[dict[str, Any]]:
+        """Return the latest that match, newest first, as plain data; "" matches everything."""
+        wanted = text.lower()
+        fitting = [kept for kept in self._of(source, verdict) if not wanted or kept.has(wanted)]
+        fitting.sort(key=lambda kept: -kept.number)
+        return [kept.row() for kept in fitting[:LISTED]]
+
+    def sample(self, number: int) -> str | None:
+        """Return a sample as JSON; None when it is not kept any more, or never was whole."""
+        for ring in self._rings.values():
+            for kept in ring:
+                if kept.number == number and kept.sample is not None:
+                    return encode(kept.sample).decode()
+        return None
+
+    def _of(self, source: str, verdict: str) -> Iterator[RecentScore]:
+        for (name, said), ring in self._rings.items():
+            if source in ("", name) and verdict in ("", said):
+                yield from ring
+
+
+def verdict_of(score: Score) -> Verdict:
+    """Return what a score says, in one word."""
+    if not score.ok:
+        return "failed"
+    if score.correct is None:
+        return "scored"
+    return "right" if score.correct else "wrong"
+
+
+def _size(sample: Sample) -> int:
+    size = len(sample.response) + len(sample.ground_truth)
+    if size > LONGEST or not (sample.prompt or sample.extra_info):
+        return size
+    try:
+        return size + len(json.dumps([sample.prompt, dict(sample.extra_info)], default=str))
+    except (ValueError, RecursionError):
+        return LONGEST + 1
+
+
+def _shown(text: str) -> str:
+    """The beginning of a text, without lone surrogates: it goes from process to process."""
+    return text[:SHOWN].encode("utf-8", "replace").decode()

@@ -1,0 +1,135 @@
+"""Recent scoring activity, for the page: rates, score distributions, and the latest responses (`recent`).
+
+In memory, of this process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.server.observability.recent import Recent
+from rewardkit.server.scoring import CountedOutcome
+from rewardkit.types import Sample, Score
+
+SECONDS = 120
+"""How far back the rates go."""
+BINS = 20
+"""Of the distribution of scores."""
+MAX_SOURCES = 50
+"""Further data sources are counted together: the names are the callers' to choose."""
+OTHERS = "(others)"
+
+
+@dataclass
+class _Source:
+    seconds: dict[int, int] = field(default_factory=dict)
+    """Samples in each second that had any, none older than SECONDS."""
+    total: int = 0
+    scored: int = 0
+    sum: float = 0.0
+    decided: int = 0
+    """Of the scored ones those that were called right or wrong: some rewards know neither."""
+    correct: int = 0
+    failed: int = 0
+    scores: dict[float, int] = field(default_factory=dict)
+    """How often each score came, rounded to `1 / BINS`."""
+
+    def add(self, score: float, correct: bool | None, status: str, second: int, n: int) -> None:
+        self.seconds[second] = self.seconds.get(second, 0) + n
+        if len(self.seconds) > SECONDS:
+            del self.seconds[min(self.seconds)]
+        self.total += n
+        if status != "ok":
+            self.failed += n
+            return
+        self.scored += n
+        self.sum += score * n
+        self.decided += n * (correct is not None)
+        self.correct += n * bool(correct)
+        rounded = round(score * BINS) / BINS
+        if rounded in self.scores or len(self.scores) < 2 * BINS:  # a reward model's are unbounded
+            self.scores[rounded] = self.scores.get(rounded, 0) + n
+
+    def take(self, other: _Source) -> None:
+        """Add what was counted for another data source of the same reward."""
+        for second, n in other.seconds.items():
+            self.seconds[second] = self.seconds.get(second, 0) + n
+        for value, n in other.scores.items():
+            self.scores[value] = self.scores.get(value, 0) + n
+        self.total += other.total
+        self.scored += other.scored
+        self.sum += other.sum
+        self.decided += other.decided
+        self.correct += other.correct
+        self.failed += other.failed
+
+    def summary(self, now: int) -> dict[str, Any]:
+        return {
+            "total": self.total,
+            "failed": self.failed,
+            "mean": self.sum / self.scored if self.scored else None,
+            "correct": self.correct / self.decided if self.decided else None,
+            "per_second": [self.seconds.get(second, 0) for second in range(now - SECONDS, now)],
+            "scores": sorted(self.scores.items()),
+        }
+
+
+class Traffic:
+    """Counts scored samples. For one thread, the event loop's.
+
+    Args:
+        clock: seconds, for tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._sources: dict[str, _Source] = {}
+        self.recent = Recent()
+
+    def record(
+        self, outcomes: Mapping[CountedOutcome, int], samples: Sequence[Sample], scores: Sequence[Score]
+    ) -> None:
+        """Count a scored batch."""
+        now = self._clock()
+        names: dict[str, str] = {}
+        failed = False
+        for (data_source, score, correct, status), n in outcomes.items():
+            name = names[data_source] = self._name(data_source)
+            source = self._sources.get(name)
+            if source is None:
+                source = self._sources[name] = _Source()
+            source.add(score, correct, status, int(now), n)
+            failed |= status != "ok"
+        if failed or self.recent.wants_more(now):
+            self.recent.record(samples, scores, names, now)
+
+    def _name(self, source: str) -> str:
+        name = source[:100]
+        return name if name in self._sources or len(self._sources) < MAX_SOURCES else OTHERS
+
+    def snapshot(self, reward_of: Callable[[str], str] = str) -> dict[str, Any]:
+        """Return rates and distributions by reward and by data source, the busiest first, as plain data.
+
+        Args:
+            reward_of: the name of the reward that scores a data source.
+        """
+        now = int(self._clock())
+        rewards: dict[str, _Source] = {}
+        scored_by = {name: reward_of(name) for name in self._sources}
+        for name, counted in self._sources.items():
+            rewards.setdefault(scored_by[name], _Source()).take(counted)
+        return {
+            "seconds": SECONDS,
+            "rewards": {name: counted.summary(now) for name, counted in _busiest_first(rewards)},
+            "sources": {
+                name: {"reward": scored_by[name], **counted.summary(now)}
+                for name, counted in _busiest_first(self._sources)
+            },
+        }
+
+
+def _busiest_first(counted: Mapping[str, _Source]) -> list[tuple[str, _Source]]:
+    return sorted(counted.items(), key=lambda item: -item[1].total)

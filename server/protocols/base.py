@@ -1,0 +1,388 @@
+"""What all protocols share: what they are given, how a wire's fields become a Sample, and what stands for a
+failed score. No protocol lives here, and no scoring.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from fastapi import APIRouter, Request, Response
+
+from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.groups import LOOKS_AT_GROUPS, group_places, needs_group
+from rewardkit.model_api.answers import is_said, role_of, said_in
+from rewardkit.registry import REGISTRY
+from rewardkit.rows import first_of, ground_truth_text, has_value, value_at
+from rewardkit.server.chat import messages_of, split
+from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
+from rewardkit.server.limits import Admission
+from rewardkit.server.scoring import SEND_GROUP
+from rewardkit.server.tasks import TaskSet
+from rewardkit.server.wire import refusal
+from rewardkit.types import Sample, Score, failure
+
+if TYPE_CHECKING:
+    from rewardkit.server.ground_truths import GroundTruthIndex
+
+FAILED_HEADER = "X-Rewardkit-Failed"
+"""Says how many samples of an answer could not be scored, for protocols that have no field for it."""
+
+_NO_DATA_SOURCE = (
+    "nothing says which data source this is: put it in the path, send a label "
+    '{"data_source": ..., "ground_truth": ...}, or start the server with --gold'
+)
+
+
+class ScoreSamples(Protocol):
+    """Scores samples: one Score for each, in order."""
+
+    def __call__(
+        self, samples: Sequence[Sample], *, timeout_s: float | None = None
+    ) -> Awaitable[list[Score]]: ...
+
+
+_TRUTHS = ("ground_truth", "reward_model.ground_truth")
+"""The names by which a label that is an object holds a ground truth; under others it is one itself."""
+
+_MAX_KINDS = 1_000
+"""Kinds of complaints that are remembered as logged."""
+
+_log = logging.getLogger("rewardkit.server")
+
+
+@dataclass(frozen=True)
+class ProtocolContext:
+    """What a protocol is given."""
+
+    score_samples: ScoreSamples
+    ground_truths: GroundTruthIndex | None = None
+    on_failure: float = 0.0
+    """The reward of a sample that could not be scored."""
+    observers: Sequence[Callable[[Sequence[Sample], Sequence[Score], float], None]] = field(default=())
+    """Told of the samples that never reach the scorer, since no data source could be found for them."""
+    admission: Admission = field(default_factory=Admission)
+    processes: int = 1
+    """How many serve: with several, what one of them keeps cannot be asked for."""
+    tasks: Mapping[str, TaskSet] = field(default_factory=dict)
+    """What environment protocols hand out, by name."""
+    logged: set[str] = field(default_factory=set)
+
+    def log_once(self, kind: str) -> None:
+        """Log what is wrong with requests, the first time."""
+        if kind not in self.logged and len(self.logged) < _MAX_KINDS:
+            self.logged.add(kind)
+            _log.warning("%s (further ones of this kind are not logged)", kind)
+
+
+class SampleOrProblem(NamedTuple):
+    """A sample, or why there can be none."""
+
+    sample: Sample
+    problem: str | None = None
+
+
+def ask(
+    context: ProtocolContext,
+    response: str,
+    *,
+    prompt: PromptValue | None = None,
+    label: object = None,
+    data_source: str | None = None,
+) -> SampleOrProblem:
+    """Make a sample of the fields of a request.
+
+    A label that is `{"data_source": ..., "ground_truth": ...}`, as an object or as JSON in a string, says
+    all. Otherwise the row that the prompt has in the index of ground truths does; otherwise the data source
+    is the one given, from the path or a field of the request, and the label is the ground truth.
+    """
+    said: KnownRow | Ambiguous | None = _envelope(label)
+    if said is None and context.ground_truths is not None and prompt:
+        said = context.ground_truths.lookup(prompt)
+    if isinstance(said, Ambiguous) and data_source and label is not None:
+        said = None  # the request says more than the rows do
+    return _asked(response, prompt, said or _plain_row(data_source, label))
+
+
+def ask_text(context: ProtocolContext, text: str, *, data_source: str | None = None) -> SampleOrProblem:
+    """Make a sample of a prompt and response in one text; otherwise like `ask`."""
+    known = context.ground_truths.split(text) if context.ground_truths is not None else None
+    if known is not None:
+        said, prompt, response = known
+        return _asked(response, prompt, said)
+    prompt, response = split(text)
+    return _asked(response, prompt, _plain_row(data_source, None))
+
+
+def ask_messages(
+    context: ProtocolContext,
+    messages: Sequence[dict[str, Any]],
+    *,
+    label: object = None,
+    data_source: str | None = None,
+) -> SampleOrProblem:
+    """Make a sample of a conversation whose last message is the response.
+
+    One that ends with a user's or a tool's message holds no response: what others wrote earns nothing.
+    """
+    if not messages:
+        raise InputError("there are no messages; the last one is what is scored")
+    *prompt, last = messages
+    if not is_said(last):
+        problem = (
+            f"the last message is of the role {role_of(last)!r}; the assistant's response must be the last"
+        )
+        return SampleOrProblem(Sample("", "", "", [dict(message) for message in messages]), problem)
+    return ask(context, said_in(last), prompt=prompt, label=label, data_source=data_source)
+
+
+def _envelope(label: object) -> KnownRow | None:
+    """What a label says that names its data source itself, as a prepared row or as verl's."""
+    label = _object(label)
+    if label is None or not isinstance(label.get("data_source"), str):
+        return None
+    return _known(label["data_source"], label)
+
+
+def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
+    """A data source given by itself. Without a label the ground truth is empty: reward models need none."""
+    if not data_source:
+        return None
+    row = _object(label)
+    known = None if row is None else _known(data_source, row)
+    return known or KnownRow(data_source, ground_truth_text(label) or "", {})
+
+
+def _object(label: object) -> Mapping[str, Any] | None:
+    """A label that is an object, or the JSON of one."""
+    if isinstance(label, str) and label.lstrip()[:1] == "{":
+        with contextlib.suppress(ValueError, RecursionError):
+            label = json.loads(label)
+    return label if isinstance(label, dict) else None
+
+
+def _known(data_source: str, row: Mapping[str, Any]) -> KnownRow | None:
+    """What a label that is an object says; None where it holds no ground truth."""
+    name = first_of(_TRUTHS, partial(has_value, row))
+    if name is None:
+        return None
+    extra_info = row.get("extra_info")
+    ground_truth = ground_truth_text(value_at(row, name)) or ""
+    return KnownRow(data_source, ground_truth, extra_info if isinstance(extra_info, dict) else {})
+
+
+def _asked(response: str, prompt: PromptValue | None, said: KnownRow | Ambiguous | None) -> SampleOrProblem:
+    shown = messages_of(prompt) if isinstance(prompt, str) else [dict(message) for message in prompt or ()]
+    if isinstance(said, KnownRow):
+        return SampleOrProblem(
+            Sample(said.data_source, response, said.ground_truth, shown or None, said.extra_info)
+        )
+    problem = _NO_DATA_SOURCE
+    if said is not None:
+        problem = f"rows {said.row} and {said.other} of --gold have this prompt and disagree on the answer"
+    return SampleOrProblem(Sample("", response, "", shown or None), problem)
+
+
+async def score_all(
+    context: ProtocolContext,
+    asked: Sequence[SampleOrProblem],
+    *,
+    timeout_s: float | None = None,
+    has_status: bool = False,
+) -> list[Score]:
+    """Return one Score for each, in order; what could not be made a sample is `invalid`.
+
+    Args:
+        has_status: the protocol can say that a sample could not be scored. Where it cannot, and the whole
+            request is at fault, it is refused: the number that stands for a failure would look like a score.
+
+    Raises:
+        UnknownDataSourceError: of all samples.
+        InputError: nothing says what the data source is, or what the ground truths are; or rewards that look
+            at groups, and no two responses of a group.
+    """
+    if not has_status:
+        refuse_misaddressed(context, asked)
+    asked = _refusing_alone(asked)
+    if not has_status:
+        refuse_alone(asked)
+    scores = [failure("invalid", one.problem) if one.problem else None for one in asked]
+    samples = [one.sample for one in asked if not one.problem]
+    scored = iter(await context.score_samples(samples, timeout_s=timeout_s) if samples else ())
+    lost = [(one.sample, score) for one, score in zip(asked, scores, strict=True) if score is not None]
+    if lost:
+        for observe in context.observers:
+            observe([sample for sample, _ in lost], [score for _, score in lost], 0.0)
+        for one, _ in zip(asked, scores, strict=True):
+            if one.problem:
+                context.log_once(one.problem)
+    found = [score if score is not None else next(scored) for score in scores]
+    without = _without_truths(asked, found) if context.ground_truths is None else None
+    if without and not has_status:
+        raise InputError(without)
+    if without:
+        context.log_once(without)
+    return found
+
+
+def refuse_misaddressed(context: ProtocolContext, asked: Sequence[SampleOrProblem]) -> None:
+    """Refuse a request none of whose samples has a data source that is known. Raises as `score_all` does."""
+    if not asked:
+        return
+    if context.ground_truths is None and all(one.problem == _NO_DATA_SOURCE for one in asked):
+        raise InputError(_NO_DATA_SOURCE)
+    sources = {one.sample.data_source for one in asked if not one.problem}
+    unknown: UnknownDataSourceError | None = None
+    for source in sources:
+        try:
+            REGISTRY.resolve(source)
+        except UnknownDataSourceError as error:
+            unknown = error
+        else:
+            return
+    if unknown is not None and not any(one.problem for one in asked):
+        raise unknown
+
+
+def refuse_alone(asked: Sequence[SampleOrProblem]) -> None:
+    """Refuse a request of which every response came by itself, and to a reward that looks at groups.
+
+    Raises:
+        InputError: it is one.
+    """
+    problems = [one.problem for one in _refusing_alone(asked)]
+    if problems and all(problem and LOOKS_AT_GROUPS in problem for problem in problems):
+        raise InputError(problems[0] or "")
+
+
+def _refusing_alone(asked: Sequence[SampleOrProblem]) -> list[SampleOrProblem]:
+    """The samples, those with a problem that have no other of their group here and a reward that needs it.
+
+    A trainer trains on groups: one response is a piece of one, not a group that happens to be small.
+    """
+    sources = {one.sample.data_source for one in asked if not one.problem}
+    by_group = {source for source in sources if REGISTRY.looks_at_groups(source)}
+    grouped = [i for i, one in enumerate(asked) if not one.problem and one.sample.data_source in by_group]
+    places = group_places([asked[i].sample for i in grouped])
+    alone = {grouped[group[0]] for group in places if len(group) == 1}
+    return [
+        one._replace(problem=needs_group(one.sample.data_source, SEND_GROUP)) if i in alone else one
+        for i, one in enumerate(asked)
+    ]
+
+
+def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -> str | None:
+    """What to say of a request that has no ground truths and needs them.
+
+    A reward that needs a ground truth calls a sample without one invalid; one that needs none does not.
+    """
+    if not asked or any(one.sample.ground_truth or one.problem for one in asked):
+        return None
+    if any(score.status != "invalid" for score in scores):
+        return None
+    why = scores[0].detail
+    return f"no ground truth came with the request ({why}): send one, or start the server with --gold"
+
+
+def reward_of(context: ProtocolContext, score: Score) -> float:
+    """The number that the trainer trains on."""
+    return score.score if score.ok else context.on_failure
+
+
+def parts_of(asked: SampleOrProblem, score: Score) -> dict[str, float]:
+    """The named components of a score: the same keys for every sample of a data source, scored or not."""
+    try:
+        declared = REGISTRY.resolve(asked.sample.data_source).parts
+    except UnknownDataSourceError:
+        declared = ()
+    return dict.fromkeys(declared, 0.0) | score.parts
+
+
+def failed_header(scores: Sequence[Score]) -> dict[str, str]:
+    """The header that counts failures; none when there are none."""
+    failed = sum(not score.ok for score in scores)
+    return {FAILED_HEADER: str(failed)} if failed else {}
+
+
+CARRIES_NO_TRUTH = (
+    "The request carries no ground truth: the server finds it by the prompt, in the rows of --gold. Put one "
+    "of their prompts in place of the example's. Reward models need neither."
+)
+"""The note on routes of which this is so."""
+
+Handle = Callable[[bytes, str | None], Awaitable[Response]]
+"""Answers a request: (body, data source in the path) -> response."""
+
+
+def mount(
+    context: ProtocolContext,
+    routes: APIRouter,
+    paths: Iterable[str],
+    handle: Handle,
+    summary: str,
+    example: Mapping[str, Any],
+    *,
+    method: str = "POST",
+    note: str | None = None,
+) -> None:
+    """Add a function of the body, and of the data source in the path if there is one there, as routes.
+
+    What cannot be read is refused with 422, a data source that is none with 404. Failing to score is no
+    error: it is answered in the protocol.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        named = request.path_params.get("data_source")
+        try:
+            if named is not None:
+                REGISTRY.resolve(named)
+            return await handle(await request.body(), named)
+        except UnknownDataSourceError as error:
+            context.log_once(f"{request.scope['route'].path}: {error}")
+            return refusal(404, "unknown_data_source", str(error))
+        except InputError as error:
+            context.log_once(f"{request.scope['route'].path}: {error}"[:500])
+            return refusal(422, "bad_request", str(error))
+
+    for path in paths:
+        named = {"data_source": "gsm8k"} if "{data_source" in path else {}
+        routes.add_api_route(
+            path,
+            endpoint,
+            methods=[method],
+            summary=summary,
+            description=note,
+            openapi_extra=described(example, path=named),
+        )
+
+
+def described(
+    body: Mapping[str, Any] | None,
+    *,
+    path: Mapping[str, str] = {},
+    headers: Mapping[str, str] = {},
+) -> dict[str, Any]:
+    """What an OpenAPI document says of a route that reads its request itself; `/docs` sends these examples.
+
+    Args:
+        body: an example of a JSON body; None: it has none.
+        path: examples of the parameters in the path.
+        headers: examples of headers that are needed.
+    """
+    given = [("path", name, value) for name, value in path.items()]
+    given += [("header", name, value) for name, value in headers.items()]
+    found: dict[str, Any] = {}
+    if given:
+        found["parameters"] = [
+            {"name": name, "in": place, "required": True, "schema": {"type": "string"}, "example": value}
+            for place, name, value in given
+        ]
+    if body is not None:
+        content = {"schema": {"type": "object"}, "example": body}
+        found["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return found

@@ -1,0 +1,146 @@
+"""The scoring routes of vLLM's and SGLang's servers, so that clients of a reward model there can point here.
+
+    /classify {"model", "input": text or texts}       -> {"data": [{"index", "label", "probs": [number]}]}
+    /pooling  {"model", "input"}                      -> {"data": [{"index", "data": [number]}]}
+    /v1/embeddings {"model", "input"}                 -> {"data": [{"embedding": [number], "index"}]}
+    /sglang/classify {"model", "text": text or texts} -> [{"embedding": [number]}], or one of them
+
+The first two also under `/vllm`, as `/v1/classify` and with a conversation in `messages`; `/v1/embeddings`,
+by which verl asks SGLang, also under `/sglang`. `model` names the data source. Token ids cannot be read:
+there is no tokenizer here.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from rewardkit.errors import InputError
+from rewardkit.server.protocols.base import (
+    CARRIES_NO_TRUTH,
+    Handle,
+    ProtocolContext,
+    SampleOrProblem,
+    ask_messages,
+    ask_text,
+    failed_header,
+    mount,
+    reward_of,
+    score_all,
+)
+from rewardkit.server.wire import decode_object, reply
+
+MakeAnswer = Callable[[dict[str, Any], Sequence[float]], Any]
+"""Makes an answer: (request, rewards) -> JSON-ready."""
+
+_TEXT = "<|user|>6 * 12 = ?<|assistant|>#### 72"
+
+
+def vllm_router(context: ProtocolContext) -> APIRouter:
+    """The routes at the root, under `/vllm` and under `/vllm/{data_source}`."""
+    routes = APIRouter(tags=["vLLM"])
+    for name, answer, paths in (
+        ("classify", _classified, ("/v1/classify", "/classify")),
+        ("pooling", _pooled, ("/pooling",)),
+    ):
+        # Those with a version first: a data source in the path would match the version too.
+        everywhere = [base + path for base in ("", "/vllm", "/vllm/{data_source:path}") for path in paths]
+        _add(context, routes, everywhere, "input", answer, f"vLLM's {name}")
+    return routes
+
+
+def sglang_router(context: ProtocolContext) -> APIRouter:
+    """The routes under `/sglang` and `/sglang/{data_source}`, and `/v1/embeddings` at the root too."""
+    routes = APIRouter(tags=["SGLang"])
+    bases = ("/sglang", "/sglang/{data_source:path}")
+    for path, field, answer in (
+        ("/v1/classify", "input", _classified),
+        ("/v1/embeddings", "input", _embeddings),
+        ("/classify", "text", _embedded),
+    ):
+        at_root = ["/v1/embeddings"] if path == "/v1/embeddings" else []
+        _add(context, routes, [*at_root, *(base + path for base in bases)], field, answer, f"SGLang's {path}")
+    return routes
+
+
+def _add(
+    context: ProtocolContext,
+    routes: APIRouter,
+    paths: Sequence[str],
+    field: str,
+    answer: MakeAnswer,
+    summary: str,
+) -> None:
+    """Add a route whose request has its texts in `field`."""
+    example = {"model": "gsm8k", field: _TEXT}
+    handle = _scoring(context, field, answer)
+    mount(context, routes, paths, handle, summary, example, note=CARRIES_NO_TRUTH)
+
+
+def _scoring(context: ProtocolContext, field: str, answer: MakeAnswer) -> Handle:
+    async def handle(body: bytes, data_source: str | None) -> Response:
+        request = decode_object(body)
+        scores = await score_all(context, _asked(context, request, field, data_source))
+        rewards = [reward_of(context, score) for score in scores]
+        return reply(answer(request, rewards), headers=failed_header(scores))
+
+    return handle
+
+
+def _asked(
+    context: ProtocolContext, request: Mapping[str, Any], field: str, data_source: str | None
+) -> list[SampleOrProblem]:
+    """Prompt and response together in each text of the field, or a conversation in `messages`."""
+    model = request.get("model")
+    source = data_source or (model if isinstance(model, str) else None)
+    messages = request.get("messages")
+    if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
+        return [ask_messages(context, messages, data_source=source)]
+    return [ask_text(context, text, data_source=source) for text in _texts_in(request.get(field), field)]
+
+
+def _texts_in(value: Any, name: str) -> list[str]:
+    """One text or a list of them as a list."""
+    values = value if isinstance(value, list) else [value]
+    if not values or not all(isinstance(item, str) for item in values):
+        raise InputError(f"{name} must be a text or a list of texts; token ids cannot be read here")
+    return values
+
+
+def _classified(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, Any]:
+    """The answer of vLLM's /classify: one class, whose probability is the reward."""
+    data = [
+        {"index": i, "label": "LABEL_0", "probs": [reward], "num_classes": 1}
+        for i, reward in enumerate(rewards)
+    ]
+    return _head(request) | {"data": data}
+
+
+def _pooled(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, Any]:
+    data = [{"index": i, "object": "pooling", "data": [reward]} for i, reward in enumerate(rewards)]
+    return _head(request) | {"data": data}
+
+
+def _embeddings(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, Any]:
+    data = [{"object": "embedding", "index": i, "embedding": [reward]} for i, reward in enumerate(rewards)]
+    usage = {"prompt_tokens": 0, "total_tokens": 0}
+    return {"object": "list", "model": request.get("model"), "data": data, "usage": usage}
+
+
+def _embedded(request: dict[str, Any], rewards: Sequence[float]) -> Any:
+    made = [{"embedding": [reward], "meta_info": {"prompt_tokens": 0}} for reward in rewards]
+    return made if isinstance(request.get("text"), list) else made[0]
+
+
+def _head(request: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": f"rewardkit-{uuid.uuid4().hex}",
+        "object": "list",
+        "created": int(time.time()),
+        "model": request.get("model"),
+        "usage": {"prompt_tokens": 0, "total_tokens": 0},
+    }

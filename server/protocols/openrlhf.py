@@ -1,0 +1,123 @@
+"""OpenRLHF's remote reward model (`--reward.remote_url`, `--remote_rm_url`), also spoken by its forks.
+
+{"query": [prompt + response], "prompts": [prompt], "labels": [label]}
+-> {"rewards": [number], "scores": [0 to 1], "extra_logs": {name: number}}
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Response
+
+from rewardkit.errors import InputError
+from rewardkit.server.chat import response_in, split
+from rewardkit.server.protocols.base import (
+    ProtocolContext,
+    SampleOrProblem,
+    ask,
+    ask_text,
+    failed_header,
+    mount,
+    parts_of,
+    reward_of,
+    score_all,
+)
+from rewardkit.server.wire import BodyDecoder, reply
+from rewardkit.types import Score
+
+
+class OpenRlhfRequest(msgspec.Struct):
+    """One sample in practice; the lists may be longer. Old versions send `query` alone."""
+
+    query: list[str] | str
+    prompts: list[str | None] | str | None = None
+    labels: list[Any] | Any = None
+
+
+class OpenRlhfAnswer(msgspec.Struct):
+    rewards: list[float]
+    scores: list[float]
+    """For dynamic filtering: 1.0 where correct."""
+    extra_logs: dict[str, float]
+    """Means over the samples of the request."""
+
+
+TIMEOUT_S = 175.0
+"""Its client waits 180 s, in which the answer must have arrived."""
+
+_NO_BEGINNING = (
+    "nothing says where in the query the response begins: the prompt sent beside it is not in it (was it cut "
+    "off, or is it another template's?), and there is no turn of the assistant"
+)
+
+_EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labels": ["72"]}
+
+_decode: BodyDecoder[OpenRlhfRequest] = BodyDecoder(OpenRlhfRequest, "an OpenRLHF reward request")
+
+
+def router(context: ProtocolContext) -> APIRouter:
+    """Routes `/openrlhf` and `/openrlhf/{data_source}`."""
+
+    async def score(body: bytes, data_source: str | None) -> Response:
+        asked = _asked(context, _decode(body), data_source)
+        scores = await score_all(context, asked, timeout_s=TIMEOUT_S)
+        return reply(_answer(context, asked, scores), headers=failed_header(scores))
+
+    routes = APIRouter(tags=["OpenRLHF"])
+    paths = ("/openrlhf", "/openrlhf/{data_source:path}")
+    mount(context, routes, paths, score, "OpenRLHF's remote reward model", _EXAMPLE)
+    return routes
+
+
+def _asked(
+    context: ProtocolContext, request: OpenRlhfRequest, data_source: str | None
+) -> list[SampleOrProblem]:
+    queries = _list(request.query)
+    prompts = _list(request.prompts) or [None] * len(queries)
+    labels = _list(request.labels) or [None] * len(queries)
+    if not len(queries) == len(prompts) == len(labels):
+        found = f"{len(queries)}, {len(prompts)} and {len(labels)}"
+        raise InputError(f"query, prompts and labels must be equally long, not {found}")
+    asked = []
+    for query, prompt, label in zip(queries, prompts, labels, strict=True):
+        if prompt is None and label is None:
+            asked.append(ask_text(context, query, data_source=data_source))
+            continue
+        asked.append(_ask_query(context, query, prompt, label, data_source))
+    return asked
+
+
+def _ask_query(
+    context: ProtocolContext, query: str, prompt: str | None, label: Any, data_source: str | None
+) -> SampleOrProblem:
+    """The sample of a query. Where nothing tells the response from the prompt it is a problem: an answer in
+    the prompt would be paid."""
+    if prompt is None:
+        prompt, said = split(query)
+        response = said if prompt else None
+    else:
+        response = response_in(query, prompt)
+    asked = ask(context, response or "", prompt=prompt, label=label, data_source=data_source)
+    return asked._replace(problem=asked.problem or _NO_BEGINNING) if response is None else asked
+
+
+def _list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _answer(context: ProtocolContext, asked: list[SampleOrProblem], scores: list[Score]) -> OpenRlhfAnswer:
+    rewards = [reward_of(context, score) for score in scores]
+    right = [
+        reward if score.correct is None else float(score.correct)
+        for reward, score in zip(rewards, scores, strict=True)
+    ]
+    logs: dict[str, list[float]] = {"failed": [float(not score.ok) for score in scores]}
+    for one, score in zip(asked, scores, strict=True):
+        for name, value in parts_of(one, score).items():
+            logs.setdefault(name, []).append(value)
+    return OpenRlhfAnswer(rewards, right, {name: fmean(values) for name, values in logs.items() if values})

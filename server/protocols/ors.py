@@ -1,0 +1,363 @@
+"""The Open Reward Standard (openrewardstandard.io), as openreward's and TRL's clients speak it.
+
+    GET  /list_environments, /{environment}/splits, /{environment}/tools
+    POST /{environment}/tasks, /num_tasks, /task, /task_range {"split"} (+ "index", or "start", "stop")
+    POST /create_session -> an id; POST /create {"env_name", "split", "index"}; GET /{environment}/prompt
+    POST /{environment}/call {"name": "submit", "input": {"response"}} -> the reward, by server-sent events
+
+Environments are the sets of `--tasks`. An episode is one answer: the tool `submit` takes it, or the harness
+hands in the model's plain message. Tasks go out as a name and number; ground truths stay here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+
+from rewardkit import __version__
+from rewardkit.model_api.answers import content_text
+from rewardkit.server.protocols.background import Store
+from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
+from rewardkit.server.protocols.sessions import Session, Sessions
+from rewardkit.server.tasks import Task, TaskSet, task_set_of
+from rewardkit.server.wire import BodyDecoder, encode, reply
+
+SUBMIT = "submit"
+_ARGUMENT = "response"
+_TOOLS = {
+    "tools": [
+        {
+            "name": SUBMIT,
+            "description": "Hand in your complete response, in the form the task asks for. Ends the task.",
+            "input_schema": {
+                "type": "object",
+                "properties": {_ARGUMENT: {"type": "string", "description": "The complete final response."}},
+                "required": [_ARGUMENT],
+            },
+        }
+    ],
+    "terminal_tool": {"name": "answer", "arg": _ARGUMENT, "description": "Takes the model's last message."},
+    "supports_score_group": False,
+    "message_block_types": ["text"],
+}
+_ANSWERS = (SUBMIT, "answer")
+_TYPES = ("train", "validation", "test")
+_CHUNK = 4_096
+"""Characters in one event."""
+_KEEP_ALIVE_S = 10.0
+_POLL_S = 0.5
+_RUNNING = {"running": True}
+_SESSION = "X-Session-ID"
+_IN_SESSION = ("create", "ping", "delete", "delete_session", "prompt", "messages", "call")
+"""Routes of one session, named by its header."""
+
+
+class Which(msgspec.Struct):
+    """Which tasks are asked for."""
+
+    split: str
+    index: int = 0
+    start: int | None = None
+    stop: int | None = None
+
+
+class Creation(msgspec.Struct):
+    env_name: str | None = None
+    split: str | None = None
+    index: int | None = None
+    task_spec: dict[str, Any] | None = None
+
+
+class OrsCall(msgspec.Struct):
+    name: str
+    input: dict[str, Any]
+    task_id: str | None = None
+    """Of a call whose connection broke: its answer is asked for again."""
+
+
+_decode_which: BodyDecoder[Which] = BodyDecoder(Which, "a question for tasks")
+_decode_creation: BodyDecoder[Creation] = BodyDecoder(Creation, "a session's task")
+_decode_call: BodyDecoder[OrsCall] = BodyDecoder(OrsCall, "a call of a tool")
+
+
+_OrsAnswer = Callable[[TaskSet, Request], Awaitable[Response]]
+
+
+def router(context: ProtocolContext) -> APIRouter:
+    """The standard's routes; none where the server has no tasks."""
+    routes = APIRouter(tags=["Open Reward Standard"])
+    if context.tasks:
+        _Environments(context).add_to(routes)
+    return routes
+
+
+class _Environments:
+    def __init__(self, context: ProtocolContext) -> None:
+        self._context = context
+        self._sets: Mapping[str, TaskSet] = context.tasks
+        self._sessions = Sessions()
+        self._calls = Store(context.admission)
+
+    def add_to(self, routes: APIRouter) -> None:
+        """Routes of an environment stand under its name, and under none for the first one."""
+        for method, name, handle in (
+            ("GET", "list_environments", self._list),
+            ("GET", "version", self._version),
+            ("POST", "create_session", self._create_session),
+            ("POST", "create", self._create),
+            ("POST", "ping", self._ping),
+            ("POST", "delete", self._delete),
+            ("POST", "delete_session", self._delete),
+        ):
+            said = self._described(name, {})
+            routes.add_api_route(
+                f"/{name}", handle, methods=[method], summary=f"ORS: {name}", openapi_extra=said
+            )
+        for method, name, answer in (
+            ("GET", "splits", self._splits),
+            ("GET", "tools", self._tools),
+            ("GET", "task_tools", self._tools),
+            ("POST", "tasks", self._tasks),
+            ("POST", "num_tasks", self._num_tasks),
+            ("POST", "task", self._task),
+            ("POST", "task_range", self._tasks),
+            ("GET", "prompt", self._prompt),
+            ("GET", "messages", self._messages),
+            ("POST", "call", self._call),
+        ):
+            endpoint = self._of_environment(answer)
+            for path, named in (
+                (f"/{{environment}}/{name}", {"environment": next(iter(self._sets))}),
+                (f"/{name}", {}),
+            ):
+                said = self._described(name, named)
+                routes.add_api_route(
+                    path, endpoint, methods=[method], summary=f"ORS: {name}", openapi_extra=said
+                )
+
+    def _described(self, name: str, path: Mapping[str, str]) -> dict[str, Any]:
+        """A route's example, with the first task."""
+        first = next(iter(self._sets.values()))
+        split = next(iter(first.splits))
+        bodies: dict[str, Any] = {
+            "tasks": {"split": split},
+            "num_tasks": {"split": split},
+            "task": {"split": split, "index": 0},
+            "task_range": {"split": split, "start": 0, "stop": 2},
+            "create": {"env_name": first.name, "split": split, "index": 0},
+            "call": {"name": SUBMIT, "input": {_ARGUMENT: "6 * 12 = 72\n#### 72"}},
+        }
+        headers = {_SESSION: "a-session-of-mine"} if name in _IN_SESSION else {}
+        return described(bodies.get(name), path=path, headers=headers)
+
+    def _of_environment(self, answer: _OrsAnswer) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return await answer(task_set_of(self._sets, request.path_params.get("environment")), request)
+
+        return endpoint
+
+    async def _list(self) -> Response:
+        return reply(list(self._sets))
+
+    async def _version(self) -> Response:
+        return reply({"version": __version__, "build_sha": None})
+
+    async def _splits(self, task_set: TaskSet, request: Request) -> Response:
+        splits = task_set.splits
+        return reply([{"name": name, "type": name if name in _TYPES else "validation"} for name in splits])
+
+    async def _tools(self, task_set: TaskSet, request: Request) -> Response:
+        return reply(_TOOLS)
+
+    async def _num_tasks(self, task_set: TaskSet, request: Request) -> Response:
+        which = _decode_which(await request.body())
+        return reply({"num_tasks": _size(task_set, which.split)})
+
+    async def _task(self, task_set: TaskSet, request: Request) -> Response:
+        which = _decode_which(await request.body())
+        if not 0 <= which.index < _size(task_set, which.split):
+            raise HTTPException(400, f"split '{which.split}' has no task {which.index}")
+        return reply({"task": _spec(which.split, which.index), "env_name": task_set.name})
+
+    async def _tasks(self, task_set: TaskSet, request: Request) -> Response:
+        """All tasks of a split, or a range of them as Python slices."""
+        which = _decode_which(await request.body())
+        found = range(_size(task_set, which.split))[which.start : which.stop]
+        return reply({"tasks": [_spec(which.split, index) for index in found], "env_name": task_set.name})
+
+    async def _create_session(self) -> Response:
+        session_id = self._sessions.new_id()
+        return _events(_once([("task_id", session_id), ("end", "")]))
+
+    async def _create(self, request: Request) -> Response:
+        asked = _decode_creation(await request.body())
+        spec = asked.task_spec or {"split": asked.split, "index": asked.index}
+        split = spec.get("split")
+        index = spec.get("index")
+        task_set = task_set_of(self._sets, asked.env_name)
+        if not isinstance(split, str) or not isinstance(index, int):
+            raise HTTPException(
+                400, "say which task: a split and an index, or a task_spec as /tasks returns it"
+            )
+        if not 0 <= index < _size(task_set, split):
+            raise HTTPException(400, f"split '{split}' has no task {index}")
+        session_id = _session_id(request)
+        begun = self._sessions.begin(session_id, task_set.name, split, index)
+        if begun == "exists":
+            raise HTTPException(400, "there is a session of this id; take a new one from /create_session")
+        if begun == "full":
+            raise HTTPException(
+                503, "too many sessions are open; delete those that are done", {"Retry-After": "2"}
+            )
+        return reply({"sid": session_id})
+
+    async def _ping(self, request: Request) -> Response:
+        self._session(request)
+        return reply({"status": "ok"})
+
+    async def _delete(self, request: Request) -> Response:
+        session_id = _session_id(request)
+        self._sessions.end(session_id)
+        return reply({"sid": session_id})
+
+    async def _prompt(self, task_set: TaskSet, request: Request) -> Response:
+        task = self._task_of(self._session(request))
+        return reply([_block("\n\n".join(_content(message) for message in task.prompt))])
+
+    async def _messages(self, task_set: TaskSet, request: Request) -> Response:
+        task = self._task_of(self._session(request))
+        return reply(
+            [
+                {"role": message["role"], "blocks": [_block(_content(message))], "detail": None}
+                for message in task.prompt
+            ]
+        )
+
+    async def _call(self, task_set: TaskSet, request: Request) -> Response:
+        session_id = _session_id(request)
+        session = self._session(request)
+        body = await request.body()
+        call = _decode_call(body)
+        if call.task_id is not None:
+            return _events(self._answered(call.task_id))
+        problem = _problem(call, session)
+        if problem is None and not self._sessions.finish(session_id):
+            problem = _refused("the answer has been handed in", "episode_finished")
+        if problem is not None:
+            return _events(_once([("task_id", self._sessions.new_id()), ("end", problem)]))
+        task = self._task_of(session)
+        scoring = self._score(session_id, task, str(call.input[_ARGUMENT]))
+        return _events(self._answered(await self._calls.start(len(body), scoring)))
+
+    async def _score(self, session_id: str, task: Task, response: str) -> bytes:
+        """The outcome of a call. What could not be scored has no reward, and may be handed in again."""
+        asked = SampleOrProblem(task.sample(response))
+        try:
+            (score,) = await score_all(self._context, [asked], has_status=True)
+        except BaseException:
+            self._sessions.reopen(session_id)
+            raise
+        if not score.ok:
+            self._sessions.reopen(session_id)
+        said = "The response was taken in." if score.ok else f"not scored: {score.detail}"
+        output = {
+            "blocks": [_block(said)],
+            "metadata": {"status": score.status, "detail": score.detail, "parts": parts_of(asked, score)},
+            "reward": score.score if score.ok else None,
+            "finished": score.ok,
+        }
+        return encode({"ok": True, "output": output})
+
+    async def _answered(self, call_id: str) -> AsyncIterator[str]:
+        """The events of a call: its id, signs of life, its outcome in pieces."""
+        yield _event("task_id", call_id)
+        waited_s = 0.0
+        while (outcome := await self._outcome(call_id)) == _RUNNING:
+            waited_s += _POLL_S
+            if waited_s % _KEEP_ALIVE_S < _POLL_S:
+                yield ": still being scored\n\n"
+        if outcome is None or "failed" in outcome:
+            yield _event("error", (outcome or {}).get("failed", "unknown task_id"))
+            return
+        text = outcome["outcome"]
+        for start in range(0, len(text), _CHUNK):
+            yield _event("end" if start + _CHUNK >= len(text) else "chunk", text[start : start + _CHUNK])
+
+    async def _outcome(self, call_id: str) -> dict[str, Any] | None:
+        """What has become of a call, waited for a little while it runs; None if it is not known."""
+        kept = self._calls.get(call_id)
+        if kept is None:
+            return None
+        if kept.task is not None:
+            await asyncio.wait([kept.task], timeout=_POLL_S)
+        if kept.answer is not None:
+            self._calls.answered(kept)
+            return {"outcome": kept.answer.decode()}
+        return _RUNNING if kept.failed is None else {"failed": kept.failed}
+
+    def _session(self, request: Request) -> Session:
+        found = self._sessions.get(_session_id(request))
+        if found is None:
+            raise HTTPException(404, "no such session; open one with /create")
+        return found
+
+    def _task_of(self, session: Session) -> Task:
+        return self._sets[session.task_set].task(session.split, session.index)
+
+
+def _size(task_set: TaskSet, split: str) -> int:
+    if split not in task_set.splits:
+        raise HTTPException(400, f"no split '{split}'; there are {', '.join(task_set.splits)}")
+    return task_set.splits[split]
+
+
+def _session_id(request: Request) -> str:
+    found = request.headers.get(_SESSION, "").strip()
+    if not found:
+        raise HTTPException(400, f"the header {_SESSION} is needed")
+    return found
+
+
+def _spec(split: str, index: int) -> dict[str, Any]:
+    """A task as clients see it; they may hand it back as `task_spec`."""
+    return {"id": f"{split}/{index}", "split": split, "index": index}
+
+
+def _problem(call: OrsCall, session: Session) -> str | None:
+    if call.name not in _ANSWERS:
+        return _refused(f"no tool '{call.name}'; there is {SUBMIT}", "not_found")
+    if not isinstance(call.input.get(_ARGUMENT), str):
+        return _refused(f"{call.name} takes a text as '{_ARGUMENT}'", "input_validation")
+    return _refused("the answer has been handed in", "episode_finished") if session.finished else None
+
+
+def _refused(error: str, reason: str) -> str:
+    return encode({"ok": False, "error": error, "reason": reason}).decode()
+
+
+def _block(text: str) -> dict[str, Any]:
+    return {"text": text, "detail": None, "type": "text"}
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    return content_text(message.get("content"))
+
+
+def _event(kind: str, data: str) -> str:
+    return f"event: {kind}\ndata: {data}\n\n"
+
+
+async def _once(events: list[tuple[str, str]]) -> AsyncIterator[str]:
+    for kind, data in events:
+        yield _event(kind, data)
+
+
+def _events(events: AsyncIterator[str]) -> Response:
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)

@@ -1,0 +1,135 @@
+"""ROLL's remote reward system (`RemoteRewardSystemWorker`): submit a sample, then poll for its reward.
+
+POST /roll/submit {"prompt", "response", "reward_info": {"ground_truth"}, "timeout", ...}
+-> {"errcode": 0, "reward_request_id": id}
+GET /roll/result with the body {"reward_request_id": id}
+-> {"errcode": 1} while it runs, then {"errcode": 0, "reward_score": number, ...}
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Response
+
+from rewardkit.errors import InputError
+from rewardkit.server.protocols.background import Store
+from rewardkit.server.protocols.base import (
+    ProtocolContext,
+    SampleOrProblem,
+    ask,
+    mount,
+    parts_of,
+    refuse_alone,
+    refuse_misaddressed,
+    reward_of,
+    score_all,
+)
+from rewardkit.server.wire import BodyDecoder, encode, reply
+from rewardkit.types import Message, Score
+
+RUNNING = 1
+GONE = 2
+"""`errcode` of a sample being scored, and of one that is not known (any more)."""
+
+TIMEOUT_S = 300.0
+"""Its client polls for so long."""
+
+
+class Submission(msgspec.Struct):
+    response: str
+    prompt: str | list[Message] | None = None
+    reward_info: Any = None
+    timeout: float | None = None
+    """Seconds."""
+
+
+class Poll(msgspec.Struct):
+    reward_request_id: str
+
+
+_GONE = {"errcode": GONE, "errmsg": "unknown here, or expired"}
+_EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "reward_info": {"ground_truth": "72"}}
+
+_decode_submission: BodyDecoder[Submission] = BodyDecoder(Submission, "a submission to ROLL's reward system")
+_decode_poll: BodyDecoder[Poll] = BodyDecoder(Poll, "a poll of ROLL's reward system")
+
+
+def router(context: ProtocolContext) -> APIRouter:
+    """Routes `/roll/submit`, with a data source after it or not, and `/roll/result`."""
+    store = Store(context.admission)
+
+    async def submit(body: bytes, data_source: str | None) -> Response:
+        if context.processes > 1:
+            raise InputError("what ROLL polls for waits in one process: start the server with --workers 1")
+        submission = _decode_submission(body)
+        asked = ask(
+            context,
+            submission.response,
+            prompt=submission.prompt,
+            label=_label(submission.reward_info),
+            data_source=data_source,
+        )
+        refuse_misaddressed(context, [asked])
+        refuse_alone([asked])
+        allowed = submission.timeout
+        timeout_s = allowed if allowed is not None and 0 < allowed < math.inf else TIMEOUT_S
+
+        async def answering() -> bytes:
+            (score,) = await score_all(context, [asked], timeout_s=timeout_s, has_status=True)
+            return encode(_answer(context, asked, score))
+
+        request_id = await store.start(len(body), answering())
+        return reply({"errcode": 0, "reward_request_id": request_id})
+
+    async def result(body: bytes, data_source: str | None) -> Response:
+        return reply(_result(store, _decode_poll(body).reward_request_id))
+
+    routes = APIRouter(tags=["ROLL"])
+    paths = ("/roll/submit", "/roll/submit/{data_source:path}")
+    mount(context, routes, paths, submit, "ROLL: submit a sample", _EXAMPLE)
+    mount(
+        context,
+        routes,
+        ["/roll/result"],
+        result,
+        "ROLL: its reward",
+        {"reward_request_id": "0"},
+        method="GET",
+    )
+    return routes
+
+
+def _result(store: Store, request_id: str) -> Any:
+    """The answer to a poll, JSON-ready."""
+    kept = store.get(request_id)
+    if kept is None:
+        return _GONE
+    if kept.answer is not None:
+        store.answered(kept)
+        return msgspec.Raw(kept.answer)
+    if kept.failed is None:
+        return {"errcode": RUNNING}
+    store.forget(request_id)
+    return {"errcode": GONE, "errmsg": f"not scored: {kept.failed}; submit it again"}
+
+
+def _label(info: Any) -> Any:
+    """The ground truth within `reward_info`; all of it where it says more: a data source, or `extra_info`."""
+    if not isinstance(info, dict) or "data_source" in info or {"ground_truth", "extra_info"} <= info.keys():
+        return info
+    return next((info[name] for name in ("ground_truth", "test_cases") if name in info), None)
+
+
+def _answer(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
+    """Dimensions are objects, not numbers: ROLL's client looks into each for `debug_info`."""
+    parts = parts_of(asked, score).items()
+    answer = {
+        "errcode": 0,
+        "reward_score": reward_of(context, score),
+        "dimention_reward_score": {name: {"score": value, "debug_info": {}} for name, value in parts},
+    }
+    failed = {"failure_kind": score.status, "failure_reason": score.detail}
+    return answer if score.ok else answer | failed

@@ -1,0 +1,264 @@
+"""The server's own routes: `/score` (one sample, a list, or a stream of lines) and `/rewards`.
+
+`/score` is a plain ASGI application rather than a FastAPI endpoint, since it answers while its body comes in.
+Its part of the OpenAPI document is therefore written down here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
+from rewardkit.groups import group_of
+from rewardkit.registry import REGISTRY
+from rewardkit.rows import with_failures
+from rewardkit.server.request import CURRENT
+from rewardkit.server.scoring import RequestScorer
+from rewardkit.server.wire import (
+    JSON,
+    NDJSON,
+    ErrorBody,
+    decode_asked,
+    decode_line,
+    encode,
+    refusal,
+    reply,
+)
+from rewardkit.types import Sample, Score, failure
+
+SCORE_PATHS = ("/score", "/v1/score")
+"""Where the server's own route is: its version is 1, and without one it is the newest."""
+
+EACH_QUERY = b"each=1"
+"""The query of a request whose list is no group: what a client sends of callers that have one sample each."""
+
+STREAM_BATCH = 256
+"""Lines of a stream that are scored together at most, but for a group whose reward looks at all of it."""
+
+MAX_GROUP = 4_096
+"""Lines of one such group at most."""
+
+
+class ScoreRoute:
+    """`POST /score` as an ASGI application.
+
+    Args:
+        max_line_bytes: a line of a stream that is longer is not a sample.
+    """
+
+    def __init__(self, request_scorer: RequestScorer, max_line_bytes: int) -> None:
+        self.request_scorer = request_scorer
+        self.max_line_bytes = max_line_bytes
+        self.path = "/score"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        scope["route"] = self
+        content_type: bytes = dict(scope["headers"]).get(b"content-type", b"")
+        if content_type.startswith(NDJSON.encode()):
+            await self._stream(receive, send)
+        else:
+            await self._whole(scope, receive, send)
+
+    async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = decode_asked(await Request(scope, receive).body())
+        one_by_one = asked if isinstance(asked, list) else [asked]
+        score = self.request_scorer.each if _each_by_itself(scope, asked) else self.request_scorer
+        scored = await score([one for one in one_by_one if isinstance(one, Sample)])
+        scores = with_failures(one_by_one, scored)
+        await reply(scores if asked is one_by_one else scores[0])(scope, receive, send)
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        """Score lines while they come in, and answer each with a line. A bad one is an invalid Score.
+
+        Nothing more is read while lines are scored, so the client waits rather than the queue grows.
+        """
+        begun = False
+
+        async def answer(scores: Sequence[Score], *, more: bool) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                headers = [(b"content-type", NDJSON.encode())]
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+            body = b"".join(encode(score) + b"\n" for score in scores)
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+
+        try:
+            held: list[Sample | Score] = []
+            async for lines in self._lines(receive):
+                whole, held = self._whole_groups([*held, *map(decode_line, lines)])
+                if whole:
+                    await answer(await self._score_lines(whole, wait=begun), more=True)
+            if held:
+                await answer(await self._score_lines(held, wait=begun), more=True)
+        except (InputError, OverloadedError) as error:
+            if not begun:
+                raise
+            await answer([failure("invalid", str(error))], more=False)
+        else:
+            await answer([], more=False)
+
+    def _whole_groups(self, lines: list[Sample | Score]) -> tuple[list[Sample | Score], list[Sample | Score]]:
+        """The lines that can be scored, and those of a last group that may go on, if its reward needs all."""
+        last = lines[-1]
+        if not isinstance(last, Sample) or not self.request_scorer.scorer.scores_by_group(last.data_source):
+            return lines, []
+        group = group_of(last)
+        start = len(lines)
+        while start and isinstance(one := lines[start - 1], Sample) and group_of(one) == group:
+            start -= 1
+        if len(lines) - start > MAX_GROUP:
+            raise InputError(f"over {MAX_GROUP:,} lines are of one group; the stream ends here")
+        return lines[:start], lines[start:]
+
+    async def _score_lines(self, lines: Sequence[Sample | Score], *, wait: bool) -> list[Score]:
+        """Score lines; `wait` for room when there is none, or let the error through."""
+        request = CURRENT.get()
+        if request is not None:
+            request.clock = time.perf_counter()  # a stream has no end to set a deadline for
+        samples = [line for line in lines if isinstance(line, Sample)]
+        return with_failures(lines, await self._admitted(samples, wait=wait))
+
+    async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
+        while True:
+            try:
+                return await self.request_scorer(samples)
+            except OverloadedError as error:
+                if not wait:
+                    raise
+                await asyncio.sleep(error.retry_after_s)
+
+    async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
+        """The lines that have come in, a batch at a time; empty ones are left out."""
+        admission = self.request_scorer.admission
+        rest = bytearray()
+        more = True
+        try:
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                piece = message.get("body", b"")
+                more = message.get("more_body", False)
+                admission.take_bytes(len(piece))
+                rest += piece
+                if more and b"\n" not in piece:  # looking through the whole line each time would be quadratic
+                    lines = []
+                else:
+                    *lines, last = bytes(rest).split(b"\n")
+                    if not more:
+                        lines.append(last)
+                    admission.give_back_bytes(len(rest) - len(last))
+                    rest = bytearray(last)
+                if max(map(len, [*lines, rest])) > self.max_line_bytes:
+                    raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
+                lines = [line for line in lines if line.strip()]
+                for first in range(0, len(lines), STREAM_BATCH):
+                    yield lines[first : first + STREAM_BATCH]
+        finally:
+            admission.give_back_bytes(len(rest))
+
+
+def _each_by_itself(scope: Scope, asked: object) -> bool:
+    """True for a sample that was sent alone, and for a list of which the query says that it holds such."""
+    return not isinstance(asked, list) or scope.get("query_string") == EACH_QUERY
+
+
+def router(request_scorer: RequestScorer) -> APIRouter:
+    """The routes beside `/score`."""
+    routes = APIRouter()
+
+    @routes.get(
+        "/rewards",
+        summary="What can be scored",
+        responses={404: {"description": "A data source of `for` is not known"}},
+    )
+    async def rewards(
+        data_sources: Annotated[list[str] | None, Query(alias="for", description="must all be known")] = None,
+    ) -> Response:
+        try:
+            request_scorer.scorer.check(data_sources or [])
+        except UnknownDataSourceError as error:
+            return refusal(404, "unknown_data_source", str(error))
+        except RewardkitError as error:
+            return refusal(422, "bad_options", str(error))
+        asked: dict[str, list[str]] = {}
+        for source in sorted(set(data_sources or [])):
+            asked.setdefault(REGISTRY.resolve(source).name, []).append(source)
+        return reply([reward.describe() | {"for": asked.get(reward.name, [])} for reward in REGISTRY])
+
+    @routes.get("/v1/models", summary="The data sources, as OpenAI's clients list models")
+    async def models() -> Response:
+        names = sorted({name for reward in REGISTRY for name in (*reward.data_sources, *reward.aliases)})
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "rewardkit"} for name in names]
+        return reply({"object": "list", "data": data})
+
+    return routes
+
+
+def score_path() -> dict[str, Any]:
+    """The OpenAPI description of `/score`."""
+    (sample, score, error), components = msgspec.json.schema_components(
+        [Sample, Score, ErrorBody], ref_template="#/components/schemas/{name}"
+    )
+
+    def one_or_many(schema: dict[str, Any]) -> dict[str, Any]:
+        inlined = _inline(schema, components)
+        one_or_many = {"schema": {"anyOf": [inlined, {"type": "array", "items": inlined}]}}
+        return {JSON: one_or_many, NDJSON: {"schema": {"type": "string"}}}
+
+    failed = {JSON: {"schema": {"type": "object", "properties": {"error": _inline(error, components)}}}}
+    asked = one_or_many(sample)
+    asked[JSON]["example"] = {
+        "data_source": "gsm8k",
+        "response": "6 * 12 = 72\n#### 72",
+        "ground_truth": "72",
+    }
+    each = {
+        "name": "each",
+        "in": "query",
+        "description": "1: the samples of the list are no groups; a reward that looks at groups refuses them",
+        "schema": {"type": "string", "enum": ["1"]},
+    }
+    timeout = {
+        "name": "X-Timeout-S",
+        "in": "header",
+        "description": "Seconds in which it must be answered; what is not scored by then is a timeout",
+        "schema": {"type": "number", "exclusiveMinimum": 0},
+    }
+    return {
+        "post": {
+            "operationId": "score",
+            "summary": "Score one sample, a list of them, or a stream of lines",
+            "parameters": [timeout, each],
+            "requestBody": {"required": True, "content": asked},
+            "responses": {
+                "200": {
+                    "description": "A Score for each sample, in the form that was sent",
+                    "content": one_or_many(score),
+                },
+                "413": {"description": "The body is too large", "content": failed},
+                "422": {"description": "Not samples", "content": failed},
+                "503": {"description": "Too much to do; see Retry-After", "content": failed},
+            },
+        }
+    }
+
+
+def _inline(schema: Any, components: dict[str, Any]) -> Any:
+    """Put the referenced definitions in place: the document needs no components of its own then."""
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            return _inline(components[schema["$ref"].rpartition("/")[2]], components)
+        return {key: _inline(value, components) for key, value in schema.items()}
+    return [_inline(item, components) for item in schema] if isinstance(schema, list) else schema
