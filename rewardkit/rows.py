@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from rewardkit.api_answers import (
+from rewardkit.errors import NoResponseError
+from rewardkit.model_api.answers import (
     conversation_text,
     is_answers,
     is_content,
@@ -22,7 +23,6 @@ from rewardkit.api_answers import (
     said_in,
     texts_of,
 )
-from rewardkit.errors import NoResponseError
 from rewardkit.types import Message, Sample, Score, failure
 
 DATA_SOURCE = ("data_source",)

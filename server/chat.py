@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rewardkit.api_answers import content_text
+from rewardkit.model_api.answers import content_text
 from rewardkit.special_tokens import SPECIAL, strip_end
 from rewardkit.types import Message
 

@@ -5,6 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 
+HEAVY = {
+    "torch",
+    "transformers",
+    "pandas",
+    "pyarrow",
+    "fastapi",
+    "sympy",
+    "httpx",
+    "httpx2",
+    "openai",
+    "numpy",
+}
+
 
 def _modules_after(statement: str) -> set[str]:
     code = f"{statement}\nimport sys\nprint(*sys.modules, sep='\\n')"
@@ -13,13 +26,12 @@ def _modules_after(statement: str) -> set[str]:
 
 
 def test_importing_rewardkit_loads_no_heavy_library() -> None:
-    heavy = {"torch", "transformers", "pandas", "pyarrow", "fastapi", "sympy", "httpx", "numpy"}
-    assert not heavy & _modules_after("import rewardkit")
+    assert not HEAVY & _modules_after("import rewardkit")
 
 
 def test_listing_the_rewards_loads_no_heavy_library() -> None:
     loaded = _modules_after("from rewardkit.cli import run\nassert run(['list', '--json']) == 0")
-    assert not {"torch", "transformers", "pandas", "pyarrow", "fastapi", "sympy", "httpx", "numpy"} & loaded
+    assert not HEAVY & loaded
 
 
 def test_registering_the_rewards_loads_none_of_them() -> None:
@@ -47,6 +59,10 @@ def test_a_worker_loads_nothing_that_few_rewards_need() -> None:
     """It would be a third of the start of each worker."""
     loaded = _modules_after("import rewardkit.scoring.worker")
     assert not {"asyncio", "cloudpickle", "logging", "ssl", "importlib.metadata", "sympy"} & loaded
+
+
+def test_the_client_of_model_apis_loads_openai_with_its_first_request_alone() -> None:
+    assert not HEAVY & _modules_after("import rewardkit.model_api.client, rewardkit.rewards.judge")
 
 
 def test_a_model_folder_that_is_not_there_is_said_before_torch_is_loaded() -> None:

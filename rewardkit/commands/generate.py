@@ -31,7 +31,7 @@ from rewardkit.generation.types import Completion, GenerationSettings
 from rewardkit.generation.verl_config import read_generation_config
 from rewardkit.logs.reader import PLAIN
 from rewardkit.offline import ReadOptions, Report
-from rewardkit.offline.ray_workers import RaySettings
+from rewardkit.offline.on_ray import RaySettings
 from rewardkit.scoring.scorer import Scorer
 
 

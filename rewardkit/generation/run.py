@@ -28,7 +28,7 @@ from rewardkit.generation.types import (
     GenerationSettings,
     request_seed,
 )
-from rewardkit.offline.ray_workers import RaySettings
+from rewardkit.offline.on_ray import RaySettings
 from rewardkit.rows import plain
 from rewardkit.types import Message
 

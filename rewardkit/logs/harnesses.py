@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.api_answers import output_text
-from rewardkit.api_failures import error_said, why_failed
 from rewardkit.errors import InputError
 from rewardkit.files.records import BadRowError, RawRow
 from rewardkit.logs.kind import LogKind
+from rewardkit.model_api.answers import output_text
+from rewardkit.model_api.failures import error_said, why_failed
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rewardkit.api_answers import answer_texts, choice_index, is_said, role_of, said_in, texts_of
-from rewardkit.api_failures import error_said, why_broken
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow
 from rewardkit.logs.kind import LogKind, ground_truth_in
+from rewardkit.model_api.answers import answer_texts, choice_index, is_said, role_of, said_in, texts_of
+from rewardkit.model_api.failures import error_said, why_broken
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 _TURNS = ("messages", "conversations", "conversation")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rewardkit.api_failures import why_broken
 from rewardkit.files.records import BadRowError, RawRow
 from rewardkit.logs.kind import LogKind
+from rewardkit.model_api.failures import why_broken
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 

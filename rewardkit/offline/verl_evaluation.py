@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import ConfigError, InputError, did_you_mean
-from rewardkit.offline.ray_workers import RaySettings
+from rewardkit.offline.on_ray import RaySettings
 from rewardkit.rows import RowNames
 
 KEYS = (

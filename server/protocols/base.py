@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from fastapi import APIRouter, Request, Response
 
-from rewardkit.api_answers import is_said, role_of, said_in
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.groups import LOOKS_AT_GROUPS, group_places, needs_group
+from rewardkit.model_api.answers import is_said, role_of, said_in
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import first_of, ground_truth_text, has_value, value_at
 from rewardkit.server.chat import messages_of, split

@@ -16,9 +16,9 @@ import yaml
 from fastapi import APIRouter, Response
 from fastapi import Request as HttpRequest
 
-from rewardkit.api_answers import content_text, output_text
-from rewardkit.api_failures import why_failed
 from rewardkit.errors import InputError, NoResponseError
+from rewardkit.model_api.answers import content_text, output_text
+from rewardkit.model_api.failures import why_failed
 from rewardkit.rows import value_at
 from rewardkit.server.protocols.base import (
     ProtocolContext,

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
-from rewardkit.api_answers import content_text
+from rewardkit.model_api.answers import content_text
 from rewardkit.server.protocols.background import Store
 from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.protocols.sessions import Session, Sessions

@@ -166,20 +166,6 @@ def test_a_failure_that_comes_as_an_answer_is_tried_again_and_is_no_response(
     assert why in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_server_that_calls_the_limit_by_its_newer_name_is_asked_so(
-    server: Server, prompts: Path, tmp_path: Path
-) -> None:
-    def says(body: dict[str, Any]) -> tuple[int, Any]:
-        if "max_tokens" in body:
-            return 400, {"error": {"message": "Use 'max_completion_tokens' instead."}}
-        return 200, completion(body, body["messages"][-1]["content"])
-
-    server.says = says
-    rows = generate(prompts, tmp_path / "a.parquet", "--url", server.url, "--model", "m", "--retries", "0")
-    assert len(rows) == len(QUESTIONS)
-    assert server.asked[-1]["max_completion_tokens"] > 0
-
-
 @pytest.mark.parametrize(("status", "step"), [(401, "OPENAI_API_KEY"), (404, "/v1/chat/completions")])
 def test_a_refusal_says_what_to_look_at(
     server: Server,

@@ -1,8 +1,9 @@
-"""On Ray the output has the same bytes as without, in the same order, whichever actor dies."""
+"""On Ray the output has the same bytes as without, in the same order, whatever dies."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from rewardkit import Scorer
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError
 from rewardkit.files import formats
-from rewardkit.offline import ray_workers, score_file
-from rewardkit.offline.ray_workers import RaySettings, RayWorkers, connected
+from rewardkit.offline import on_ray, score_file
+from rewardkit.offline.on_ray import RaySettings, RayWorkers, connected
 from rewardkit.offline.verl_evaluation import read_evaluation_config
+from rewardkit.registry import Registry, load_reward_file
 from tests.generation.endpoints import Server
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'rewardkit[ray]'")
@@ -61,22 +63,40 @@ def test_the_bytes_are_those_of_a_local_run(cluster: None, files: Path, tmp_path
     assert (tmp_path / f"ray{suffix}").read_bytes() == local
 
 
+KILLER = """
+import os
+from pathlib import Path
+from rewardkit import Sample, reward
+
+@reward("my/killer", runs="inline")
+def killer(sample: Sample) -> float:
+    deaths = list(Path("FOLDER").iterdir())
+    if sample.response == "7" and os.getpid() != CALLER and len(deaths) < MOST:
+        Path("FOLDER", str(os.getpid())).touch()
+        os._exit(1)
+    return float(sample.response)
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("for_ever", [False, True], ids=["killed once", "killed for ever"])
-def test_an_actor_that_is_killed_loses_nothing(
-    cluster: None, files: Path, tmp_path: Path, for_ever: bool
+@pytest.mark.parametrize(("most", "deaths"), [(1, 1), (99, 3)], ids=["killed once", "killed for ever"])
+def test_a_process_that_is_killed_loses_nothing(
+    cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: Registry, most: int, deaths: int
 ) -> None:
-    local = _scored(files, tmp_path / "local.jsonl")
-    killed = []
+    monkeypatch.setattr(formats, "CHUNK_ROWS", 5)
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    text = KILLER.replace("FOLDER", str(killed)).replace("CALLER", str(os.getpid()))
+    (tmp_path / "mine.py").write_text(text.replace("MOST", str(most)))
+    load_reward_file(str(tmp_path / "mine.py"))
+    path = tmp_path / "in.jsonl"
+    rows = [{"data_source": "my/killer", "response": str(i), "ground_truth": ""} for i in range(20)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with Scorer(workers=1) as scorer, RayWorkers(RaySettings(), scorer, 2) as workers:
-
-        def on_progress(done: int, total: int | None) -> None:
-            if done >= 150 and not killed:
-                killed.append(done)
-                ray.kill(workers.actors[0], no_restart=for_ever)
-
-        score_file(files, tmp_path / "ray.jsonl", scorer=scorer, workers=workers, on_progress=on_progress)
-    assert killed and (tmp_path / "ray.jsonl").read_bytes() == local
+        score_file(path, tmp_path / "out.jsonl", scorer=scorer, workers=workers)
+    found = [json.loads(line)["score"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert found == [float(i) for i in range(20)]
+    assert len(list(killed.iterdir())) == deaths
 
 
 @pytest.mark.slow
@@ -99,7 +119,7 @@ def test_what_ray_has_begun_is_ended_without_it(cluster: None, files: Path, tmp_
 
 
 @pytest.mark.slow
-def test_a_reward_file_and_its_options_reach_the_actors(
+def test_a_reward_file_and_its_options_reach_the_tasks(
     cluster: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reward = tmp_path / "mine.py"
@@ -174,7 +194,7 @@ def test_a_timeline_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "shutdown", lambda: None)
     monkeypatch.setattr(ray, "timeline", lambda filename: written.append(filename))
-    monkeypatch.setattr(ray_workers, "EVENTS_S", 0.0)
+    monkeypatch.setattr(on_ray, "EVENTS_S", 0.0)
     with connected(RaySettings(timeline="t.json")):
         pass
     assert written == ["t.json"]

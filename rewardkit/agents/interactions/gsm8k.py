@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rewardkit.agents.tools.answers import score_answer
 from rewardkit.agents.types import UserTurn
-from rewardkit.api_answers import content_text
 from rewardkit.errors import InputError
+from rewardkit.model_api.answers import content_text
 from rewardkit.rows import ground_truth_text
 from rewardkit.types import Message
 

@@ -12,11 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import aiohttp
-
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import ConfigError, InputError
-from rewardkit.rewards.judge.endpoint import EndpointError, complete
+from rewardkit.model_api.client import Endpoint, complete_text, require_openai
 from rewardkit.types import Message
 
 INSTRUCTIONS = """\
@@ -46,7 +44,6 @@ class UserSettings:
     request_timeout_s: float = 60.0
     """For one attempt. All attempts together have `EpisodeLimits.tool_seconds`."""
     retries: int = 4
-    backoff_s: float = 0.5
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")) or not self.model:
@@ -56,18 +53,31 @@ class UserSettings:
         if not self.stop_word:
             raise ConfigError("simulated_user needs a stop_word")
 
+    def extra_body_of(self, turn: int) -> Mapping[str, Any]:
+        """Return the further fields of the request for a turn."""
+        return self.extra_body if self.seed is None else {"seed": self.seed + turn, **self.extra_body}
+
 
 class SimulatedUser:
     """The user of one episode."""
 
     def __init__(self, **config: Any) -> None:
         try:
-            self._settings = UserSettings(**config)
+            settings = UserSettings(**config)
         except TypeError as error:
             raise ConfigError(f"simulated_user: {str(error).partition(') ')[2]}") from None
+        require_openai("simulated_user")
+        self._settings = settings
+        self._endpoint = Endpoint(
+            settings.url,
+            settings.model,
+            settings.api_key_env,
+            settings.request_timeout_s,
+            settings.retries,
+            who="the simulated user's server",
+        )
         self._system = ""
         self._turns = 0
-        self._session: aiohttp.ClientSession | None = None
 
     async def start(self, **kwargs: Any) -> None:
         """Fill the row's values into the instructions.
@@ -86,37 +96,21 @@ class SimulatedUser:
         """Ask for the user's next turn.
 
         Raises:
-            RuntimeError: the server refused the request, or all attempts failed.
+            EndpointError: the server refused the request, or all attempts failed.
         """
         settings = self._settings
         asked = [{"role": "system", "content": self._system}, *_turned(messages)]
-        self._session = self._session or aiohttp.ClientSession(trust_env=True)
-        seeded = _Seeded(settings, self._turns)
-        try:
-            text = (await complete(asked, seeded, "the simulated user", self._session)).strip()
-        except EndpointError as error:
-            raise RuntimeError(str(error)) from None
+        text = await complete_text(
+            self._endpoint,
+            asked,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            extra_body=settings.extra_body_of(self._turns),
+        )
+        text = text.strip()
         self._turns += 1
         done = settings.stop_word in text or not text
         return UserTurn(text.replace(settings.stop_word, "").strip(), done=done)
-
-    async def finish(self) -> None:
-        """Close its connections."""
-        if self._session is not None:
-            await self._session.close()
-
-
-class _Seeded:
-    """The settings of one request: those of the user, with the seed of the turn."""
-
-    def __init__(self, settings: UserSettings, turn: int) -> None:
-        self._settings = settings
-        self.extra_body: Mapping[str, Any] = settings.extra_body
-        if settings.seed is not None:
-            self.extra_body = {"seed": settings.seed + turn, **settings.extra_body}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._settings, name)
 
 
 def _turned(messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -20,7 +20,7 @@ from rewardkit.errors import OptionsError
 from rewardkit.files.inputs import STDIN
 from rewardkit.offline import ReadOptions, Report, score_file
 from rewardkit.offline.chunk import BadRowPolicy
-from rewardkit.offline.ray_workers import RaySettings, RayWorkers
+from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.offline.writing import output_name
 from rewardkit.scoring.scorer import Scorer
 

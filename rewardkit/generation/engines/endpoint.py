@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import aiohttp
 import msgspec
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
-from rewardkit.api_answers import content_text
-from rewardkit.api_failures import broken_choice, why_failed
 from rewardkit.errors import ConfigError
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
@@ -25,29 +20,12 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.http_retry import RETRIED, retry_after_s
+from rewardkit.model_api.answers import content_text
+from rewardkit.model_api.client import Endpoint, EndpointError, complete, require_openai
 from rewardkit.tool_calls.call import Call, call_of
 from rewardkit.types import Message
 
 _EXAMPLE = "http://127.0.0.1:8000/v1"
-_PATH = "/chat/completions"
-_LIMIT = "max_tokens"
-_NEW_LIMIT = "max_completion_tokens"
-"""The name that OpenAI's reasoning models demand; they refuse `max_tokens`."""
-_BACKOFF_S = 0.5
-_MAX_BACKOFF_S = 30.0
-
-
-class _TransientGenerationError(Exception):
-    """A request failed and may be tried again, `after_s` seconds from now at the earliest."""
-
-    def __init__(self, message: str, after_s: float = 0.0) -> None:
-        super().__init__(message)
-        self.after_s = after_s
-
-
-class PermanentError(Exception):
-    """A request failed, and would fail again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +46,13 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Endpoin
 
     Raises:
         ConfigError: there is no address, or it does not begin with http:// or https://.
+        MissingDependencyError: the package `openai` is not installed.
     """
     if not engine.url:
         raise ConfigError(f"the engine 'endpoint' needs --url, such as {_EXAMPLE}")
     if not engine.url.lower().startswith(("http://", "https://")):
         raise ConfigError(f"--url '{engine.url}' must begin with http:// or https://, such as {_EXAMPLE}")
+    require_openai("the engine 'endpoint'")
     return EndpointEngine(engine, settings)
 
 
@@ -80,14 +60,12 @@ class EndpointEngine:
     """Chat completions over HTTP."""
 
     def __init__(self, engine: EngineSettings, settings: GenerationSettings) -> None:
-        self._engine = engine
         self._settings = settings
+        self._concurrency = engine.concurrency
         self._player = None if settings.episodes is None else Player(settings)
-        self._address = f"{(engine.url or '').rstrip('/').removesuffix(_PATH)}{_PATH}"
-        self._limit = _LIMIT
-        """The name under which the server takes a limit on tokens."""
-        self._resting_until = 0.0
-        """When the server asked us to wait, no request starts before this time of the loop's clock."""
+        self._endpoint = Endpoint(
+            engine.url or "", engine.model, engine.api_key_env, engine.request_timeout_s, engine.retries
+        )
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         """See `GenerationEngine.run`. A request that fails in all its attempts has an `error`."""
@@ -98,22 +76,20 @@ class EndpointEngine:
 
     async def _run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         waiting = iter(requests)
-        connector = aiohttp.TCPConnector(limit=self._engine.concurrency)
-        async with aiohttp.ClientSession(connector=connector, trust_env=True) as session:
 
-            async def work() -> None:
-                for request in waiting:  # shared: each takes the next
-                    done(await (self._play if self._player else self._complete)(session, request))
+        async def work() -> None:
+            for request in waiting:  # shared: each takes the next
+                done(await (self._play if self._player else self._complete)(request))
 
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self._engine.concurrency, len(requests))):
-                    group.create_task(work())
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._concurrency, len(requests))):
+                group.create_task(work())
 
-    async def _complete(self, session: aiohttp.ClientSession, request: GenerationRequest) -> Completion:
+    async def _complete(self, request: GenerationRequest) -> Completion:
         body = self.body(request.messages, request.seed, self._settings.max_tokens)
         try:
-            answer = await self.ask(session, body)
-        except PermanentError as error:
+            answer = await self.ask(body)
+        except EndpointError as error:
             return Completion(request.row, request.sample, error=str(error))
         log_probs = list(answer.log_probs) if answer.log_probs is not None else None
         return Completion(
@@ -126,78 +102,24 @@ class EndpointEngine:
             log_probs,
         )
 
-    async def _play(self, session: aiohttp.ClientSession, request: GenerationRequest) -> Completion:
+    async def _play(self, request: GenerationRequest) -> Completion:
         assert self._player is not None
-        model = _Conversation(self, session)
+        model = _Conversation(self)
         one = await self._player.play(model, request)
         return msgspec.structs.replace(one, prompt_tokens=model.prompt_tokens)
 
-    async def ask(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> EndpointAnswer:
-        """Return the server's answer, after as many attempts as it takes.
+    async def ask(self, body: Mapping[str, Any]) -> EndpointAnswer:
+        """Return the server's answer.
 
         Raises:
-            PermanentError: the server refused the request, or all attempts failed.
+            EndpointError: the server refused the request, or all attempts failed.
         """
-        loop = asyncio.get_running_loop()
-        for attempt in range(self._engine.retries + 1):
-            await asyncio.sleep(max(0.0, self._resting_until - loop.time()))
-            try:
-                return await self._attempt(session, body)
-            except _TransientGenerationError as error:
-                last = f"{error} ({attempt + 1} attempts)"
-                if error.after_s:
-                    self._resting_until = max(self._resting_until, loop.time() + error.after_s)
-                if attempt < self._engine.retries:
-                    await asyncio.sleep(random.uniform(0, min(_MAX_BACKOFF_S, _BACKOFF_S * 2**attempt)))
-        raise PermanentError(last)
-
-    async def _attempt(self, session: aiohttp.ClientSession, body: Mapping[str, Any]) -> EndpointAnswer:
-        sent = {self._limit if name == _LIMIT else name: value for name, value in body.items()}
-        status, headers, content = await self._post(session, sent)
-        if status == 200:
-            return _answer(content)
-        if status == 400 and _LIMIT in sent and _NEW_LIMIT.encode() in content:
-            self._limit = _NEW_LIMIT
-            return await self._attempt(session, body)
-        said = " ".join(content[:400].decode("utf-8", "replace").split())[:160]
-        message = f"the server answered {status}: {said}{self._next_step(status)}"
-        if status in RETRIED:
-            raise _TransientGenerationError(message, retry_after_s(headers))
-        raise PermanentError(message)
-
-    async def _post(
-        self, session: aiohttp.ClientSession, body: Mapping[str, Any]
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        key = os.environ.get(self._engine.api_key_env, "")
-        try:
-            async with session.post(
-                self._address,
-                json=body,
-                headers={"Authorization": f"Bearer {key}"} if key else {},
-                timeout=aiohttp.ClientTimeout(total=self._engine.request_timeout_s),
-                allow_redirects=False,
-            ) as answer:
-                return answer.status, answer.headers, await answer.read()
-        except TimeoutError:
-            raise _TransientGenerationError(f"no answer in {self._engine.request_timeout_s:g} s") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise _TransientGenerationError(
-                f"the server cannot be reached: {type(error).__name__}: {error}"
-            ) from None
-
-    def _next_step(self, status: int) -> str:
-        """Return what the user should look at for this status, or an empty text."""
-        if status in (401, 403):
-            return f"; the key is taken from the variable {self._engine.api_key_env} (--api-key-env)"
-        if status == 404:
-            return f"; asked was {self._address} for the model '{self._engine.model}'"
-        return ""
+        return _answer(await complete(self._endpoint, body))
 
     def body(self, messages: Sequence[Message], seed: int, max_tokens: int) -> dict[str, Any]:
         """Return the body of a request."""
         settings = self._settings
         body: dict[str, Any] = {
-            "model": self._engine.model,
             "messages": list(messages),
             "temperature": settings.temperature,
             "max_tokens": max_tokens,
@@ -217,9 +139,8 @@ class EndpointEngine:
 class _Conversation:
     """One episode's ChatModel."""
 
-    def __init__(self, engine: EndpointEngine, session: aiohttp.ClientSession) -> None:
+    def __init__(self, engine: EndpointEngine) -> None:
         self._engine = engine
-        self._session = session
         self.prompt_tokens: int | None = None
         """Of all turns: what was paid for."""
 
@@ -235,7 +156,7 @@ class _Conversation:
         body = self._engine.body(messages, seed, max_tokens)
         if tools:
             body["tools"] = list(tools)
-        answer = await self._engine.ask(self._session, body)
+        answer = await self._engine.ask(body)
         self.prompt_tokens = (self.prompt_tokens or 0) + (answer.prompt_tokens or 0)
         finish: Literal["stop", "length"] = "length" if answer.finish_reason == "length" else "stop"
         # Where the server finds none, they may still be in the text: it may know nothing of them.
@@ -243,30 +164,22 @@ class _Conversation:
         return Reply(answer.text, (), answer.log_probs, finish, calls, answer.tokens)
 
 
-def _answer(content: bytes) -> EndpointAnswer:
+def _answer(completion: Mapping[str, Any]) -> EndpointAnswer:
+    choice = completion["choices"][0]
+    message: Mapping[str, Any] = choice["message"]
+    usage: Mapping[str, Any] = completion.get("usage") or {}
     try:
-        answer: Any = msgspec.json.decode(content)
-        if (why := why_failed(answer) or broken_choice(answer["choices"][0])) is not None:
-            raise _TransientGenerationError(why)
-        choice = answer["choices"][0]
-        message: Mapping[str, Any] = choice["message"]
-        usage: Mapping[str, Any] = answer.get("usage") or {}
-        log_probs = choice.get("logprobs")
-        text = message.get("content")
-        if text is not None and not isinstance(text, str | list):
-            raise TypeError("content is no text")
-        measured = (log_probs or {}).get("content")
+        measured = (choice.get("logprobs") or {}).get("content")
         return EndpointAnswer(
-            content_text(text),
+            content_text(message.get("content")),
             str(choice.get("finish_reason") or "stop"),
             usage.get("prompt_tokens"),
             usage.get("completion_tokens"),
             None if measured is None else [float(token["logprob"]) for token in measured],
             [_call(one) for one in message.get("tool_calls") or ()],
         )
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        shown = content[:80].decode("utf-8", "replace")
-        raise _TransientGenerationError(f"the server sent no completion: {shown!r}") from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise EndpointError(f"the server's completion cannot be read: {error!r}") from None
 
 
 def _call(one: Mapping[str, Any]) -> Call:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from rewardkit.errors import ConfigError, RewardkitError
@@ -15,11 +16,9 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.offline.ray_workers import RESTARTS, TRIES_AGAIN, RaySettings, connected
+from rewardkit.offline.on_ray import TRIES_AGAIN, RaySettings, connected
 
 Slice = Sequence[GenerationRequest]
-IN_FLIGHT = 2
-"""Slices that are assigned to an actor at once: one that it works on, and one that waits."""
 
 
 def run_on_ray(
@@ -31,7 +30,7 @@ def run_on_ray(
 ) -> None:
     """Answer all requests with an engine in each actor.
 
-    An actor that dies is started again and its slices are answered again, a few times.
+    An actor that dies is replaced and its slice answered again, a few times.
 
     Args:
         done: Called with each response when its slice has ended.
@@ -40,28 +39,68 @@ def run_on_ray(
         ConfigError: an engine cannot be started, or actors keep dying. Slices that have ended are kept.
         MissingDependencyError: Ray is not installed.
     """
-    waiting = deque(_pieces(slices, engine))
+    pieces = list(_pieces(slices, engine))
     with connected(cluster) as ray:
         count, given = _actors(ray.cluster_resources(), len(ray.nodes()), engine)
-        remote = ray.remote(max_restarts=RESTARTS, max_task_retries=TRIES_AGAIN, **given)(_GenerationActor)
-        actors = [remote.remote(engine, settings) for _ in range(min(count, len(waiting)))]
-        asked: dict[Any, Any] = {}
-        for actor in actors * IN_FLIGHT:
-            _ask(actor, waiting, asked)
-        while asked:
-            (ready,), _ = ray.wait(list(asked), num_returns=1)
-            try:
-                answered = ray.get(ready)
-            except ray.exceptions.RayError as error:
-                raise _as_ours(error) from None
+        make = partial(ray.remote(**given)(_GenerationActor).remote, engine, settings)
+        _Run(ray, make, pieces, done).go(min(count, len(pieces)))
+
+
+class _Run:
+    """Actors, each of which was asked for one slice or to open its engine, and the slices that wait.
+
+    An actor that no machine has room for stays without a slice, so it holds none up.
+    """
+
+    def __init__(self, ray: Any, make: Callable[[], Any], slices: Sequence[Slice], done: Done) -> None:
+        self._ray = ray
+        self._make = make
+        self._done = done
+        self._waiting = deque(slices)
+        self._left = len(slices)
+        self._asked: dict[Any, tuple[Any, Slice]] = {}
+        """By the answer to come, who was asked and for what."""
+        self._idle: list[Any] = []
+        self._deaths: Counter[tuple[int, int]] = Counter()
+        """Of actors, by the first request of their slice."""
+
+    def go(self, count: int) -> None:
+        """Have all slices answered by `count` actors."""
+        for _ in range(count):
+            self._ask(self._make(), ())
+        while self._left:
+            (ready,), _ = self._ray.wait(list(self._asked), num_returns=1)
+            self._take(ready)
+            while self._idle and self._waiting:
+                self._ask(self._idle.pop(), self._waiting.popleft())
+
+    def _ask(self, actor: Any, some: Slice) -> None:
+        self._asked[actor.answer.remote(list(some))] = actor, some
+
+    def _take(self, ready: Any) -> None:
+        actor, some = self._asked.pop(ready)
+        try:
+            answered = self._ray.get(ready)
+        except self._ray.exceptions.RayActorError as error:
+            self._replace(actor, some, error)
+        except self._ray.exceptions.RayError as error:
+            raise _as_ours(error) from None
+        else:
+            self._idle.append(actor)
+            self._left -= bool(some)
             for one in answered:
-                done(one)
-            _ask(asked.pop(ready), waiting, asked)
+                self._done(one)
 
-
-def _ask(actor: Any, waiting: deque[Slice], asked: dict[Any, Any]) -> None:
-    if waiting:
-        asked[actor.answer.remote(list(waiting.popleft()))] = actor
+    def _replace(self, actor: Any, some: Slice, error: Exception) -> None:
+        """Put a slice back whose actor died, and make another actor."""
+        first = (some[0].row, some[0].sample) if some else (-1, 0)
+        self._deaths[first] += 1
+        if self._deaths[first] > TRIES_AGAIN:
+            raise _as_ours(error) from None
+        if some:
+            self._waiting.appendleft(some)
+        self._ray.kill(actor)  # it may only be out of reach
+        self._ask(self._make(), ())
 
 
 def _pieces(slices: Sequence[Slice], engine: EngineSettings) -> Iterator[Slice]:

@@ -56,8 +56,6 @@ class JudgeOptions:
     request_timeout_s: float = 60.0
     """For one attempt."""
     retries: int = 4
-    backoff_s: float = 0.5
-    """Before the first retry; doubled for each further one."""
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")) or not self.model:

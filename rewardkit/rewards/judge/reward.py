@@ -1,7 +1,7 @@
 """A generative judge: a language model behind an OpenAI-compatible endpoint says how good a response is.
 
 Here: how a YAML file becomes a reward, and the reward itself. `options` has what may stand in the file,
-`verdict` writes the question and reads the answer, `endpoint` talks to the server.
+`verdict` writes the question and reads the answer; `rewardkit.model_api.client` asks the server.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ def register_judge(
         InputError: the file cannot be read, or is no YAML mapping.
         OptionsError: a key that does not exist, a value that does not fit, no data source, or no key in the
             environment.
+        MissingDependencyError: the package `openai` is not installed.
     """
+    from rewardkit.model_api.client import require_openai
+
+    require_openai("a judge")
     values = _read(Path(path))
     own = {key: values.pop(key) for key in JudgeFile.__struct_fields__ if key in values}
     try:
@@ -68,6 +72,7 @@ def register_judge(
         chunk=about.concurrency // processes,
         options_type=JudgeOptions,
         presets=values,
+        load=load,
         reads=("prompt",),
         summary=f"The verdict of {values.get('model', 'a language model')} on the response",
     )
@@ -77,14 +82,35 @@ def register_judge(
     return registry.register(made, replace_existing=True)
 
 
+def load(options: JudgeOptions) -> None:
+    """Import the client, which would take up a second of the first samples' deadline."""
+    import openai  # noqa: F401
+
+    import rewardkit.model_api.client  # noqa: F401
+
+
 async def score(sample: Sample, options: JudgeOptions) -> Score:
     """Ask the judge. An endpoint that fails, or an answer without a verdict, is an `error`."""
-    from rewardkit.rewards.judge.endpoint import EndpointError, complete
+    from rewardkit.model_api.client import Endpoint, EndpointError, complete_text
     from rewardkit.rewards.judge.verdict import NoVerdictError, ask, read_verdict
 
     question = ask(sample, options)
+    judge = Endpoint(
+        options.url,
+        options.model,
+        options.api_key_env,
+        options.request_timeout_s,
+        options.retries,
+        who="the judge's server",
+    )
     try:
-        answer = await complete(question.messages, options)
+        answer = await complete_text(
+            judge,
+            question.messages,
+            temperature=options.temperature,
+            max_tokens=options.max_tokens,
+            extra_body=options.extra_body,
+        )
         verdict = read_verdict(answer, question.marker, options)
     except (EndpointError, NoVerdictError) as error:
         return failure("error", str(error))

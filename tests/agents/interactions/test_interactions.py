@@ -197,7 +197,7 @@ def _simulated(model: Any, tmp_path: Path, more: str = "") -> OpenInteraction:
     config = tmp_path / "user.yaml"
     config.write_text(
         "interaction:\n- class_name: simulated_user\n  config: {model: m, temperature: 0.5, seed: 7, "
-        f"backoff_s: 0.01, url: 'http://127.0.0.1:{model.server_port}/v1'{more}}}\n"
+        f"url: 'http://127.0.0.1:{model.server_port}/v1'{more}}}\n"
     )
     return open_interaction(config, "simulated_user")
 

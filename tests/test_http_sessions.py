@@ -1,4 +1,4 @@
-"""Asynchronous adapters leave nothing to say behind: whatever becomes of the event loop, stderr is empty."""
+"""Kept connections leave nothing to say behind: whatever becomes of the event loop, stderr is empty."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ import asyncio, sys, threading
 from rewardkit import AsyncClient, Sample
 from rewardkit.adapters import verl
 from rewardkit.adapters.callable import make_async_reward
+from rewardkit.model_api.client import Endpoint, complete_text
 url = sys.argv[1]
 
 async def scored():
@@ -35,6 +36,7 @@ async def scored():
     assert (await AsyncClient(url).ascore(Sample("gsm8k", "#### 72", "72"))).ok
     async with AsyncClient(url) as client:
         assert (await client.ascore(Sample("gsm8k", "#### 72", "72"))).ok
+    assert await complete_text(Endpoint(url, "m"), [], temperature=0.0, max_tokens=1, extra_body={}) == "72"
 
 async def late():
     await scored()
@@ -51,8 +53,10 @@ class _Scores(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        samples = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        body = json.dumps([{"score": 1.0}] * len(samples)).encode()
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        is_chat = self.path == "/chat/completions"
+        said = {"choices": [{"message": {"content": "72"}}]} if is_chat else [{"score": 1.0}] * len(asked)
+        body = json.dumps(said).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -71,6 +75,7 @@ def url() -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_sessions_end_with_their_loop_or_with_the_process(url: str, end: str) -> None:

@@ -1,6 +1,6 @@
 """What the APIs of models send in place of an answer: errors, refused prompts, answers without choices.
 
-None of it was written by the model, so none of it is a response. What models said is in `api_answers.py`.
+None of it was written by the model, so none of it is a response. What models said is in `answers`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,19 @@
-"""Actors of Ray that score chunks of files, on this machine or many: what `file_workers` does with processes.
+"""Tasks of Ray that score chunks of files, on this machine or many: what `file_workers` does with processes.
 
-Each actor has a Scorer of its own, with killable workers. The caller reads and writes, so an output has the
-same bytes as without Ray. An actor that dies is started again and its chunks are scored again, a few times;
-then the caller scores them. Needs the extra `ray`; files of rewards must stand at the same path everywhere.
+Each process of Ray's has a Scorer of its own, with killable workers. The caller reads and writes, so outputs
+have the same bytes as without Ray. Ray runs a task again whose process or machine died, a few times; then the
+caller scores its chunk. Not Ray Data, which takes no rows while it runs and does not work through `ray://`.
+Needs the extra `ray`; files of rewards must stand at the same path everywhere.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import time
-from collections import Counter
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -29,10 +31,8 @@ from rewardkit.offline.file_workers import FileSetup
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 
-RESTARTS = 4
-"""How often an actor is started again. Without an end, a row that kills its process is tried for ever."""
 TRIES_AGAIN = 2
-"""How often a chunk is given to an actor again after its death."""
+"""How often work is begun again whose process or machine died: a row may kill whatever it is given to."""
 EVENTS_S = 2.0
 """How long a timeline waits for the last events, which reach the cluster's store once a second."""
 OBJECT_STORE_BYTES = 512 << 20
@@ -88,34 +88,30 @@ def connected(settings: RaySettings) -> Iterator[Any]:
 
 
 class RayWorkers:
-    """One actor for each CPU of the cluster, or as many as were asked for. A context manager."""
+    """Tasks of Ray, as many at once as were asked for, else two for each CPU. A context manager."""
 
     takes_all = True
 
-    def __init__(self, settings: RaySettings, scorer: Scorer, actors: int | None = None) -> None:
+    def __init__(self, settings: RaySettings, scorer: Scorer, tasks: int | None = None) -> None:
         self._settings = settings
         self._scorer = scorer
-        self._wanted = actors
+        self._wanted = tasks
         self._exit = contextlib.ExitStack()
         self._setups: dict[FileSetup, bytes] = {}
-        self._busy: Counter[int] = Counter()
 
     def __enter__(self) -> RayWorkers:
         ray = self._ray = self._exit.enter_context(connected(self._settings))
-        count = self._wanted or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        self.size = 2 * count
-        """Chunks on their way at once: one that is scored and one that waits for each actor."""
+        self.size = self._wanted or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        """Chunks on their way at once: by default one that is scored and one that waits for each CPU."""
         files, arguments = self._scorer.for_another_process()
-        pickled = cloudpickle.dumps(arguments)
-        remote = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=TRIES_AGAIN)(_ScoringActor)
-        self.actors = [remote.remote(files, pickled) for _ in range(count)]
+        self._made_of = ray.put((files, cloudpickle.dumps(arguments)))
+        own = {"env_vars": {"REWARDKIT_RUN": uuid.uuid4().hex}}  # processes that no other run has used
+        self._task = ray.remote(num_cpus=1, max_retries=TRIES_AGAIN, runtime_env=own)(_score)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for actor in self.actors:
-            self._ray.kill(actor)
         self._exit.__exit__(kind, error, trace)
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
@@ -125,30 +121,31 @@ class RayWorkers:
         if records.table is not None:
             table = columns_needed(records.table, setup.layout, setup.reads)
             records = Records(records.first_row, records.count, table)
-        actor = min(range(len(self.actors)), key=self._busy.__getitem__)
-        self._busy[actor] += 1
-        asked = self.actors[actor].score.remote(self._setups[setup], records)
+        asked = self._task.remote(self._made_of, self._setups[setup], records)
         found: Future[ChunkResult | None] = Future()
-        asked.future().add_done_callback(lambda answer: self._done(actor, answer, found))
+        asked.future().add_done_callback(lambda answer: self._done(answer, found))
         return found
 
-    def _done(self, actor: int, answer: Future[bytes], found: Future[ChunkResult | None]) -> None:
-        self._busy[actor] -= 1
+    def _done(self, answer: Future[bytes], found: Future[ChunkResult | None]) -> None:
         try:
             found.set_result(_results.decode(answer.result()))
-        except self._ray.exceptions.RayError:  # died too often, or its machine has gone
+        except self._ray.exceptions.RayTaskError as error:  # a file of rewards does not import there
+            found.set_exception(error.cause)
+        except self._ray.exceptions.RayError:  # its process or its machine died too often
             found.set_result(None)
 
 
-class _ScoringActor:
+def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records) -> bytes:
     """What runs on the cluster."""
+    layout, reads, output = cloudpickle.loads(setup)
+    files, arguments = made_of
+    import_as_read(files)
+    batch = to_batch(records, layout, reads)
+    scores = _scorer(arguments).score_batch(batch.usable)
+    return msgspec.msgpack.encode(finish(batch, scores, layout, output))
 
-    def __init__(self, files: list[UserFile], arguments: bytes) -> None:
-        import_as_read(files)
-        self._scorer = Scorer(**cloudpickle.loads(arguments), workers=1)
 
-    def score(self, setup: bytes, records: Records) -> bytes:
-        layout, reads, output = cloudpickle.loads(setup)
-        batch = to_batch(records, layout, reads)
-        scores = self._scorer.score_batch(batch.usable)
-        return msgspec.msgpack.encode(finish(batch, scores, layout, output))
+@functools.lru_cache(maxsize=1)
+def _scorer(arguments: bytes) -> Scorer:
+    """Return this process' scorer, which lasts from task to task."""
+    return Scorer(**cloudpickle.loads(arguments), workers=1)

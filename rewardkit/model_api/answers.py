@@ -2,7 +2,7 @@
 
 OpenAI's chat completions, completions and responses (vLLM's and SGLang's too), Anthropic's messages,
 Gemini's candidates, the answers of Ollama, Cohere, Bedrock, DashScope, TGI and SGLang, chat messages, and the
-parts of a content. Plain data only. What an API sends in place of an answer is in `api_failures.py`.
+parts of a content. Plain data only. What an API sends in place of an answer is in `failures`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rewardkit.api_failures import broken_choice, why_empty, why_failed
 from rewardkit.errors import NoResponseError
+from rewardkit.model_api.failures import broken_choice, why_empty, why_failed
 
 _SPEAKERS = frozenset({"assistant", "model", "gpt", "ai", "bot", "chatbot"})
 """Roles of those whose messages are responses."""

@@ -1,0 +1,1 @@
+"""The APIs of models: a client (`client`), what they answer (`answers`), and their failures (`failures`)."""

@@ -1,0 +1,259 @@
+"""Chat completions from OpenAI-compatible servers, by the package `openai`, imported at the first request.
+
+One client for the judge, the simulated user and the engine: what is asked, and what an answer is worth, is
+theirs. The connections are aiohttp's: with a thousand in use, `openai`'s own take four times the CPU.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import msgspec
+
+from rewardkit.errors import MissingDependencyError
+from rewardkit.http_retry import retry_after_s
+from rewardkit.http_sessions import end_with_loop
+from rewardkit.model_api.answers import content_text
+from rewardkit.model_api.failures import broken_choice, why_failed
+
+if TYPE_CHECKING:
+    import httpx2
+
+_PATH = "/chat/completions"
+_LIMIT = "max_tokens"
+_NEW_LIMIT = "max_completion_tokens"
+"""The name that OpenAI's reasoning models demand; they refuse `max_tokens`."""
+_LONGEST_REST_S = 120.0
+"""`openai` does not wait for a server that asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Who is asked, and how often."""
+
+    url: str
+    """Base of the API, such as `http://localhost:8000/v1`."""
+    model: str
+    api_key_env: str = ""
+    """The environment variable with the key; empty: none is sent."""
+    request_timeout_s: float = 60.0
+    """For one attempt."""
+    retries: int = 4
+    who: str = "the server"
+    """What errors call it."""
+
+    @property
+    def address(self) -> str:
+        return f"{self.url.rstrip('/').removesuffix(_PATH)}{_PATH}"
+
+
+class EndpointError(RuntimeError):
+    """The server gave no completion; the message says why."""
+
+
+class _OldLimitError(EndpointError):
+    """The server takes no `max_tokens`."""
+
+
+def require_openai(what: str) -> None:
+    """Raise MissingDependencyError unless the package that `what` needs is installed."""
+    try:
+        version = metadata.version("openai")
+    except metadata.PackageNotFoundError:
+        version = "0"
+    if int(version.partition(".")[0]) < 3:
+        raise MissingDependencyError(
+            f"{what} needs the package openai, version 3 or newer; "
+            "install it with: pip install 'rewardkit[openai]'"
+        )
+
+
+async def complete(endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a completion whose first choice has a message, and was not ended by the server.
+
+    Overload, server errors, lost connections and answers that are no completion are tried again, after a
+    pause that doubles and is jittered, and no sooner than a Retry-After says, which holds all requests to the
+    server back. The caller has the deadline.
+
+    Args:
+        body: the fields of the request besides `model`.
+
+    Raises:
+        EndpointError: the server refused the request, or the last attempt failed too.
+    """
+    connections = _of_loop()
+    body = {"model": endpoint.model, **body}
+    if endpoint not in connections.of_new_limit:
+        try:
+            return await connections.complete(endpoint, body)
+        except _OldLimitError:
+            connections.of_new_limit.add(endpoint)
+    body = {_NEW_LIMIT if name == _LIMIT else name: value for name, value in body.items()}
+    return await connections.complete(endpoint, body)
+
+
+async def complete_text(
+    endpoint: Endpoint,
+    messages: Sequence[Mapping[str, str]],
+    *,
+    temperature: float,
+    max_tokens: int,
+    extra_body: Mapping[str, Any],
+) -> str:
+    """Return the text of a completion.
+
+    Raises:
+        EndpointError: as `complete`; or the text was cut off, or there is none.
+    """
+    body = {"messages": messages, "temperature": temperature, "max_tokens": max_tokens, **extra_body}
+    choice = (await complete(endpoint, body))["choices"][0]
+    finish = choice.get("finish_reason")
+    if finish == "length":
+        raise EndpointError(f"{endpoint.who} sent an answer that was cut off after max_tokens={max_tokens}")
+    content = choice["message"].get("content")
+    if content is None:
+        raise EndpointError(f"{endpoint.who} sent an answer without text (finish_reason {finish!r})")
+    return content_text(content)
+
+
+class _Connections:
+    """What an event loop keeps: its client of all servers, and what it has learnt of each."""
+
+    def __init__(self) -> None:
+        import httpx2
+        import openai
+
+        http = openai.DefaultAioHttpClient(
+            verify=ssl.create_default_context(),  # the certificates of this machine
+            limits=httpx2.Limits(max_connections=0),  # no limit, in aiohttp's words: callers bound theirs
+            follow_redirects=False,
+            event_hooks={"request": [self._rest], "response": [self._check]},
+        )
+        self._client = openai.AsyncOpenAI(
+            api_key="of each request", base_url="of each request", http_client=http
+        )
+        self._resting_until: dict[str, float] = {}
+        """When a host has asked us to wait: no request starts before this time of the loop's clock."""
+        self.of_new_limit: set[Endpoint] = set()
+        """Servers and models that take `max_completion_tokens`."""
+
+    @property
+    def closed(self) -> bool:
+        return self._client.is_closed()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def complete(self, endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
+        """See `complete`; `body` is the whole request."""
+        import httpx2
+        import openai
+
+        key = os.environ.get(endpoint.api_key_env, "") if endpoint.api_key_env else ""
+        try:
+            answer = await self._client.post(
+                endpoint.address,
+                cast_to=httpx2.Response,
+                content=json.dumps(body).encode(),  # in ASCII: half a character can be sent, too
+                options={
+                    "headers": {"Authorization": f"Bearer {key}" if key else openai.omit},
+                    "timeout": endpoint.request_timeout_s,
+                    "max_retries": endpoint.retries,
+                },
+            )
+        except openai.APIStatusError as error:
+            raise _refusal(error.response, endpoint) from None
+        except (openai.APIConnectionError, aiohttp.ClientError) as error:
+            raise EndpointError(f"{endpoint.who} {_why_none(error, endpoint)}") from None
+        return _completion(answer.content)
+
+    async def _rest(self, request: httpx2.Request) -> None:
+        """Wait for as long as the server has asked us to."""
+        until = self._resting_until.get(request.url.host, 0.0)
+        await asyncio.sleep(until - asyncio.get_running_loop().time())
+
+    async def _check(self, response: httpx2.Response) -> None:
+        """Note when to ask next; raise what is tried again for an answer that is no completion."""
+        import httpx2
+
+        if response.status_code != 200:
+            rest = min(retry_after_s(response.headers), _LONGEST_REST_S)
+            until = asyncio.get_running_loop().time() + rest
+            host = response.request.url.host
+            self._resting_until[host] = max(until, self._resting_until.get(host, 0.0))
+            return
+        try:
+            async with asyncio.timeout(response.request.extensions["timeout"]["read"]):
+                _completion(await response.aread())
+        except TimeoutError:
+            raise httpx2.ReadTimeout("the answer did not end") from None
+        except ValueError as error:
+            raise httpx2.DecodingError(str(error)) from None
+
+
+_kept: dict[asyncio.AbstractEventLoop, _Connections] = {}
+"""Connections belong to an event loop; a worker has one, and keeps its connections from chunk to chunk."""
+
+
+def _of_loop() -> _Connections:
+    loop = asyncio.get_running_loop()
+    if loop not in _kept:
+        for ended in [loop for loop in _kept if loop.is_closed()]:
+            del _kept[ended]
+        _kept[loop] = _Connections()
+        end_with_loop(_kept[loop])
+    return _kept[loop]
+
+
+def _completion(content: bytes) -> dict[str, Any]:
+    """Return the completion that an answer holds.
+
+    Raises:
+        ValueError: it holds none; the message says why.
+    """
+    try:
+        answer: dict[str, Any] = msgspec.json.decode(content, type=dict[str, Any])
+        why = why_failed(answer) or broken_choice(answer["choices"][0])
+        if why is None and not isinstance(answer["choices"][0]["message"].get("content"), str | list | None):
+            raise TypeError
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        why = repr(content[:80].decode("utf-8", "replace"))
+    if why is not None:
+        raise ValueError(why)
+    return answer
+
+
+def _refusal(answer: httpx2.Response, endpoint: Endpoint) -> EndpointError:
+    said = " ".join(answer.text[:400].split())[:160]
+    message = f"{endpoint.who} answered {answer.status_code}: {said}"
+    if answer.status_code == 400 and _NEW_LIMIT in answer.text:
+        return _OldLimitError(message)
+    if answer.status_code in (401, 403):
+        sent = (
+            f"the key is taken from the variable {endpoint.api_key_env}"
+            if endpoint.api_key_env
+            else "no key was sent"
+        )
+        return EndpointError(f"{message}; {sent}")
+    if answer.status_code == 404:
+        return EndpointError(f"{message}; asked was {endpoint.address} for the model '{endpoint.model}'")
+    return EndpointError(message)
+
+
+def _why_none(error: Exception, endpoint: Endpoint) -> str:
+    import httpx2
+
+    cause = error.__cause__ or error
+    if isinstance(cause, httpx2.DecodingError):
+        return f"sent no completion: {cause}"
+    if isinstance(cause, httpx2.ReadTimeout):
+        return f"did not answer in {endpoint.request_timeout_s:g} s"
+    return f"cannot be reached: {cause}"
