@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
-import torch._dynamo
 
 from rewardkit.agents.transcript import Transcript
 from rewardkit.errors import ConfigError, MissingDependencyError
@@ -224,5 +223,5 @@ def _completion(request: GenerationRequest, result: Any) -> Completion:
 @contextlib.contextmanager
 def _no_compiling(on_cpu: bool) -> Iterator[None]:
     """On a CPU, do not compile vLLM's small kernels: that needs g++ and takes seconds."""
-    with torch._dynamo.config.patch(disable=True) if on_cpu else contextlib.nullcontext():
+    with torch.compiler.set_stance("force_eager") if on_cpu else contextlib.nullcontext():
         yield

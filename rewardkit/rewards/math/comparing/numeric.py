@@ -65,9 +65,9 @@ def evaluate(node: Node, env: Mapping[str, Fraction], digits: int) -> Value:
 
 def as_fraction(value: Value) -> Fraction:
     """Return the exact value of a finite mpf."""
-    sign, mantissa, exponent, _ = value._mpf_
+    mantissa, exponent = value.man_exp
     scaled = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    return -scaled if sign else scaled
+    return -scaled if value < 0 else scaled
 
 
 def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
@@ -164,9 +164,8 @@ class Evaluator:
         return self.mp.exp(exponent)
 
     def _bounded(self, value: Value) -> Value:
-        real = getattr(value, "_mpf_", None)
-        if real is not None and real[1]:  # a finite number that is not 0: mantissa, exponent, bits
-            if abs(real[2] + real[3]) > MAX_LOG2:
+        if getattr(value, "man", 0):  # a finite real number that is not 0: its mantissa
+            if abs(value.exp + value.bc) > MAX_LOG2:
                 raise TooLarge("a product")
             return value
         mp = self.mp
