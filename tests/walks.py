@@ -7,7 +7,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -49,17 +50,25 @@ def _place(code: CodeType) -> str | None:
     return name.removeprefix(ROOT)
 
 
-def walked(call: Callable[[], Any], *, threads: bool = False) -> Walk:
-    """Return which of our files a call passes in this thread; with `threads` also in those that it starts."""
+@contextmanager
+def walking(*, threads: bool = False) -> Iterator[Walk]:
+    """Note which of our files are passed in this thread, with `threads` also in those that it starts, until the
+    block ends."""
     walk = Walk()
     before = sys.getprofile()
     if threads:
         threading.setprofile(walk.note)
     sys.setprofile(walk.note)
     try:
-        call()
+        yield walk
     finally:
         sys.setprofile(before)
         if threads:
             threading.setprofile(None)
+
+
+def walked(call: Callable[[], Any], *, threads: bool = False) -> Walk:
+    """Return which of our files a call passes, as `walking` does."""
+    with walking(threads=threads) as walk:
+        call()
     return walk
