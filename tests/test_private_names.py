@@ -63,6 +63,15 @@ def test_vllms_engine_can_be_left_alone() -> None:
     assert isinstance(tables._ROPE_DICT, dict)
 
 
+def test_torch_starts_processes_and_sees_every_operation() -> None:
+    pytest.importorskip("torch")
+    from torch.distributed.elastic.multiprocessing.subprocess_handler import SubprocessHandler
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    assert callable(SubprocessHandler._popen)
+    assert callable(TorchDispatchMode.__torch_dispatch__)
+
+
 def test_python_ends_threads_and_exit_handlers_by_functions() -> None:
     import atexit
     import threading
