@@ -18,7 +18,9 @@ from tests.trainer.running import Program
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("rewardkit", "sandbox", "server", "trainer", "datasets_prep")
-BLOCK = re.compile(r'^```\w+ title="([^"]+)"(?: after="([^\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"""^```\w+ title="([^"]+)"(?: after=(?:"([^\n]+)"|'([^\n]+)'))?\n(.*?)^```$""", re.MULTILINE | re.DOTALL
+)
 NUMBERS = {"One file": 1, "Two files": 2, "Three files": 3}
 
 
@@ -33,8 +35,8 @@ class Copy:
         page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
         text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
         touched = set()
-        for name, after, code in BLOCK.findall(text):
-            self._add(root / name, after, code)
+        for name, after, also_after, code in BLOCK.findall(text):
+            self._add(root / name, after or also_after, code)
             touched.add(name)
         said = next(number for words, number in NUMBERS.items() if text.lstrip().startswith(words))
         assert len(touched) == said
@@ -117,6 +119,49 @@ def test_a_kind_of_log_is_added_in_one_file(copy: Copy) -> None:
         ([0.0], ["invalid"]),
     ]
     assert "'tries' holds no list of responses" in str(scored[1])
+
+
+@added("A frame")
+def test_a_frame_is_added_in_one_file(copy: Copy) -> None:
+    use = """
+from rewardkit import Sample, Scorer
+with Scorer() as scorer:
+    for source, response, truth in (
+        ("mmlu", "A or [[B]].", "B"), ("number", "[[7]] no [[8]]", "8"), ("squad", "[[Paris]]", "Paris"),
+    ):
+        found = scorer.score(Sample(source, response, truth, "Which?\\nA. x\\nB. y"))
+        print(found.score, found.extracted)
+"""
+    assert copy.run("-c", use).splitlines() == ["1.0 B", "1.0 8", "1.0 Paris"]
+
+
+@added("A unit of measure")
+def test_a_unit_is_added_in_one_file(copy: Copy) -> None:
+    use = """
+from rewardkit.rewards.math import compare
+for answer in ("16 bits", "2 bytes", "2 bits", "2 cm"):
+    print(compare("2 byte", answer).outcome)
+"""
+    assert copy.run("-c", use).split() == ["equal", "equal", "not_equal", "not_equal"]
+
+
+@added("A file format")
+def test_a_file_format_is_added_in_two_files(copy: Copy) -> None:
+    rows = "".join(f"- {{data_source: gsm8k, response: '#### {n}', ground_truth: '7'}}\n" for n in (7, 8))
+    (copy.root / "rows.yaml").write_text(rows)
+    copy.run("-m", "rewardkit", "score", "rows.yaml", "--out", "scored.jsonl")
+    scored = [json.loads(line) for line in (copy.root / "scored.jsonl").read_text().splitlines()]
+    assert [row["score"] for row in scored] == [1.0, 0.1]
+
+
+@pytest.mark.slow
+@added("A setting of the trainer")
+def test_a_setting_of_the_trainer_is_added_in_three_files(copy: Copy) -> None:
+    assert len(train_two_steps(copy, "trainer.rest_s=0.01")) == 2
+    words = ["data.train_files=train.parquet", "actor_rollout_ref.model.path=model", "trainer.rest_s=-1"]
+    wrong = [sys.executable, "-m", "rewardkit", "train", "--config", "tiny-cpu", *words]
+    done = subprocess.run(wrong, cwd=copy.root, env=copy.environment, capture_output=True, text=True)
+    assert done.returncode and "trainer.rest_s" in done.stderr and "0 or more" in done.stderr
 
 
 @pytest.mark.slow

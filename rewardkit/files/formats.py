@@ -73,7 +73,11 @@ def open_rows(source: Input) -> RowFile:
         return LineRows(source)
     if source.format == "arrow":
         return ArrowRows(source)
-    readers = {"csv": csv_rows, "json": json_rows, "inspect": inspect_rows}
+    readers = {
+        "csv": csv_rows,
+        "json": json_rows,
+        "inspect": inspect_rows,
+    }
     return ObjectRows(source, readers[source.format])
 
 

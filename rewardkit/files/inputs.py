@@ -19,7 +19,14 @@ import pyarrow as pa
 from rewardkit.assets import asset_path
 from rewardkit.errors import InputError, MissingDependencyError, reason_of
 
-FileFormat = Literal["parquet", "arrow", "jsonl", "csv", "json", "inspect"]
+FileFormat = Literal[
+    "parquet",
+    "arrow",
+    "jsonl",
+    "csv",
+    "json",
+    "inspect",
+]
 FORMATS: dict[str, FileFormat] = {
     ".parquet": "parquet",
     ".arrow": "arrow",

@@ -20,7 +20,13 @@ from rewardkit.special_tokens import END_OF_TEXT, THOUGHTS, strip_end, strip_sta
 from rewardkit.types import Message
 
 Prompt = str | list[Message] | None
-FrameKind = Literal["tags", "box", "hash", "marker", "json"]
+FrameKind = Literal[
+    "tags",
+    "box",
+    "hash",
+    "marker",
+    "json",
+]
 FRAME_KINDS: tuple[FrameKind, ...] = get_args(FrameKind)
 
 
@@ -506,4 +512,9 @@ def _json_frame(text: str) -> Frame | None:
     return Frame("json", value, 0, len(text)) if value else None
 
 
-_FINDERS = {"tags": tags, "box": boxes, "hash": _hashes, "marker": _markers}
+_FINDERS = {
+    "tags": tags,
+    "box": boxes,
+    "hash": _hashes,
+    "marker": _markers,
+}
