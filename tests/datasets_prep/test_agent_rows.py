@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.agents.loading import load_interactions, load_tools
-from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
+from rewardkit.agents.rows import EpisodeRow, tools_of
 from rewardkit.agents.runner import EpisodeSetup, run_episodes
 from rewardkit.agents.types import EpisodeLimits, Reply
 from rewardkit.cli import run
@@ -93,18 +93,3 @@ def test_searchr1_rows_name_search_alone(tmp_path: Path) -> None:
     assert list(kwargs) == ["search"]
     assert kwargs["search"]["question"] == "Who wrote Faust?"
     assert (kwargs["search"]["data_source"], row.agent_name) == ("searchR1_nq", "tool_agent")
-
-
-def test_what_verls_loader_and_loop_ask_of_a_row_is_there(raw: Path, tmp_path: Path) -> None:
-    """As `RLHFDataset` and `ToolAgentLoop` read it (verl 0.9.1, and the last tree with interactions)."""
-    rows = _prepared("gsm8k", raw, tmp_path / "out", "--agent", "tool_agent", "--interaction", "gsm8k")
-    for index, row in enumerate(rows):
-        info = row.extra_info
-        assert info["index"] == index
-        assert info.get("need_tools_kwargs", False) and info.get("tools_kwargs", {})
-        for tool in ("calc_gsm8k_reward", "search", "another"):
-            assert isinstance(info["tools_kwargs"].get(tool, {}).get("create_kwargs", {}), dict)
-        assert info["interaction_kwargs"]["name"] == "gsm8k"
-        named = interaction_of(info)
-        assert named is not None
-        assert named[1]["ground_truth"] == row.ground_truth

@@ -18,9 +18,9 @@ from rewardkit.datasets_prep import arithmetic
 from rewardkit.datasets_prep.arithmetic import LEVELS, problems
 from rewardkit.datasets_prep.common.stories import StoryProblem, show
 from rewardkit.datasets_prep.common.verification import verify_file
-from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer
+from tests.datasets_prep.provenance import read_provenance
 
 TIMES = {"doubles": 2, "triples": 3, "quadruples": 4}
 ALL_LEVELS = ("tiny", *LEVELS)
@@ -41,9 +41,8 @@ def value_of(expression: str) -> Fraction:
 
 
 @pytest.mark.parametrize("level", ALL_LEVELS)
-@pytest.mark.parametrize("split", ["train", "test"])
-def test_every_step_of_every_solution_is_right(level: str, split: str) -> None:
-    for problem in draw(level, split, 500, seed=3):
+def test_every_step_of_every_solution_is_right(level: str) -> None:
+    for problem in draw(level, "train", 300, seed=3) + draw(level, "test", 200, seed=3):
         *steps, last = problem.solution.split("\n")
         results = []
         for step in steps:
@@ -159,8 +158,6 @@ def test_prepared_problems_verify_and_say_how_they_were_made(tmp_path: Path) -> 
             r"no level 'hart'; expected one of tiny, easy, medium, hard; did you mean hard\?",
         ),
         ({"n_train": 25_441, "level": "tiny"}, "n_train must be from 1 to 25,440 at level tiny, not 25,441"),
-        ({"n_test": 100_001}, "n_test must be from 1 to 100,000 at level easy, not 100,001"),
-        ({"n_train": 0}, "n_train must be from 1 to"),
     ],
 )
 def test_an_impossible_request_is_one_clear_line(

@@ -19,10 +19,10 @@ from rewardkit.cli import run
 from rewardkit.datasets_prep import custom
 from rewardkit.datasets_prep.common.schema import SCHEMA
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.datasets_prep.custom.extractors import last_number, parse
-from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.errors import InputError
 from rewardkit.registry import REGISTRY
+from tests.datasets_prep.provenance import read_provenance
 from tests.datasets_prep.test_sources import fake_hub
 
 ROWS: list[dict[str, Any]] = [
@@ -45,9 +45,7 @@ def write_csv(path: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {
-    "my.jsonl": write_jsonl,
     "my.jsonl.gz": lambda p: p.write_bytes(gzip.compress(write_jsonl(p).read_bytes())),
-    "my.ndjson": write_jsonl,
     "my.csv": write_csv,
     "my.json": lambda p: p.write_text(json.dumps(ROWS)),
     "my.parquet": lambda p: pq.write_table(pa.Table.from_pylist(ROWS), p),
@@ -128,12 +126,8 @@ def test_a_new_name_is_scored_by_the_reward_that_is_named(tmp_path: Path) -> Non
             "no column 'qestion'; found: question, answer, id; did you mean question",
         ),
         ({"map": ("ground_truth=answer|last_numbr",)}, "no extractor 'last_numbr'.*did you mean last_number"),
-        ({"map": ("truth=answer",)}, "expected TARGET=COLUMN"),
-        ({"map": ("ground_truth=answer|after",)}, "needs a text in quotes: after"),
         ({"map": ("ground_truth=answer|after('=')",)}, "row 0: answer.*finds nothing in .*skip-bad"),
-        ({"map": ("ground_truth=|boxed",)}, "names no column"),
         ({"data_source": "openai/gsm8k"}, "'openai/gsm8k' is scored by gsm8k, not by math"),
-        ({"instruction": "verl"}, "verl has no instruction for custom"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_one_line(
@@ -156,7 +150,6 @@ _TURNS = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "H
             {"prompt": "Hi", "chosen": _TURNS, "rejected": _TURNS},
             "preferences.*--prompt-key prompt --answer-key chosen",
         ),
-        ({"chosen": _TURNS, "rejected": _TURNS}, "preferences.*--prompt-key chosen --answer-key chosen"),
         ({"target": 98, "nums": [44, 19, 35]}, "Countdown's.*prep reasoning_gym --task countdown"),
         (
             {"title": "A", "description": "Add.", "generator": "g", "validator": "v", "checker": "c"},
@@ -179,11 +172,6 @@ def test_what_the_refusal_of_preferences_says_can_be_done(tmp_path: Path) -> Non
     }
     (row,) = made(raw, **said)
     assert row["prompt"] == _TURNS[:1]
-
-
-def test_an_unknown_reward_names_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(UnknownDataSourceError, match="math"):
-        made(write_jsonl(tmp_path / "my.jsonl"), reward="maht")
 
 
 def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
@@ -252,28 +240,15 @@ def test_a_ground_truth_that_is_no_answer_is_no_reference(tmp_path: Path) -> Non
     assert (row["ground_truth"], row["extra_info"]["answer"]) == (tests, "")
 
 
-def test_a_system_message_stands_before_each_question(tmp_path: Path) -> None:
-    rows = made(write_jsonl(tmp_path / "my.jsonl"), system="Be brief.", map=("ground_truth=id",))
-    assert [[m["role"] for m in row["prompt"]] for row in rows] == [["system", "user"]] * 3
-    assert [row["prompt"][1]["content"] for row in rows] == [row["question"] for row in ROWS]
-
-
 @pytest.mark.parametrize(
     ("expression", "text", "found"),
     [
         ("a|last_number", "costs $1,234.50 or -3", "-3"),
-        ("a|last_number", "x = 3-5", "5"),
-        ("a|last_number", "12" + " " * 100, "12"),
-        ("a|last_number", "none", None),
         ("a|after('####')", "x #### y\n#### z ", "z"),
-        ("a|after('####')", "nothing", None),
         ('a|after("|")', "a|b", "b"),
         ("a|boxed", r"so \boxed{\frac{1}{2}}", r"\frac{1}{2}"),
         ("a|letter", "I think (C). Final: B", "B"),
-        ("a|letter", "none of these", None),
         ("a|json('b.0.c')", '{"b": [{"c": 4.0}]}', "4"),
-        ("a|json('b')", '{"b": [1]}', "[1]"),
-        ("a|json('c')", '{"b": 1}', None),
         ("a|json('b')", "no json", None),
         ("a|after('=')|last_number", "n = 4 apples", "4"),
     ],

@@ -78,9 +78,7 @@ def test_words_of_a_column_get_the_rewards_that_are_named(tmp_path: Path) -> Non
     ("options", "message"),
     [
         ({}, r"row 3: no reward is registered .* 'mystery'.*--reward-of mystery=REWARD"),
-        ({"reward": "math"}, "pass one of them"),
         ({"data_source_key": "datset"}, "no column 'datset'.*did you mean dataset"),
-        ({"reward_of": ("mystery",)}, "expected WORD=REWARD"),
         ({"reward_of": ("gsm8k=math",)}, "'gsm8k' is scored by gsm8k, not by math.*--data-source PREFIX"),
         (
             {"data_source_key": None, "reward": "math", "reward_of": ("a=math",)},
@@ -122,15 +120,10 @@ def test_a_mix_under_one_reward_is_not_taken_silently(tmp_path: Path) -> None:
     ("reward", "good", "bad", "why"),
     [
         ("math", "\\frac{1}{2}", "\\frac{1}{", "is cut off"),
-        ("gsm8k", "1,234", "twelve", "is not a number"),
         ("choice", "B", "Paris", "names no option"),
         ("qa", '["Lima"]', "[]", "accepts no answer"),
-        ("number", "3.5e2", "many", "is not a number"),
         ("regex", "a+", "(", "is no pattern"),
-        ("json", '{"value": 1}', "{", "is not JSON"),
-        ("tool_call", "[]", "call()", "is not JSON"),
         ("ifeval", json.dumps(_KEPT), '{"name": "validate_lowercase"}', "instruction_id_list"),
-        ("ifeval", json.dumps(_KEPT), '{"func_name": "validate_lower"}', "no checker for the function"),
     ],
 )
 def test_every_ground_truth_is_read_by_its_reward(

@@ -13,9 +13,9 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.datasets_prep.common.schema import SCHEMA
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.writer import read_provenance
 from rewardkit.datasets_prep.full_hh_rlhf import prepare, turns
 from rewardkit.errors import InputError
+from tests.datasets_prep.provenance import read_provenance
 
 ASKED = "\n\nHuman: Hi\n\nAssistant: Hello.\n\nHuman: How do I {}?\n\nAssistant:"
 
@@ -93,9 +93,7 @@ def test_verls_forms_are_options(tmp_path: Path) -> None:
     ("record", "why"),
     [
         ({**pair(0), "chosen": " "}, "'chosen' is empty"),
-        ({"prompt": "p", "chosen": "c"}, "no column 'rejected'"),
         ({**pair(0), "prompt": "Hello\n\nHuman: hi"}, "text before the first speaker"),
-        ({**pair(0), "prompt": "\n\nHuman: hi\n\nAssistant: I"}, "not the human's"),
         ({**pair(0), "prompt": "\n\nHuman: \ud800\n\nAssistant:"}, "malformed JSON"),
     ],
 )

@@ -12,10 +12,10 @@ import pytest
 from rewardkit import __version__
 from rewardkit.datasets_prep import gsm8k
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.common.verification import is_quick, verify_file
-from rewardkit.datasets_prep.common.writer import read_provenance
+from rewardkit.datasets_prep.common.verification import verify_file
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer
+from tests.datasets_prep.provenance import read_provenance
 
 TRAIN = [
     {"question": "Ann has 3 dozen eggs. How many?", "answer": "3*12=<<3*12=36>>36\n#### 36"},
@@ -85,7 +85,6 @@ def test_the_same_raw_files_give_the_same_bytes_wherever_they_lie(tmp_path: Path
         ({"question": "q", "answer": None}, "train.jsonl row 3: 'answer' must be text, found null"),
         ({"question": "", "answer": "#### 1"}, "train.jsonl row 3: 'question' is empty"),
         ({"question": "q", "answer": "1"}, "train.jsonl row 3: 'answer' has no '####'"),
-        ({"question": "q", "answer": "#### one"}, "row 3: expected a number after '####', found 'one'"),
         ({"question": "q", "answer": "#### ٣"}, "row 3: expected a number after '####', found '٣'"),
         (
             {"question": " How many people?\n", "answer": "#### 1"},
@@ -120,28 +119,6 @@ def test_wrong_columns_are_an_error_even_when_bad_rows_are_skipped(tmp_path: Pat
     )
     with pytest.raises(InputError, match=expected.replace("?", r"\?")):
         gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw, skip_bad=True))
-
-
-def test_a_limit_below_one_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="limit must be at least 1, not 0"):
-        gsm8k.prepare(tmp_path / "out", PrepSettings(raw=write_raw(tmp_path / "raw"), limit=0))
-
-
-def test_verification_names_the_rows_whose_solution_is_not_worth_one(tmp_path: Path) -> None:
-    made = gsm8k.prepare(tmp_path / "out", PrepSettings(raw=write_raw(tmp_path / "raw")))
-    path = made.files["train"].path
-    assert is_quick([path])
-    with Scorer() as scorer:
-        assert verify_file(path, scorer).failures == ()
-        table = pq.read_table(path)
-        wrong = ["36", "6", "1234567"]
-        position = table.schema.get_field_index("ground_truth")
-        pq.write_table(table.set_column(position, "ground_truth", [wrong]), path)
-        checked = verify_file(path, scorer)
-    assert checked.rows == 3
-    (failure,) = checked.failures
-    assert (failure.row, failure.question) == (1, "How far below zero?")
-    assert failure.why.startswith("score 0.1, read as '-5'")
 
 
 def test_every_published_reference_solution_scores_one(tmp_path: Path, reference_data: Path) -> None:

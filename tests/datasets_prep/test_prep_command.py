@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,7 +11,6 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.datasets_prep import DATASETS
-from rewardkit.registry import REGISTRY
 
 TRAIN = [
     {"question": "Ann has 3 dozen eggs. How many?", "answer": "3*12=<<3*12=36>>36\n#### 36"},
@@ -62,26 +60,6 @@ def test_json_says_everything_and_is_alone_on_stdout(
     assert "has no '####'" in result["first_dropped"][0]
 
 
-def test_a_solution_that_fails_its_own_reward_is_listed_and_exits_with_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    raw = write_raw(tmp_path / "raw", [*TRAIN, {"question": "Which?", "answer": "Unloved.\n#### 8"}])
-    reward = REGISTRY.resolve("openai/gsm8k")
-    strict = replace(reward, target=lambda sample, _: 0.0 if "Unloved" in sample.response else 1.0)
-    REGISTRY.register(strict, replace_existing=True)
-    try:
-        assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out")]) == 1
-        assert "train row 3: score 0" in capsys.readouterr().out
-        assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out"), "--json"]) == 1
-        (failure,) = json.loads(capsys.readouterr().out)["splits"]["train"]["failures"]
-        assert failure["row"] == 3
-        assert failure["question"] == "Which?"
-        arguments = ["--raw", str(raw), "--out", str(tmp_path / "out"), "--no-verify"]
-        assert run(["prep", "gsm8k", *arguments]) == 0
-    finally:
-        REGISTRY.register(reward, replace_existing=True)
-
-
 def test_without_raw_data_and_hub_the_exit_code_is_two_and_the_error_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,8 +81,6 @@ def test_without_raw_data_and_hub_the_exit_code_is_two_and_the_error_one_line(
             "cannot read nowhere: No such file or directory; pass the raw dataset's path with --raw",
         ),
         (["arithmetic", "--level", "hart"], "did you mean hard?"),
-        (["arithmetic", "--n-train", "2000000"], "n_train must be from 1 to 1,000,000"),
-        (["gsm8k", "--raw", "/dev/null/x"], "cannot read /dev/null/x: Not a directory"),
         (["arithmetic", "--out", "/dev/null/x"], "cannot write to /dev/null/x"),
     ],
 )
@@ -135,12 +111,6 @@ def test_every_dataset_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         assert run(["prep", dataset.name, "--help"]) == 0
         shown = capsys.readouterr().out
         assert "Example: rewardkit prep " + dataset.name in " ".join(shown.split())
-
-
-def test_a_table_of_columns_is_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["prep", "gpqa", "--help"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["set", "question", "options", "right"] in lines
 
 
 def test_the_list_names_source_rows_reward_and_licence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,9 +150,3 @@ def test_files_that_are_not_read_are_named(tmp_path: Path, capsys: pytest.Captur
     printed = capsys.readouterr().out
     assert "not read: images.zip (unpack it first)" in printed
     assert "not read: train_socratic.jsonl ('socratic' is another part of the set)" in printed
-
-
-def test_the_example_of_arithmetic_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(DATASETS["arithmetic"].example.split()[1:]) == 0
-    assert pq.read_table("data/arithmetic/train.parquet").num_rows == 2000

@@ -10,7 +10,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.datasets_prep.common.verification import is_quick
-from rewardkit.datasets_prep.common.writer import read_provenance
+from tests.datasets_prep.provenance import read_provenance
 
 BAD = {"problem": "Sum of 1 and 2?", "solution": r"Either \boxed{3} or", "answer": "4"}
 RIGHT = {"problem": "Sum of 2 and 2?", "solution": r"It is \boxed{4}.", "answer": "4"}
@@ -28,6 +28,9 @@ def test_keep_writes_and_lists_the_rows_that_fail(tmp_path: Path, capsys: pytest
     assert pq.read_metadata(tmp_path / "out" / "train.parquet").num_rows == 2
     assert "train row 1: score 0, read as '3'" in capsys.readouterr().out
     assert not (tmp_path / "out" / "dropped.jsonl").exists()
+    assert prep(tmp_path, [RIGHT, BAD], "--verify", "--json") == 1
+    (failure,) = json.loads(capsys.readouterr().out)["splits"]["train"]["failures"]
+    assert (failure["row"], failure["question"]) == (1, BAD["problem"])
 
 
 def test_drop_leaves_them_out_and_says_which_and_why(
