@@ -12,10 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 ENDS = {
-    "run": "asyncio.run(scored())",
     "run twice": "asyncio.run(scored()); asyncio.run(scored())",
     "left open": "loop = asyncio.new_event_loop(); loop.run_until_complete(scored())",
-    "closed": "loop = asyncio.new_event_loop(); loop.run_until_complete(scored()); loop.close()",
     "in a thread": (
         "loop = asyncio.new_event_loop(); threading.Thread(target=loop.run_forever, daemon=True).start(); "
         "asyncio.run_coroutine_threadsafe(scored(), loop).result()"
@@ -75,7 +73,6 @@ def url() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_sessions_end_with_their_loop_or_with_the_process(url: str, end: str) -> None:

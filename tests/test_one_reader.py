@@ -107,10 +107,11 @@ def test_every_entrance_reads_the_same_row_as_the_same_sample(
     assert (shown["response"], shown["ground_truth"]) == (wanted.response, wanted.ground_truth)
 
 
-@pytest.mark.parametrize("name", GROUND_TRUTH)
-def test_a_whole_number_scores_alike_in_training_and_in_files(tmp_path: Path, name: str) -> None:
+def test_a_whole_number_scores_alike_in_training_and_in_files(tmp_path: Path) -> None:
     """72.0 was '72.0' in training and '72' elsewhere: paid 0.0 against 1.0 by verl's comparison of texts."""
-    row = {"data_source": "gsm8k", "prompt": "q", "response": "#### 72"} | _nested(name, 72.0)
+    row = {"data_source": "gsm8k", "prompt": "q", "response": "#### 72"} | _nested(
+        "reward_model.ground_truth", 72.0
+    )
     path = _write(tmp_path / "row.parquet", row)
     trained = _in_training(path)
     with Scorer(options={"gsm8k": {"compat": "verl"}}) as scorer:

@@ -27,8 +27,6 @@ from rewardkit.tables import type_of, values_of
     ("truth", "text"),
     [
         ("72", "72"),
-        ("", ""),
-        (72, "72"),
         (72.0, "72"),
         (0.1, "0.1"),
         (2.0**60, "1.152921504606847e+18"),
@@ -36,16 +34,12 @@ from rewardkit.tables import type_of, values_of
         (None, None),
         (True, "true"),
         (["a", "é"], '["a", "é"]'),
-        (("a", 1), '["a", 1]'),
         (np.int64(72), "72"),
-        (np.float64(72), "72"),
-        (np.array(["x"]), '["x"]'),
         ({"inputs": np.array(["1"]), "n": np.int64(2)}, '{"inputs": ["1"], "n": 2}'),
         (1 + 2j, "(1+2j)"),
         (MappingProxyType({"n": 1}), '{"n": 1}'),
         (b"72", "72"),
         (Decimal("72.00"), "72"),
-        (Decimal("0.10"), "0.10"),
         (Decimal("NaN"), None),
         ({np.int64(1): "a", (2, 3): "b"}, '{"1": "a", "(2, 3)": "b"}'),
     ],
@@ -62,14 +56,10 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
     ("value", "text"),
     [
         ("#### 72", "#### 72"),
-        (None, None),
         (float("nan"), None),
         (np.float64("nan"), None),
         (7, "7"),
-        ([{"role": "assistant", "content": "a"}, {"role": "tool", "content": "x"}], "a"),
         ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "ab"),
-        ([{"content": [{"type": "text", "text": "a"}, {"type": "image"}]}], "a"),
-        ([{"role": "assistant", "content": None, "tool_calls": []}], ""),
         ([{"role": "assistant", "content": None, "tool_calls": [_CALL]}], _CALLED),
         (
             [
@@ -79,7 +69,6 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
             ],
             "a",
         ),
-        ({"role": "assistant", "content": "a"}, "a"),
         ({"role": "assistant", "content": "so", "tool_calls": [_CALL]}, f"so\n{_CALLED}"),
         (
             {
@@ -92,7 +81,6 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
             f"so\n{_CALLED}",
         ),
         ({"choices": [{"message": {"content": "a"}, "index": 0}]}, "a"),
-        ({"choices": [{"text": "a"}]}, "a"),
         (
             {
                 "output": [
@@ -103,7 +91,6 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
             "a",
         ),
         ({"object": "response", "output": [{"type": "reasoning", "summary": [{"text": "#### 7"}]}]}, ""),
-        ({"object": "response", "output": [], "instructions": "#### 7"}, ""),
         (
             {
                 "output": [
@@ -119,23 +106,18 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
         ({"candidates": [{"content": {"parts": [{"text": "7", "thought": True}, {"text": "a"}]}}]}, "a"),
         ({"candidates": [{"finishReason": "MAX_TOKENS"}], "usageMetadata": {"n": 7}}, ""),
         ({"message": {"role": "assistant", "content": "a", "thinking": "#### 7"}, "done": True}, "a"),
-        ({"message": {"role": "assistant", "content": [{"type": "text", "text": "a"}]}}, "a"),
         ({"output": {"message": {"role": "assistant", "content": [{"text": "a"}]}}, "stopReason": "x"}, "a"),
         ({"response": "a", "done": True, "model": "m"}, "a"),
         ({"generated_text": "a"}, "a"),
         ({"text": "a", "meta_info": {"finish_reason": {"type": "stop"}}}, "a"),
-        ({"role": "assistant", "tool_calls": [_CALL]}, _CALLED),
         (
             {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"x": 1}'}},
             _CALLED,
         ),
-        ({"output": {"text": "a", "finish_reason": "stop"}, "request_id": "r"}, "a"),
         (
             {"output": {"choices": [{"message": {"role": "assistant", "content": "a"}}]}, "request_id": "r"},
             "a",
         ),
-        ({"role": "model", "content": "a"}, "a"),
-        ({"choices": [{"message": "a"}]}, "a"),
         ([{"type": "human", "content": "#### 7"}, {"type": "ai", "content": "a"}], "a"),
         ([{"from": "human", "value": "#### 7"}, {"from": "gpt", "value": "a"}], "a"),
         (
@@ -152,7 +134,6 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
             ],
             "a",
         ),
-        ([{"generated_text": "a"}], "a"),
         (
             {
                 "generated_text": [
@@ -162,19 +143,11 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
             },
             "a",
         ),
-        (["a"], "a"),
-        ([{"n": 1}], '[{"n": 1}]'),
-        ({"type": ["a", "b"], "status": {"n": 1}}, '{"type": ["a", "b"], "status": {"n": 1}}'),
         ({"choices": [{"index": "A", "text": "a"}]}, "a"),
         ({"error": "is 5 %", "answer": 7}, '{"error": "is 5 %", "answer": 7}'),
-        ({"error": None, "answer": 7}, '{"error": null, "answer": 7}'),
         ('{"error": {"message": "x"}}', '{"error": {"message": "x"}}'),
         ({"status": "failed", "answer": 7}, '{"status": "failed", "answer": 7}'),
-        ({"message": "a"}, '{"message": "a"}'),
-        ({"n": 1, "é": [True]}, '{"n": 1, "é": [true]}'),
         ({"role": "assistant", "content": "a", "tool_calls": True}, "a"),
-        ({"role": "assistant", "content": "a", "tool_calls": 5}, "a"),
-        ({"choices": ["a", "b"]}, '{"choices": ["a", "b"]}'),
         ({"output": "a"}, '{"output": "a"}'),
     ],
 )
@@ -191,17 +164,11 @@ _OTHERS = "no message is the assistant's, but of the role user: there is no resp
     ("value", "why"),
     [
         ({"choices": [], "prompt": "#### 7"}, "the API's answer holds no choices"),
-        ({"object": "chat.completion", "choices": []}, "the API's answer holds no choices"),
-        ({"choices": None, "model": "m"}, "the API's answer holds no choices"),
         ({"error": _ERROR}, _SAID),
-        ({"error": {"error": _ERROR}, "detail": None}, _SAID),
-        ({"type": "error", "error": _ERROR, "request_id": "r"}, _SAID),
         ({"object": "error", **_ERROR, "param": None}, _SAID),
         ({"error": _ERROR, "choices": [{"message": {"role": "assistant", "content": "#### 7"}}]}, _SAID),
         ({"choices": [{"error": _ERROR, "message": {"content": "#### 7"}}]}, _SAID),
         ({"error": {"code": 503, "status": "UNAVAILABLE"}}, "the API answered with an error: 503"),
-        ({"error": "model 'x' not found"}, "the API answered with an error: model 'x' not found"),
-        ({"error": "loading", "error_type": "overloaded"}, "the API answered with an error: loading"),
         ({"detail": "Not Found"}, "the API answered with an error: Not Found"),
         (
             {"detail": [{"loc": ["body"], "msg": "required", "type": "x"}]},
@@ -212,18 +179,8 @@ _OTHERS = "no message is the assistant's, but of the role user: there is no resp
             "the API refused the prompt: SAFETY",
         ),
         (
-            {"prompt_feedback": {"block_reason": "SAFETY"}, "candidates": None},
-            "the API refused the prompt: SAFETY",
-        ),
-        ({"candidates": [], "usageMetadata": {"n": 7}}, "the API's answer holds no candidates"),
-        ({"object": "response", "status": "failed", "error": _ERROR, "output": []}, _SAID),
-        (
             {"object": "response", "status": "cancelled", "output": []},
             "the API's answer has the status cancelled",
-        ),
-        (
-            {"status": "in_progress", "output": [{"type": "reasoning"}]},
-            "the API's answer has the status in_progress",
         ),
         ({"choices": [{"text": "#### 7", "finish_reason": "abort"}]}, "the server ended the request: abort"),
         (
@@ -236,13 +193,9 @@ _OTHERS = "no message is the assistant's, but of the role user: there is no resp
         ),
         ({"choices": [{"message": None}]}, "the API's answer holds a choice without a message"),
         ({"message": None, "done": False}, "the API's answer holds no text: its 'message' is null"),
-        ({"generated_text": None}, "the API's answer holds no text: its 'generated_text' is null"),
         ({"role": "user", "content": "#### 7"}, _OTHERS),
-        ({"message": {"role": "user", "content": "#### 7"}}, _OTHERS),
-        ([{"role": "user", "content": "#### 7"}], _OTHERS),
         ({"output": [{"type": "message", "role": "user", "content": "#### 7"}]}, _OTHERS),
         ([{"from": "human", "value": "#### 7"}], _OTHERS.replace("user", "human")),
-        ([{"error": _ERROR}], _SAID),
         ([], "there is no response: the list of them is empty"),
     ],
 )
@@ -255,12 +208,9 @@ def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
 @pytest.mark.parametrize(
     ("value", "several"),
     [
-        ("a", None),
         (None, None),
         ([{"role": "assistant", "content": "a"}], None),
-        ({"role": "assistant", "content": "a"}, None),
         ({"choices": [{"index": 1, "text": "b"}, {"index": 0, "text": "a"}]}, ["a", "b"]),
-        (["a", "b"], ["a", "b"]),
         (np.array(["a", "b"]), ["a", "b"]),
         ([None], [None]),
         (
@@ -298,8 +248,8 @@ def test_dotted_names_go_into_lists_of_rows_and_of_tables() -> None:
 @pytest.mark.parametrize(
     ("held", "found"),
     [
-        ('{"budget": 3}', {"budget": 3}), (' {"a": [1]}\n', {"a": [1]}), ({"budget": 3}, {"budget": 3}), ("", {}), ("text", {}), ("{broken", {}),
-        ("[1]", {}), (None, {}), (float("nan"), {}), ("{" * 100_000, {}), ('{"a":' * 100_000, {}),
+        ('{"budget": 3}', {"budget": 3}), ({"budget": 3}, {"budget": 3}), ("", {}), ("{broken", {}),
+        ("[1]", {}), (None, {}), ('{"a":' * 100_000, {}),
     ],
 )  # fmt: skip
 def test_extra_info_in_a_cell_of_text_is_read(held: Any, found: dict[str, Any]) -> None:

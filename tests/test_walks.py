@@ -26,9 +26,7 @@ from tests.walks import Walk, walked
     ("options", "response"),
     [
         ({}, "so 3+4=7\n#### 7"),
-        ({}, "It costs $7.\n#### $7.00 in all"),
         ({}, "The answer is 7."),
-        ({"method": "flexible"}, "The answer is 7."),
         ({"method": "flexible"}, "Seven, or 7, or 8?"),
     ],
 )
