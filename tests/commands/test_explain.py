@@ -40,11 +40,6 @@ def test_the_response_can_come_from_standard_input(
     assert json.loads(capsys.readouterr().out)["score"] == 1.0
 
 
-def test_an_unknown_reward_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", "--reward", "mat", "--gold", "1", "--response", "1"]) == 2
-    assert "did you mean math" in capsys.readouterr().err
-
-
 def test_options_change_the_score(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["explain", "--reward", "math", "--gold", "50\\%", "--response", "\\boxed{50}", "--json"]
     verdicts = []
@@ -76,12 +71,6 @@ def test_a_reward_file_means_the_same_as_everywhere(
 def test_it_asks_which_data_source_where_there_is_a_doubt(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "--ground-truth", "1", "--response", "1"]) == 2
     assert "which data source is it?" in capsys.readouterr().err
-
-
-def test_a_timeout_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["explain", "--reward", "math", "--ground-truth", "1", "--response", "1", "--timeout", "0"]
-    assert run(words) == 2
-    assert "--timeout" in capsys.readouterr().err
 
 
 def test_extra_info_and_prompt_reach_the_reward(capsys: pytest.CaptureFixture[str]) -> None:

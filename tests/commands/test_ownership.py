@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rewardkit
-from rewardkit.ownership import NameOwner, other_owners
+from rewardkit.ownership import other_owners
 
 
 def _install(folder: Path, *, replaces_ours: bool) -> Path:
@@ -51,9 +51,3 @@ def test_doctor_tells_of_another_owner_in_both_orders(tmp_path: Path, replaces_o
     )
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["other_owners"] == ["harbor-rewardkit"]
-
-
-def test_the_message_says_what_to_do() -> None:
-    message = str(NameOwner("harbor-rewardkit", imports=True, script=True))
-    assert "owns the import and command 'rewardkit' too" in message
-    assert "pip uninstall harbor-rewardkit rewardkit" in message

@@ -11,7 +11,7 @@ from rewardkit.cli import run
 from rewardkit.errors import InputError
 from rewardkit.evaluation.comparison import compare
 from rewardkit.evaluation.evaluation import OVERALL, evaluate
-from rewardkit.evaluation.scored import Groups, ScoredResponse, grouped, read_groups
+from rewardkit.evaluation.scored import Groups, ScoredResponse, grouped
 
 
 def scored(
@@ -118,17 +118,6 @@ def test_a_file_without_scores_is_one_line_that_says_what_to_do(
     path.write_text(json.dumps({"prompt": "p", "response": "r"}) + "\n")
     assert run(["compare", str(path), str(path)]) == 2
     assert "holds no scores; first run: rewardkit score" in capsys.readouterr().err
-
-
-def test_a_verl_dump_is_scored_as_it_says(tmp_path: Path) -> None:
-    path = tmp_path / "40.jsonl"
-    rows = [
-        {"input": "q", "output": text, "gts": "7", "score": score, "step": 40}
-        for text, score in (("7", 1.0), ("8", 0.0))
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (group,) = read_groups([path])["unnamed"].values()
-    assert [(one.status, one.score) for one in group] == [("ok", 1.0), ("ok", 0.0)]
 
 
 def test_gradient_prints_the_shares_of_each_estimator(

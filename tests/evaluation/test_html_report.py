@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from rewardkit.cli import run
-from rewardkit.evaluation.html import payload
-from rewardkit.evaluation.html.payload import Payload
 from tests.browsing import expect, heard, open_tab, too_wide
 from tests.living import until
 
@@ -154,23 +152,6 @@ def test_the_list_scrolls_through_every_row_with_few_elements(page: Any) -> None
 
 def test_a_narrow_screen_scrolls_inside_the_table_alone(page: Any) -> None:
     assert not too_wide(page)
-
-
-def test_a_single_chart_is_no_larger_than_one_of_three(tab: Any, tmp_path: Path) -> None:
-    """Of one row there is only the histogram of scores."""
-    file = tmp_path / "few.jsonl"
-    file.write_text(json.dumps(rows(8)[0]) + "\n")
-    assert run(["view", str(file), "--html", str(tmp_path / "few.html")]) == 0
-    tab.goto((tmp_path / "few.html").as_uri())
-    tab.wait_for_selector("body[data-ready]")
-    assert tab.locator("figure").count() == 1
-    assert tab.locator("figure").bounding_box()["width"] < 640
-
-
-def test_long_responses_are_shortened_once_the_page_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payload, "BUDGET", 0)
-    row = {"row": 0, "file_row": 0, "response": "a" * 5_000 + "b", "score": 1.0, "prompt": "p"}
-    assert Payload([row]).shortened == 1
 
 
 def test_nothing_to_show_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +125,6 @@ def test_a_join_that_says_two_things_is_refused(tmp_path: Path) -> None:
         ({"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}, "the input of a batch"),
         (logs.lm_eval()[0] | {"resps": [[["-0.1", "False"]]]}, "log-likelihoods"),
         ({"data_source": "gsm8k", "ground_truth": "7"}, "no column 'response'"),
-        ({"data_source": "gsm8k", "response": "7"}, "no column 'ground_truth'"),
     ],
 )
 def test_a_file_without_what_is_needed_is_refused_in_words(tmp_path: Path, row: Any, message: str) -> None:
@@ -188,12 +186,10 @@ def test_a_table_of_json_gives_its_rows_whichever_way_it_lies(tmp_path: Path, na
     assert read(path).samples == [Sample("gsm8k", RIGHT, "7"), Sample("gsm8k", WRONG, "8")]
 
 
-@pytest.mark.parametrize("sign", [",", ";", "\t"])
-@pytest.mark.parametrize("suffix", [".csv", ".csv.zst", ".tsv"])
+@pytest.mark.parametrize(("sign", "suffix"), [(",", ".csv"), (";", ".csv.zst"), ("\t", ".tsv")])
 def test_cells_are_told_apart_by_what_the_header_has_between_them(
     tmp_path: Path, sign: str, suffix: str
 ) -> None:
-    sign = "\t" if suffix == ".tsv" else sign
     text = sign.join(["ground_truth", "response"]) + "\n" + sign.join(["7", '"So, it is;\n#### 7"']) + "\n"
     path = tmp_path / f"rows{suffix}"
     if suffix.endswith(".zst"):
@@ -204,9 +200,9 @@ def test_cells_are_told_apart_by_what_the_header_has_between_them(
     assert read(path).samples == [Sample("gsm8k", "So, it is;\n#### 7", "7")]
 
 
-@pytest.mark.parametrize("kind", ["file", "stream"])
-def test_a_damaged_arrow_file_is_refused_in_words(tmp_path: Path, kind: str) -> None:
-    path = write(tmp_path / f"rows{'.feather' if kind == 'file' else '.arrow'}", PLAIN * 500)
+@pytest.mark.parametrize("suffix", [".feather", ".arrow"])
+def test_a_damaged_arrow_file_is_refused_in_words(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / f"rows{suffix}", PLAIN * 500)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match=path.name):
@@ -222,7 +218,6 @@ def test_a_suffix_may_be_in_capitals(tmp_path: Path) -> None:
     [
         (json.dumps(PLAIN, indent=1).encode(), "line 1 is not JSON"),
         (json.dumps(PLAIN).encode(), "line 1 is not a JSON object but list"),
-        (json.dumps(PLAIN[0]).encode("utf-16"), "line 1 is not UTF-8"),
     ],
 )
 def test_a_file_of_no_lines_of_objects_says_what_its_first_is(
@@ -262,22 +257,6 @@ def test_a_cell_that_is_not_utf_8_loses_only_its_row(tmp_path: Path) -> None:
     batch = read(tmp_path / "rows.csv")
     assert list(batch.bad) == [1] and batch.bad[1].startswith("not UTF-8")
     assert responses(batch) == ["#### 7", "#### 8"]
-
-
-def test_a_damaged_row_group_loses_only_its_rows(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    rows = [PLAIN[0] | {"response": random.Random(i).randbytes(200).hex()} for i in range(40)]
-    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=10, write_page_checksum=True)
-    content = bytearray(path.read_bytes())
-    column = pq.ParquetFile(path).metadata.row_group(1).column(1)
-    content[column.dictionary_page_offset + column.total_compressed_size // 2] ^= 0xFF
-    path.write_bytes(content)
-    batches = list(read_samples([path], GSM8K))
-    bad = {batch.rows[i]: why for batch in batches for i, why in batch.bad.items()}
-    assert list(bad) == list(range(10, 20))
-    assert "row group 1 is damaged" in bad[10]
-    read_whole = [response for batch in batches for response in responses(batch)]
-    assert read_whole == [row["response"] for row in rows[:10] + rows[20:]]
 
 
 def test_folders_globs_and_partitions_stand_for_their_files(tmp_path: Path) -> None:
