@@ -102,23 +102,16 @@ def failed_rows(folder: Path) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("prepare", "name"), [(apps.prepare, "apps"), (code_contests.prepare, "code_contests")]
-)
-def test_of_several_solutions_the_first_that_passes_stands_where_they_are_verified(
-    prepare: Prepare, name: str, tmp_path: Path
-) -> None:
+def test_of_several_solutions_the_first_that_passes_stands_where_they_are_verified(tmp_path: Path) -> None:
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")
     several = [WRONG, "print(raw_input())", "def broken(:", WRONG + "\n", DOUBLE, "print(0)"]
-    record = {**APPS, "solutions": json.dumps(several)}
-    if name == "code_contests":
-        record = {**CONTEST, "solutions": {"language": [3, 1, 1, 3, 3, 3], "solution": several}}
-    none = with_solution(CONTEST if name == "code_contests" else APPS, WRONG)
-    first = made(prepare, tmp_path, record, none)
+    record = {**CONTEST, "solutions": {"language": [3, 1, 1, 3, 3, 3], "solution": several}}
+    none = with_solution(CONTEST, WRONG)
+    first = made(code_contests.prepare, tmp_path, record, none)
     assert [row["extra_info"]["answer"] for row in first] == [f"```python\n{WRONG}\n```"] * 2
     with Scorer() as scorer, solutions_scored_by(scorer):
-        verified = made(prepare, tmp_path, record, none)
+        verified = made(code_contests.prepare, tmp_path, record, none)
     answers = [row["extra_info"]["answer"] for row in verified]
     assert answers == [f"```python\n{DOUBLE}\n```", f"```python\n{WRONG}\n```"]
     assert failed_rows(tmp_path) == [1]

@@ -57,10 +57,6 @@ def test_one_file_can_be_given_the_name_of_its_split(raw: Path, tmp_path: Path) 
         made(raw, split_name="test")
 
 
-def test_verls_own_sentence_gives_verls_prompts(raw: Path) -> None:
-    assert content(made(raw, instruction="verl")["train"][3]) == [f"What is 3+1? {VERL}"]
-
-
 def test_all_of_gsm8ks_prompts_equal_verls(tmp_path: Path, reference_data: Path) -> None:
     folder = reference_data / "gsm8k"
     gsm8k.prepare(tmp_path / "out", PrepSettings(raw=folder, instruction="verl"))
