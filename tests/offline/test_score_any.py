@@ -59,20 +59,11 @@ def _plain(n: int) -> Rows:
     [
         (logs.verl_dump(), "40.jsonl", "verl rollout dump: 4 rows, step 40", [1.0, 0.1, 1.0, 0.1]),
         (
-            logs.lm_eval(),
-            "samples_gsm8k.jsonl",
-            "lm-eval samples: 4 rows, filter strict-match",
-            [[1.0, 0.1]] * 2,
-        ),
-        (
             logs.trl_completions(),
             "completions_00003.parquet",
             "TRL completions: 4 rows, step 3",
             [1.0, 0.1] * 2,
         ),
-        (logs.trl_completions(True), "completions_00003.parquet", "TRL completions", [1.0, 0.1] * 2),
-        (logs.nemo_gym(), "rollouts.jsonl", "NeMo-Gym rollouts", [1.0, 0.1] * 2),
-        (logs.verifiers(), "results.jsonl", "verifiers results", [1.0, 0.1] * 2),
     ],
 )
 def test_a_known_log_is_scored_with_its_name_and_data_source_alone(
@@ -129,16 +120,6 @@ _ASKED = {"role": "user", "content": "3+4?"}
             "answers of an API",
         ),
         (
-            logs.answered(
-                role="assistant", content=[{"type": "text", "text": ...}], stop_reason="end_turn", answer="7"
-            ),
-            "answers of an API",
-        ),
-        (
-            logs.answered(candidates=[{"content": {"role": "model", "parts": [{"text": ...}]}}], answer="7"),
-            "answers of an API",
-        ),
-        (
             logs.answered(content=["3+4?", ..., "Environment: correct"], rewards=1.0, idx=0, answer="7"),
             "NeMo-RL training data",
         ),
@@ -154,14 +135,6 @@ def test_responses_in_other_tools_places_are_found(
     path = write(tmp_path / "log.jsonl", rows)
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     assert said in capsys.readouterr().err
-    assert [row["score"] for row in _lines(tmp_path / "log.scored.jsonl")] == [1.0, 0.1]
-
-
-@pytest.mark.parametrize("name", ["generation", "generated_text", "model_output"])
-def test_names_of_evaluations_are_known(tmp_path: Path, name: str) -> None:
-    rows = logs.answered(**{name: ...}, problem="3+4?", expected_answer="7")
-    path = write(tmp_path / "log.jsonl", rows)
-    assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     assert [row["score"] for row in _lines(tmp_path / "log.scored.jsonl")] == [1.0, 0.1]
 
 
@@ -185,11 +158,8 @@ _USE = {"type": "tool_use", "id": "t", "name": "add", "input": {"x": 3}}
     "row",
     [
         {"messages": [_ASKED, {"role": "assistant", "content": None, "tool_calls": [_CALL]}]},
-        {"response": {"role": "assistant", "content": "", "tool_calls": [_CALL]}},
         {"response": {"choices": [{"index": 0, "message": {"content": None, "tool_calls": [_CALL]}}]}},
-        {"object": "chat.completion", "choices": [{"message": {"content": None, "tool_calls": [_CALL]}}]},
         {"custom_id": "a", "result": {"type": "succeeded", "message": {"content": [_USE]}}},
-        {"role": "assistant", "stop_reason": "tool_use", "content": [{"type": "text", "text": "So:"}, _USE]},
     ],
 )
 def test_calls_of_tools_in_logs_are_scored(tmp_path: Path, row: dict[str, Any]) -> None:
@@ -209,18 +179,6 @@ def test_a_chat_that_ends_with_a_question_has_no_response(
     assert "the last turn is not the assistant's" in told.err and "2 of 4" in told.out
 
 
-def test_a_failed_request_of_a_batch_says_the_text_that_the_server_sent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = logs.batch_output()
-    rows[-1] |= {"response": {"status_code": 502, "body": "Bad Gateway"}, "error": None}
-    log = write(tmp_path / "out.jsonl", rows)
-    answers = write(tmp_path / "answers.csv", [{"id": f"q{i}", "answer": "7"} for i in range(3)])
-    words = ["score", str(log), "--data-source", "gsm8k", "--join", str(answers), "--on", "custom_id=id"]
-    assert run(words) == 0
-    assert "the request failed: 502 Bad Gateway" in capsys.readouterr().err
-
-
 def test_a_batch_output_is_scored_with_a_join(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = write(tmp_path / "out.jsonl", logs.batch_output())
     answers = write(tmp_path / "answers.csv", [{"id": f"q{i}", "answer": "7"} for i in range(3)])
@@ -233,9 +191,17 @@ def test_a_batch_output_is_scored_with_a_join(tmp_path: Path, capsys: pytest.Cap
     assert run([*words[:4], "--join", str(answers)]) == 2
 
 
-@pytest.mark.parametrize("source", [".parquet", ".jsonl", ".csv", ".json", ".jsonl.gz"])
-@pytest.mark.parametrize("target", [".parquet", ".jsonl", ".jsonl.gz", ".csv"])
-def test_every_format_goes_into_every_other(tmp_path: Path, source: str, target: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (".parquet", ".jsonl"),
+        (".jsonl", ".parquet"),
+        (".csv", ".parquet"),
+        (".json", ".csv"),
+        (".jsonl.gz", ".jsonl.gz"),
+    ],
+)
+def test_every_format_is_read_and_written(tmp_path: Path, source: str, target: str) -> None:
     rows = _plain(5)
     path = write(tmp_path / f"in{source}", rows)
     out = tmp_path / f"out{target}"
@@ -292,7 +258,7 @@ def test_the_folder_that_one_stands_in_goes_into_the_folder_beside_it(
     assert [path.name for path in (tmp_path / "runs").iterdir() if path.suffix == ".scored"] == []
 
 
-@pytest.mark.parametrize("name", ["scored.jsnl", "a file", "a file/below/"])
+@pytest.mark.parametrize("name", ["scored.jsnl", "a file/below/"])
 def test_an_output_that_can_be_no_folder_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -446,19 +412,6 @@ def test_a_worker_that_dies_loses_no_row(tmp_path: Path, monkeypatch: pytest.Mon
     assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [0.1, 1.0] * 20_000
 
 
-@pytest.mark.slow
-def test_workers_of_their_own_write_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [*_plain(300), {"data_source": "gsm8k", "response": None, "ground_truth": "7", "id": 1}]
-    for name in ("in.jsonl", "in.parquet"):
-        path = write(tmp_path / name, rows)
-        outs = [tmp_path / f"{n}.{name}" for n in range(2)]
-        for out, small in zip(outs, (0, 1 << 30), strict=True):
-            monkeypatch.setattr(score, "SMALL_BYTES", small)
-            with Scorer(workers=2) as scorer:
-                score_file(path, out, scorer=scorer)
-        assert outs[0].read_bytes() == outs[1].read_bytes()
-
-
 def test_a_damaged_row_group_is_told_and_the_rest_scored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -490,7 +443,7 @@ def test_no_damage_anywhere_in_a_parquet_gives_a_traceback(
         assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("empty", [{}, [{}], {"a": {}, "b": 1}], ids=["object", "list", "inner"])
+@pytest.mark.parametrize("empty", [{}, {"a": {}, "b": 1}], ids=["object", "inner"])
 def test_objects_that_are_always_empty_go_into_parquet(tmp_path: Path, empty: Any) -> None:
     source = write(tmp_path / "r.jsonl", [{**row, "metrics": empty} for row in _plain(3)])
     with Scorer(workers=1) as scorer:
@@ -500,14 +453,13 @@ def test_objects_that_are_always_empty_go_into_parquet(tmp_path: Path, empty: An
     assert [json.loads(row["metrics"]) for row in table] == [empty] * 3
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
-def test_conversations_without_an_assistant_and_empty_lists_are_told(tmp_path: Path, name: str) -> None:
+def test_conversations_without_an_assistant_and_empty_lists_are_told(tmp_path: Path) -> None:
     """In lists of messages, and in lists of responses."""
     asked = {"role": "user", "content": RIGHT}
     for responses in ([[{"role": "assistant", "content": RIGHT}], [asked], []], [[RIGHT, WRONG], []]):
         rows = [{"completions": one, "answer": "7"} for one in responses]
         with Scorer(workers=1) as scorer:
-            path = write(tmp_path / name, rows)
+            path = write(tmp_path / "log.parquet", rows)
             options = ReadOptions(data_source="gsm8k")
             out = score_file(path, tmp_path / "out.jsonl", scorer=scorer, options=options, force=True)
         scored = _lines(tmp_path / "out.jsonl")
@@ -552,17 +504,6 @@ _ABORTED = "the server ended the request: abort"
             {"error": {"message": RIGHT}},
             {**_ANSWER, "answer": "7"},
             f"the API answered with an error: {RIGHT}",
-        ),
-        ({**_ANSWER, "choices": [], "answer": "7"}, {**_ANSWER, "answer": "7"}, "holds no choices"),
-        (
-            {"text": "", "meta_info": {"finish_reason": {"type": "abort"}}, "answer": "7"},
-            {"text": RIGHT, "meta_info": {"finish_reason": {"type": "stop"}}, "answer": "7"},
-            _ABORTED,
-        ),
-        (
-            {"message": None, "done": False, "answer": "7"},
-            {"message": {"role": "assistant", "content": RIGHT}, "done": True, "answer": "7"},
-            "its 'message' is null",
         ),
         (
             {"object": "response", "status": "failed", "output": [], "answer": "7"},
@@ -614,16 +555,13 @@ def test_a_file_of_failed_requests_alone_says_why(tmp_path: Path) -> None:
     "failed",
     [
         {"prompt": "3+4?", "error": "timeout"},
-        {"prompt": "3+4?", "response": None, "error": "timeout"},
         {"error": {"message": "Overloaded"}},
     ],
 )
-@pytest.mark.parametrize("kind", ["plain", "chat"])
 def test_a_first_row_without_the_columns_of_the_others_is_one_bad_row(
-    tmp_path: Path, failed: dict[str, Any], kind: str
+    tmp_path: Path, failed: dict[str, Any]
 ) -> None:
-    said = {"role": "assistant", "content": RIGHT}
-    good = {"prompt": "3+4?", "response": RIGHT} if kind == "plain" else {"messages": [_ASKED, said]}
+    good = {"messages": [_ASKED, {"role": "assistant", "content": RIGHT}]}
     path = write(tmp_path / "log.jsonl", [failed, good | {"answer": "7"}])
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     assert [row["status"] for row in _lines(tmp_path / "log.scored.jsonl")] == ["invalid", "ok"]
