@@ -49,11 +49,6 @@ def service(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[str]:
     server.server_close()
 
 
-def test_run_timeout_is_elapsed_time_there(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    answer = ask({"code": "import time\ntime.sleep(1.5)", "language": "python", "run_timeout": 0.5})
-    assert (answer["status"], answer["run_result"]["status"]) == ("Failed", "TimeLimitExceeded")
-
-
 def test_the_route_answers_as_sandbox_fusion_does(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     answer = ask(
         {
@@ -72,23 +67,19 @@ def test_the_route_answers_as_sandbox_fusion_does(ask: Callable[[dict[str, Any]]
     )
     failed = ask({"code": "1 / 0"})
     assert (failed["status"], failed["run_result"]["return_code"]) == ("Failed", 1)
-    late = ask({"code": "while True: pass", "run_timeout": 0.1})
-    assert (late["status"], late["run_result"]["status"]) == ("Failed", "TimeLimitExceeded")
+    for late in ("while True: pass", "import time\ntime.sleep(1.5)"):  # elapsed time, there
+        answer = ask({"code": late, "run_timeout": 0.3})
+        assert (answer["status"], answer["run_result"]["status"]) == ("Failed", "TimeLimitExceeded")
 
 
 @pytest.mark.parametrize(
     "body",
     [
         {},
-        {"code": 3},
         {"code": "x", "language": "haskell"},
-        {"code": "x", "language": 3},
-        {"code": "x", "rewardkit": 3},
         {"code": "x", "rewardkit": {"cpu_s": 1e9}},
-        {"code": "x", "rewardkit": {"output_bytes": True}},
         {"code": "x", "run_timeout": -1},
         {"code": "x", "files": {"a": ""}},
-        {"code": "x", "memory_limit_MB": "a"},
     ],
 )
 def test_what_cannot_be_run_is_an_error_of_the_service(
@@ -164,7 +155,6 @@ FAILED = {
         (THEIRS | {"status": "Failed", "run_result": FAILED}, "runtime_error"),
         (THEIRS | {"status": "Failed", "run_result": LATE}, "cpu_timeout"),
         (THEIRS | {"status": "Failed", "run_result": None, "compile_result": FAILED}, "compile_error"),
-        (THEIRS | {"status": "Failed", "run_result": None, "compile_result": LATE}, "compile_error"),
         (THEIRS | {"status": "SandboxError", "run_result": None, "message": "no"}, "sandbox_error"),
         (
             THEIRS | {"status": "Failed", "run_result": FAILED | {"rewardkit": {"status": "sudo"}}},

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.sandbox import Job, Limits, Sandbox, SandboxUnavailable
-from rewardkit.sandbox.jail import server, values
+from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.outcome import IsolationLevel, Outcome
 from rewardkit.sandbox.worker import Worker, WorkerDied
 from tests.living import alive, until
@@ -62,7 +62,6 @@ def test_a_raised_exception_is_told_as_the_interpreter_tells_it(worker: Worker) 
     ("program", "code"),
     [
         ("import sys; sys.exit(3)", 3),
-        ("import os; os._exit(7)", 7),
         ("import sys; sys.exit('x')", 1),
         ("import os; os.abort()", -signal.SIGABRT),
     ],
@@ -149,21 +148,6 @@ def test_the_worker_is_of_no_use_to_a_fork_of_the_driver(level: IsolationLevel) 
         assert sandbox.run("print(3)").stdout == b"3\n"
 
 
-def test_a_program_that_waits_for_a_cpu_at_this_moment_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel counts such a wait when it ends: on a very busy machine a second of it is not counted yet."""
-    job = server.child.JailJob(0, False, [], 0, 1, 1.0, 0, 0, 0, 0.5)
-    monkeypatch.setattr(server, "_waited_for_cpu", lambda pid: 0.0)
-    works = subprocess.Popen([sys.executable, "-c", "print(flush=True)\nwhile True: pass"], stdout=-1)
-    try:
-        assert works.stdout is not None and works.stdout.readline()
-        assert server._idled(works.pid, job, 60.0, 1.0) == 0.0
-        works.send_signal(signal.SIGSTOP)
-        until(lambda: server._idled(works.pid, job, 60.0, 1.0) == 59.0)
-    finally:
-        works.kill()
-        works.communicate()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("busy", [False, True])
 def test_nothing_outlives_a_driver_that_is_killed(level: IsolationLevel, busy: bool) -> None:
@@ -192,20 +176,13 @@ def test_nothing_outlives_a_driver_that_is_killed(level: IsolationLevel, busy: b
 @pytest.mark.parametrize(
     "value",
     [
-        None,
-        True,
-        3,
         -(10**40),
-        1.5,
         float("inf"),
         "x\ud800",
-        [1, [2]],
-        (1, (2,)),
-        {1, 2},
+        (1, [{2}]),
         frozenset({3}),
-        {"a": 1, 2: (3,)},
+        {"a": None, 2: (True,)},
         b"\x00",
-        bytearray(b"x"),
         1 + 2j,
         int,
     ],
@@ -218,11 +195,8 @@ def test_values_cross_unchanged(value: object) -> None:
     "text",
     [
         b"[",
-        b"[]",
         b"\xff",
         b'{"value": {"tuple": 3}}',
-        b'{"value": {"nope": 1}}',
-        b'{"value": {"a": 1, "b": 2}}',
         b'{"value": {"ref": 0}}',
         b'{"value": {"dict": [[[], 1]]}}',
         b'{"value":' + b"[" * 100_000,
@@ -231,6 +205,22 @@ def test_values_cross_unchanged(value: object) -> None:
 def test_what_is_no_value_is_refused(text: bytes) -> None:
     with pytest.raises((ValueError, RecursionError)):
         values.decode(values.loads(text)["value"])
+
+
+@pytest.mark.slow
+def test_the_idle_limit_spares_a_program_that_only_waits_for_a_cpu(worker: Worker) -> None:
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        outcome = worker.run(
+            Job(b"for i in range(4 * 10**6): pass\nprint(1)", limits=Limits(cpu_s=20, wall_s=200, idle_s=0.1))
+        )
+        assert outcome.ok, outcome
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.slow
@@ -260,19 +250,3 @@ def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
 
 def _die() -> None:
     raise WorkerDied("any run ends like this")
-
-
-@pytest.mark.slow
-def test_the_idle_limit_spares_a_program_that_only_waits_for_a_cpu(worker: Worker) -> None:
-    busy = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))
-    ]
-    try:
-        outcome = worker.run(
-            Job(b"for i in range(4 * 10**6): pass\nprint(1)", limits=Limits(cpu_s=20, wall_s=200, idle_s=0.1))
-        )
-        assert outcome.ok, outcome
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
