@@ -12,8 +12,8 @@ import pytest
 
 from rewardkit.sandbox import Job, Limits, Outcome, Pool, Sandbox
 from rewardkit.sandbox.building import Build, Builds, build
-from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, go, java, toolchain
-from rewardkit.sandbox.languages.base import LanguageCommand, Toolchain, ask, can_hold, private_folder
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, go, toolchain
+from rewardkit.sandbox.languages.base import LanguageCommand, Toolchain, can_hold, private_folder
 from rewardkit.sandbox.languages.java import names
 from rewardkit.sandbox.levels import why_not
 from rewardkit.sandbox.outcome import IsolationLevel, OutcomeStatus
@@ -81,21 +81,24 @@ def test_a_program_reads_its_input_to_the_end_and_answers(sandbox: Sandbox, lang
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", PROGRAMS)
-@pytest.mark.parametrize(
-    ("what", "status"),
-    [
-        ("crash", "runtime_error"),
-        ("loop", "cpu_timeout"),
-        ("memory", "memory_limit"),
-        ("flood", "output_limit"),
-    ],
-)
-def test_every_end_has_its_status(running: Sandbox, language: str, what: str, status: str) -> None:
+@pytest.mark.parametrize(("what", "status"), [("loop", "cpu_timeout"), ("memory", "memory_limit")])
+def test_every_limit_has_its_status(running: Sandbox, language: str, what: str, status: str) -> None:
+    ends_with(running, language, what, status)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_a_crash_and_a_flood_have_theirs(warm: Sandbox, language: str) -> None:
+    ends_with(warm, language, "crash", "runtime_error")
+    ends_with(warm, language, "flood", "output_limit")
+
+
+def ends_with(sandbox: Sandbox, language: str, what: str, status: str) -> None:
     # Only a loop is to end by its CPU time: on a slow or busy machine the others need more of it.
     cpu_s = 0.1 if what == "loop" else 5.0
     limits = Limits(cpu_s, wall_s=60.0, memory_mb=128, output_bytes=1 << 18)
     stdin = f"{what}\n" if language == "java" else given(language, [])
-    outcome = run(running, language, PROGRAMS[language][what], stdin, limits)
+    outcome = run(sandbox, language, PROGRAMS[language][what], stdin, limits)
     assert outcome.status == status, outcome
 
 
@@ -128,7 +131,7 @@ int main() {
 """
 
 
-@pytest.mark.parametrize("memory_mb", [64, 256, 1024])
+@pytest.mark.parametrize("memory_mb", [64, 1024])
 @pytest.mark.parametrize(("language", "source"), [("c", _THREADS_C), ("cpp", _THREADS_CPP)])
 def test_threads_run_beside_a_stack_as_large_as_the_memory(
     running: Sandbox, language: str, source: str, memory_mb: int
@@ -171,25 +174,6 @@ def test_what_is_not_compiled_fails_as_it_runs(warm: Sandbox, language: str) -> 
     assert run(warm, language, PROGRAMS[language]["wrong"]).status == "runtime_error"
 
 
-def test_a_program_is_built_once_for_all_its_tests(warm: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    modes: list[str] = []
-    run_one = warm._run_one
-
-    def count(job: Job) -> Outcome:
-        modes.append(job.mode)
-        return run_one(job)
-
-    monkeypatch.setattr(warm, "_run_one", count)
-    source = PROGRAMS["c"]["right"] + "/* built once */"
-    outcomes = [run(warm, "c", source, f"{n} 1") for n in range(5)]
-    assert [o.stdout for o in outcomes] == [f"{n + 1}\n".encode() for n in range(5)]
-    assert modes[-5:] == ["exec"] * 5 and modes.count("exec") <= 6
-    built = modes.count("build")
-    wrong = PROGRAMS["c"]["wrong"] + "/* tried once */"
-    assert run(warm, "c", wrong).status == run(warm, "c", wrong).status == "compile_error"
-    assert modes.count("build") == built + 1  # the second time it is known
-
-
 def test_a_pool_builds_a_program_once(warm: Sandbox) -> None:
     source = PROGRAMS["c"]["right"].encode()
     jobs = [Job(source, b"%d 1" % n, LIMITS, language="c") for n in range(8)]
@@ -216,21 +200,6 @@ def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: San
     assert run(warm, "cpp", older).stdout == b"42\n"
 
 
-def test_one_compiler_is_proved_once_for_all_its_standards() -> None:
-    gcc = Toolchain("g++ 12", ("/usr/include",), lambda *_: LanguageCommand(), lambda _: ())
-    ran: list[Job] = []
-
-    def run(job: Job) -> Outcome:
-        ran.append(job)
-        return Outcome("ok", b"42\n")
-
-    builds = Builds()
-    for name in ("cpp", "cpp17", "cpp20", "c"):
-        language = replace(LANGUAGES[name], name=f"{name}-of-a-test", discover=lambda: gcc)
-        assert builds.prove(language, "warm", run) is gcc
-    assert [job.program for job in ran] == [LANGUAGES["cpp"].hello.encode(), LANGUAGES["c"].hello.encode()]
-
-
 @pytest.mark.parametrize(("status", "tried"), [("runtime_error", 2), ("cpu_timeout", 1), ("memory_limit", 1)])
 def test_a_compiler_that_is_stopped_is_stopped_once(status: OutcomeStatus, tried: int) -> None:
     """Whoever writes a bomb for it has no second one set off by the next standard."""
@@ -255,19 +224,6 @@ def test_a_language_whose_tools_are_absent_says_what_to_install(monkeypatch: pyt
     for name, remedy in (("cpp", "apt-get install g"), ("rust", "rustup"), ("java", "JDK"), ("go", "golang")):
         with pytest.raises(LanguageUnavailable, match=remedy):
             LANGUAGES[name].discover()
-
-
-def test_a_warning_is_no_part_of_what_a_tool_says() -> None:
-    assert ask("sh", "-c", "echo warning: no jobserver >&2; echo /usr/lib/rust") == "/usr/lib/rust\n"
-    assert ask("sh", "-c", "echo javac 1.8 >&2") == "javac 1.8\n"
-
-
-def test_a_jdk_says_its_version_without_being_started(tmp_path: Path) -> None:
-    assert java._version(str(tmp_path), "/bin/echo") == "-version"
-    (tmp_path / "release").write_text(
-        'IMPLEMENTOR="A"\nJAVA_VERSION="17.0.15"\nJAVA_VERSION_DATE="2025-04-15"\n'
-    )
-    assert java._version(str(tmp_path), "/nonexistent/javac") == "javac 17.0.15"
 
 
 def test_go_has_a_cache_where_there_is_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,35 +280,23 @@ def test_a_shell_needs_a_level_with_namespaces() -> None:
 @pytest.mark.parametrize(
     ("called", "name"),
     [
-        ("C++", "cpp"), ("cpp", "cpp"), ("c++17", "cpp17"), ("c++20", "cpp20"), ("js", "javascript"),
-        ("nodejs", "javascript"), ("Golang", "go"), ("sh", "bash"), ("sqlite", "sql"), ("rs", "rust"),
-        ("py", PYTHON), ("Python3", PYTHON), ("brainfuck", None), ("", None),
-        ("C++17 (GCC 7-32)", "cpp17"), ("C++ 20 (GCC 13-64)", "cpp20"), ("GNU C++17 7.3.0", "cpp17"), ("GNU C++", "cpp"),
-        ("C++14 (GCC 6-32)", "cpp17"), ("GNU C11", "c"), ("PyPy 3-64", PYTHON), ("Python 3.8.10", PYTHON), ("PyPy3", PYTHON),
-        ("Java 21", "java"), ("Rust 2021", "rust"), ("Node.js 15.8.0 (64bit)", "javascript"), ("Go 1.22.2", "go"),
-        ("C++23", None), ("C# 10", None), ("C sharp", None), ("MS C++ 2017", None), ("Kotlin 1.9", None), ("3", None),
+        ("C++", "cpp"), ("c++17", "cpp17"), ("js", "javascript"), ("sh", "bash"), ("Python3", PYTHON), ("brainfuck", None), ("", None),
+        ("C++ 20 (GCC 13-64)", "cpp20"), ("GNU C++17 7.3.0", "cpp17"), ("C++14 (GCC 6-32)", "cpp17"), ("GNU C11", "c"),
+        ("PyPy 3-64", PYTHON), ("Node.js 15.8.0 (64bit)", "javascript"), ("C++23", None), ("C# 10", None),
     ],
 )  # fmt: skip
 def test_a_language_is_known_by_its_names(called: str, name: str | None) -> None:
     assert find(called) == name
 
 
-def test_no_name_means_two_languages() -> None:
-    called = [name for language in LANGUAGES.values() for name in (language.name, *language.aliases)]
-    assert len(called) == len(set(called))
-
-
 @pytest.mark.parametrize(
     ("source", "file", "started"),
     [
         ("public class Main { public static void main(String[] a) {} }", "Main", "Main"),
-        ("class A { public static void main(String[] a) {} }", "A", "A"),
         ("class A {} public class B { } class C { static public void main(String... a) {} }", "B", "C"),
         ("// public class X {}\n/* class Y { */ class Z { void main() {} }", "Z", "Z"),
         ('class A { String s = "class B { void main("; char c = \'{\'; }\nclass D { void main(String[] a) {} }', "D", "D"),
         ("package a.b; public final class Main { public static void main(String[] a) {} }", "Main", "a.b.Main"),
-        ("class A { static class B { } public static void main(String[] a) {} }", "A", "A"),
-        ("public class A { private static class B { class C {} } } class T { void main(String[] a) {} }", "A", "T"),
         ('class A { String s = """\n class B { "quoted" }\n"""; public static void main(String[] a) {} }', "A", "A"),
         ("", "Main", "Main"),
     ],
@@ -361,9 +305,7 @@ def test_the_class_to_start_is_found_in_the_source(source: str, file: str, start
     assert names(source) == (file, started)
 
 
-@pytest.mark.parametrize(
-    "text", ["/*" * 50_000, '"""' * 50_000, "public " * 50_000, "{'" * 50_000, "public class " * 20_000]
-)
+@pytest.mark.parametrize("text", ["/*" * 50_000, "public class " * 20_000])
 def test_the_search_for_it_is_linear(text: str) -> None:
     import time
 
