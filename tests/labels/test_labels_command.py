@@ -13,7 +13,6 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.labels.rows import add_responses, read_labelled
 from rewardkit.labels.run import find_suspicions
-from rewardkit.labels.solutions import boxes_in
 from rewardkit.offline import ReadOptions
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
@@ -57,12 +56,6 @@ def test_responses_that_agree_on_another_answer_make_a_row_suspicious(labels: La
     assert found["votes"]["rewardkit"] == {"ground_truth": 0, "other": 3}
     assert found["votes"]["verl"] == {"ground_truth": 0, "other": 2}  # it compares texts
     assert found["why"] == ["3 of 4 responses agree, 0 give the ground truth"]
-
-
-def test_responses_of_several_files_count_together(labels: Labels) -> None:
-    rows = [row(3, "13")]
-    (found,) = labels(rows, answered(rows[0], "12"), answered(rows[0], "12"))
-    assert found["responses"] == 2
 
 
 def test_responses_of_another_form_count_as_well(labels: Labels) -> None:
@@ -138,12 +131,8 @@ def solved(question: str, solution: str, truth: str, source: str = "math") -> Ro
     ("question", "solution", "truth", "answer"),
     [
         ("Find all solutions.", r"They are $\boxed{-2}$ and $\boxed{1}$.", "1", "-2, 1"),
-        ("Find all $b$.", r"If $r=1$, $b=\boxed{-3}$. If $r=-1$, then $b=\boxed{\frac{1}{2}}$.", r"\frac{1}{2}", r"-3, \frac{1}{2}"),
-        ("What is it?", r"Hence it is $\boxed{-3}$. Note: $\boxed{3}$ is also accepted.", "3", "-3, 3"),
         ("What is 1+1?", r"It is $\boxed{2}$.", "3", "2"),
-        ("Find all solutions.", r"They are $\boxed{-2}$ and $\boxed{1}$.", "-2, 1", None),
         ("Find either of the foci.", r"$\boxed{(1,0)}$ and $\boxed{(0,0)}$", "(0,0)", None),
-        ("Simplify.", r"We get $\boxed{x+11}$ or $\boxed{11+x}$.", "11+x", None),
         ("What is it?", r"$\boxed{\frac{3}{2}}$, that is $\boxed{1.5}$", "1.5", None),
         (r"Let $\boxed{N}$ count divisors. Find $\boxed{6}$.", r"As $\boxed{3}=2$, it is $\boxed{4}$.", "4", None),
     ],
@@ -158,10 +147,6 @@ def test_a_solution_that_says_more_or_something_else_is_listed(
 def test_a_solution_of_another_number_is_listed(labels: Labels) -> None:
     (found,) = labels([solved("How many?", "4 * 2 = 8\n#### 8", "9", "gsm8k")])
     assert (found["answer"], found["why"]) == ("8", ["its own solution gives another answer"])
-
-
-def test_boxes_are_read_with_their_braces_and_once_each() -> None:
-    assert boxes_in(r"\boxed{\frac{1}{2}} \fbox{3} \boxed{3} \boxed{} \boxed{open") == [r"\frac{1}{2}", "3"]
 
 
 def test_the_table_and_the_file_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
