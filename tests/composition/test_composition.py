@@ -114,22 +114,10 @@ def test_every_way_to_combine(
 
 @pytest.mark.slow
 def test_members_in_workers_and_inline_come_to_the_same(registry: Registry) -> None:
-    for spec in (
-        {"sum": ["same", "half"]},
-        {"gate": {"reward": "same", "then": ["half"]}},
-        {"any": ["same", "wrong"]},
-    ):
-        inline = score(registry, spec)
-        mixed = score(registry, _in_process(spec))
-        assert (inline.score, inline.correct) == (mixed.score, mixed.correct)
-
-
-def _in_process(spec: Any) -> Any:
-    if isinstance(spec, list):
-        return [_in_process(item) for item in spec]
-    if isinstance(spec, dict):
-        return {key: _in_process(value) for key, value in spec.items()}
-    return "same_process" if spec == "same" else spec
+    inline, mixed = (
+        score(registry, {"gate": {"reward": name, "then": ["half"]}}) for name in ("same", "same_process")
+    )
+    assert (inline.score, inline.correct) == (mixed.score, mixed.correct) == (1.5, True)
 
 
 @pytest.mark.parametrize("failing", ["broken", "silent"])
@@ -220,16 +208,8 @@ def _deep(levels: int) -> Any:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({}, "an item has one of"), ({"summ": ["right"]}, "did you mean sum"), ({"sum": []}, "nothing to combine"), ({"sum": "right"}, "expected a list"),
-        ({"sum": ["no_such"]}, "no reward named 'no_such'"), ({"sum": ["right"], "min": ["right"]}, "an item has one of"), ({"gate": ["right"]}, "a gate is a mapping"),
-        ({"sum": [{"reward": "right", "wieght": 2}]}, "did you mean weight"), ({"sum": [{"reward": "right", "options": {"x": 1}}]}, "has no option 'x'"),
-        ({"sum": [{"reward": "right", "on_failure": "ignore"}]}, "expected fail, drop or a number"), ({"sum": [3]}, "expected a reward's name"),
-        ({"sum": [{"reward": "right", "options": [1]}]}, "expected a mapping"), ({"sum": [{"reward": "right", "weight": float("nan")}]}, "expected a number"),
-        ({"sum": [{"reward": "right", "timeout_s": "fast"}]}, "expected a number"), ({"sum": [{"reward": "right", "timeout_s": 0}]}, "expected more than 0"),
-        ({"all": ["right"], "threshold": "high"}, "expected a number"), ({"sum": [{"reward": "right", "on_failure": float("inf")}]}, "expected fail, drop or a number"),
-        ({"vote": [{"reward": "right", "weight": 0}]}, "more than 0"), ({"sum": ["right"], "weight": 2}, "for the items"), ({"sum": ["mix"]}, "which is itself"),
-        ({"sum": [_deep(60)]}, "nested more than"), ({"data_sources": 5, "sum": ["right"]}, "data_sources is 5"), ({"data_sources": [None], "sum": ["right"]}, "data_sources is"),
-        ({"first": ["right"], "until": "never"}, "expected decided or right"), ({"sum": [{"reward": "right", "weight": "2"}]}, "expected a number"),
+        ({"summ": ["right"]}, "did you mean sum"), ({"sum": ["no_such"]}, "no_such"), ({"sum": ["mix"]}, "itself"), ({"sum": [_deep(60)]}, "nested"),
+        ({"sum": [{"reward": "right", "weight": float("nan")}]}, "a number"), ({"data_sources": [None], "sum": ["right"]}, "data_sources"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said_with_its_place(
@@ -262,22 +242,6 @@ def test_a_part_that_fails_and_counts_as_a_number_makes_no_right_answer_wrong() 
         assert (found.score, found.correct, wrong.correct) == (pytest.approx(value), True, False)
 
 
-def test_check_warns_where_a_wrong_answer_may_be_paid_more() -> None:
-    def warned(spec: dict[str, Any]) -> list[str]:
-        return check(compose("mix", spec, ["mix/warned"]))
-
-    assert not warned({"sum": ["gsm8k", {"reward": "think_format", "weight": 0.1}]})
-    assert not warned({"gate": {"reward": "math", "then": [{"reward": "length_cosine", "weight": 0.1}]}})
-    assert warned({"sum": ["gsm8k", "think_format"]})
-    assert warned(
-        {"sum": ["gsm8k", {"reward": "think_format", "weight": 0.6}, {"reward": "repetition", "weight": 0.6}]}
-    )
-    assert warned({"sum": ["think_format"]})
-    assert warned({"gate": {"reward": "gsm8k", "then": [{"reward": "repetition", "weight": 2}]}})
-    assert warned({"gate": {"reward": "gsm8k", "else": ["think_format"]}})
-    assert not check(REGISTRY.resolve("gsm8k"))
-
-
 def test_a_composition_goes_to_another_process_with_the_users_own_rewards(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
@@ -295,8 +259,7 @@ def test_a_composition_goes_to_another_process_with_the_users_own_rewards(tmp_pa
     [
         ("a: {data_sources: [my/x], sum: [gsm8k]}\nb: {data_sources: [my/x], sum: [math]}", "'a' and 'b', have the data source 'my/x'"),
         ("- {name: a, data_sources: [p], sum: [gsm8k]}\n- {name: a, data_sources: [q], sum: [math]}", "have the name 'a'"),
-        ("a: {data_sources: [p], sum: [gsm8k]}\na: {data_sources: [q], sum: [math]}", "'a' in line 2"),
-        ("data_sources: [my/x]\nsum: [{reward: gsm8k, weight: 0.1, weight: 10}]", "'weight' in line 2"), ("data_sources: [my/x]\nsum: " + "[" * 2_000 + "]" * 2_000, "nested too deep"),
+        ("data_sources: [my/x]\nsum: " + "[" * 2_000 + "]" * 2_000, "nested too deep"),
     ],
 )  # fmt: skip
 def test_what_would_silently_not_count_in_a_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -315,7 +278,9 @@ def test_a_composition_does_not_take_the_name_of_what_others_are_made_of() -> No
 @pytest.mark.parametrize(
     ("spec", "warned"),
     [
-        ({"any": ["gsm8k", "think_format"]}, True), ({"max": ["gsm8k", "think_format"]}, True), ({"product": ["gsm8k", "repetition"]}, True), ({"min": ["gsm8k", "repetition"]}, True),
+        ({"sum": ["gsm8k", {"reward": "think_format", "weight": 0.1}]}, False), ({"sum": ["gsm8k", "think_format"]}, True), ({"sum": ["think_format"]}, True),
+        ({"gate": {"reward": "math", "then": [{"reward": "length_cosine", "weight": 0.1}]}}, False), ({"gate": {"reward": "gsm8k", "else": ["think_format"]}}, True),
+        ({"any": ["gsm8k", "think_format"]}, True), ({"product": ["gsm8k", "repetition"]}, True), ({"min": ["gsm8k", "repetition"]}, True),
         ({"gate": {"reward": "think_format", "then": ["gsm8k"]}}, True), ({"vote": ["gsm8k", "think_format", "length_cosine"]}, True), ({"sum": [{"reward": "gsm8k", "weight": -1}]}, True),
         ({"gate": {"reward": "think_format", "weight": 0, "then": ["math"]}}, False), ({"product": ["math", "length_cosine"]}, False), ({"all": ["gsm8k", "think_format"]}, False),
         ({"gate": {"reward": "think_format", "weight": 0, "then": ["gsm8k"]}}, True), ({"product": ["gsm8k", "length_cosine"]}, True),  # 0.1 for the format of a wrong answer
@@ -323,7 +288,7 @@ def test_a_composition_does_not_take_the_name_of_what_others_are_made_of() -> No
         ({"sum": ["math", {"reward": "refusal", "options": {"penalty": -5.0}, "weight": 0.3}]}, True), ({"sum": ["math", {"reward": "repetition", "options": {"penalty": 0.1}}]}, False),
         ({"sum": ["exact", {"reward": "math", "on_failure": 3}]}, True), ({"all": [{"reward": "math", "on_failure": "drop"}, "think_format"]}, True),
         ({"sum": [{"reward": "rank", "options": {"reward": "length_cosine"}}, {"reward": "think_format", "weight": 0.1}]}, True), ({"sum": [{"reward": "rank", "options": {"reward": "math"}}]}, False),
-        ({"vote": ["gsm8k", "math", "think_format"]}, False), ({"any": ["gsm8k", "math"]}, False), ({"first": ["think_format", "gsm8k"]}, False),
+        ({"vote": ["gsm8k", "math", "think_format"]}, False), ({"first": ["think_format", "gsm8k"]}, False),
         ({"sum": [{"gate": {"reward": "gsm8k", "then": [{"reward": "length_cosine", "weight": 0.2}]}}, {"reward": "think_format", "weight": 0.3}]}, False),
     ],
 )  # fmt: skip
@@ -331,3 +296,7 @@ def test_every_way_to_combine_is_tried_with_right_and_wrong_answers(
     spec: dict[str, Any], warned: bool
 ) -> None:
     assert bool(check(compose("mix", spec, ["mix/tried"]))) is warned
+
+
+def test_a_reward_that_is_no_composition_is_warned_of_nothing() -> None:
+    assert not check(REGISTRY.resolve("gsm8k"))

@@ -15,42 +15,22 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("sum:\n  - gsm8k\n  - reward: maht", 4, "did you mean math?"),
     ("sum:\n  - gsm8k\n  - reward: math\n    options: {unit: required}", 4, "did you mean units?"),
     ("sum:\n  - gsm8k\n  - reward: math\n    options: {units: middle}", 4, "expected 'optional', 'required'"),
-    ("reward: gsm8k\noptions: {score: high}", 1, "expected float"),
-    ("reward: gsm8k\noptions: [1]", 1, "expected a mapping"),
     ("sum:\n  - {reward: gsm8k, weight: much}", 3, "expected a number"),
-    ("sum:\n  - {reward: gsm8k, weight: .nan}", 3, "expected a number"),
-    ("sum:\n  - {reward: gsm8k, weight: true}", 3, "expected a number"),
     ("sum:\n  - {reward: gsm8k, wieght: 2}", 3, "did you mean weight?"),
-    ("reward: gsm8k\nweight: 2", 1, "for the items of a composition"),
     ("reward: gsm8k\ntimeout_s: 0", 1, "expected more than 0"),
-    ("reward: gsm8k\ntimeout_s: 5s", 1, "expected a number"),
-    ("sum:\n  - {reward: gsm8k, on_failure: skip}", 3, "expected fail, drop or a number"),
     ("gate: [math, gsm8k]", 1, "a gate is a mapping: an item, with then and else"),
     ("gate:\n  reward: math\n  then: gsm8k", 3, "expected a list of items"),
     ("gate:\n  reward: math\n  than: [gsm8k]", 3, "did you mean then?"),
-    ("gate:\n  then: [gsm8k]", 3, "an item has one of reward"),
-    ("gate:\n  reward: math\nthen: [gsm8k]", 1, "unknown key 'then'; expected gate"),
-    ("sum:\n  gsm8k: 1\n  math: 2", 1, "expected a list of items"),
-    ("sum: []", 1, "nothing to combine"),
-    ("sum:", 1, "expected a list of items, found None"),
     ("sum:\n  -\n  - math", 1, "expected a reward's name or a mapping, found None"),
     ("first: [math, gsm8k]\nuntil: rigth", 1, "expected decided or right"),
-    ("sum: [math]\nuntil: right", 1, "unknown key 'until'; expected sum, threshold"),
-    ("all: [math]\nthreshold: high", 1, "expected a number"),
     ("vote:\n  - {reward: math, weight: -1}", 1, "weight of more than 0"),
     ("name: x\nsum: [x]", 1, "give it another name"),
-    ("name: math\nsum: [gsm8k]", 1, "give it another `name`"),
-    ("name: [a]\nsum: [gsm8k]", 1, "expected a name"),
-    ("sum:\n  - {reward: math, name: no}", 3, "in quotes where YAML reads another value"),
     ("reward: nope.py:f", 1, "no such reward file"),
     ("sum: &a\n  - sum: *a", 3, "nested more than 40 deep"),
 )
 NO_YAML: tuple[tuple[str, int, str], ...] = (
     ("sum:\n\t- math", 3, "cannot start any token"),
-    ("sum: [math", 3, "expected ',' or ']'"),
-    ("sum: - math", 2, "sequence entries are not allowed here"),
     ("sum: !!python/object/apply:os.system ['id']", 2, "could not determine a constructor"),
-    ("sum: *x", 2, "undefined alias 'x'"),
     ("reward: math\n---\nreward: math", 3, "another document"),
     ("sum: [math]\nsum: [gsm8k]", 3, "a key twice"),
     ("? [a]\n: b", 2, "unhashable key"),
@@ -79,7 +59,7 @@ def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path, text: str, line: 
     assert words in message and "\n" not in message
 
 
-@pytest.mark.parametrize("content", [b"", b"math", b"- math", b"\x00\x01", b"\xff\xfe\xff", b"sum: [math]"])
+@pytest.mark.parametrize("content", [b"", b"math", b"\xff\xfe\xff", b"sum: [math]"])
 def test_a_file_that_holds_no_composition_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "r.yaml").write_bytes(content)
     with pytest.raises(InputError, match=r"r\.yaml"):
