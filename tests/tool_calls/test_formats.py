@@ -48,18 +48,14 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
     ("name", "text", "why"),
     [
         ("hermes", '<tool_call>{"name": "add", "arguments": {"a": 1}</tool_call>', "not JSON"),
-        ("hermes", '<tool_call>{"name": "add", "argum', "not JSON"),
         ("hermes", "<tool_call>", "nothing stands"),
         ("hermes", '<tool_call>{"arguments": {}}</tool_call>', 'no "name"'),
-        ("hermes", '<tool_call>{"name": 3, "arguments": {}}</tool_call>', "name is not a text"),
         ("hermes", '<tool_call>{"name": "add", "arguments": [1]}</tool_call>', "not a JSON object"),
-        ("hermes", '<tool_call>{"name": "add", "arguments": "x"}</tool_call>', "not JSON"),
         (
             "hermes",
             '<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>',
             "a key stands twice",
         ),
-        ("hermes", '<tool_call>{"name": "f", "arguments": {"a": NaN}}</tool_call>', "NaN"),
         ("hermes", '<tool_call>{"name": "f", "arguments": {"a": "\\ud800"}}</tool_call>', "half a character"),
         ("hermes", '{"name": "add", "arguments": {}}</tool_call>', "without <tool_call>"),
         ("hermes", '<tool_call>{"name": "a"} and so on</tool_call>', "after the JSON object"),
@@ -70,30 +66,19 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
             "not JSON",
         ),
         ("llama3", '{"name": "add", "parameters": {"a": 1}', "not JSON"),
-        ("llama3", '<|python_tag|>brave_search.call(query="x")', "not JSON"),
         ("llama3", "<|python_tag|>", "nothing comes after"),
         ("qwen3_coder", "<tool_call>\n<function=add>\n<parameter=a>\n1\n", "</parameter> is missing"),
-        ("qwen3_coder", "<function=add>\n<parameter=a>\n1\n</parameter>\n", "</function> is missing"),
-        ("qwen3_coder", "<tool_call>\n</tool_call>", "begins with <function=NAME>"),
         ("qwen3_coder", "<tool_call>add(1)</tool_call>", "begins with <function=NAME>"),
-        ("qwen3_coder", "<function=>\n</function>", "name is not a text"),
-        ("qwen3_coder", "<function=f", "begins with <function=NAME>"),
         ("qwen3_coder", "<function=f>x=1</function>", "between <parameter=NAME> blocks"),
         ("mistral", "[TOOL_CALLS]", "nothing stands"),
-        ("mistral", '[TOOL_CALLS][{"name": "f", "arguments": {', "not JSON"),
-        ("mistral", "[TOOL_CALLS]f", "not JSON"),
         ("mistral", "[TOOL_CALLS][]", "empty"),
         ("deepseek", "<｜tool▁calls▁begin｜>", "not finished"),
-        ("deepseek", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>{}", "not finished"),
         ("deepseek", "<｜tool▁call▁begin｜>f{}<｜tool▁call▁end｜>", "a call is <｜tool▁call▁begin｜> NAME"),
         ("kimi", "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{}", "not finished"),
         ("kimi", "<|tool_call_begin|>f:0 {}<|tool_call_end|>", "functions.NAME:0"),
         ("glm", "<tool_call>f", "not finished"),
         ("glm", '<tool_call>{"name": "f"}</tool_call>', "a call is <tool_call> NAME"),
-        ("glm", "<tool_call>f x=1</tool_call>", "beside the <arg_key>"),
         ("minimax", '<invoke name="f"><parameter name="a">1</parameter>', "not finished"),
-        ("minimax", '<invoke name="f">a=1</invoke>', "beside the parameters"),
-        ("minimax", "<invoke name=", "a call is <invoke"),
         (
             "minimax",
             '<invoke name="f"><parameter name="a" string="false">x</parameter></invoke>',
@@ -102,19 +87,14 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
         ("pythonic", "[f(1)]", "named arguments alone"),
         ("pythonic", "[f(a=g())]", "no literal"),
         ("pythonic", "[f(a=1, a=2)]", "stands twice"),
-        ("pythonic", "[f(a={'x': 1, 'x': 2})]", "stands twice"),
-        ("pythonic", "[f(a=b'x')]", "no literal"),
         ("pythonic", "[f(a=" + "9" * 5_000 + ")]", "not Python"),
         ("pythonic", "[f(a=" + "[" * 3_000 + "]" * 3_000 + ")]", "not Python"),
-        ("pythonic", "[f(a='\\ud800')]", "half a character"),
         ("pythonic", "[f(a=1", "not finished"),
         ("json", "{'name': 'f', 'arguments': {}}", "single quotes"),
         ("json", 'Do not run {"name": "f", "arguments": {}}', "only mentioned"),
         ("json", '{"name": "f", "arguments": {"__input__": 1}}', "has the name __input__"),
         ("react", "Action: add", "without an Action Input"),
         ("react", "Action Input: 3", "without an Action before"),
-        ("react", 'Action: add\nAction Input: {"a": ', "not JSON"),
-        ("react", "Action:\nAction Input: 3", "name is not a text"),
     ],
 )
 def test_a_malformed_call_is_a_call_that_says_why(name: str, text: str, why: str) -> None:
@@ -131,8 +111,6 @@ def test_a_malformed_call_is_a_call_that_says_why(name: str, text: str, why: str
         ("hermes", '<tool_call>{"name": "f", </tool_call>', '<tool_call>{"name": "g"}</tool_call>'),
         ("hermes", '<tool_call>{"name": "f", ', '<tool_call>{"name": "g"}'),
         ("qwen3_coder", "<tool_call>f(1)</tool_call>", "<tool_call><function=g></function></tool_call>"),
-        ("qwen3_coder", "<tool_call><function=f>x</function></tool_call>", "<function=g></function>"),
-        ("qwen3_coder", "<function=f ", "<tool_call><function=g></function></tool_call>"),
     ],
 )
 def test_a_good_call_beside_a_malformed_one_is_kept(name: str, bad: str, good: str) -> None:
@@ -180,9 +158,7 @@ def test_react_reads_plain_text_and_brackets_and_no_observation_of_the_models_ow
     "text",
     [
         '**Thought:** I add.\n**Action:** add\n**Action Input:** {"a": 1}',
-        '**Thought**: I add.\n**Action**: `add`\n**Action Input**: {"a": 1}\n**Observation:** 5',
         'Thought 1: I add.\nAction 1: add\nAction Input 1: {"a": 1}',
-        '- Thought: I add.\n- Action: add\n- Action Input: {"a": 1}',
         '### Thought: I add.\n### Action: add\n### Action Input: {"a": 1}',
     ],
 )
@@ -205,8 +181,10 @@ def test_only_an_object_with_arguments_is_a_call_within_prose() -> None:
     assert read("llama3", 'x\n{"name": "f", "parameters": {"a": ')[1][0].error
 
 
-@pytest.mark.parametrize("before", ["", "Thought: x\n", "Thought: x\nAction:\n"])
-@pytest.mark.parametrize("fence", ["```json\n%s\n```", "```\n%s\n```", "%s"])
+@pytest.mark.parametrize(
+    ("before", "fence"),
+    [("", "```json\n%s\n```"), ("Thought: x\n", "%s"), ("Thought: x\nAction:\n", "```\n%s\n```")],
+)
 def test_react_reads_langchains_object(before: str, fence: str) -> None:
     content, (call,) = read("react", before + fence % '{"action": "search", "action_input": {"q": "x"}}')
     assert (content, call.name, call.arguments, call.error) == (before[:10], "search", {"q": "x"}, None)
@@ -299,9 +277,6 @@ def test_gpt_oss_makes_calls_of_its_messages_to_tools() -> None:
     ("text", "why"),
     [
         (_calling("f", '{"x": 1', ""), "not JSON"),
-        (_calling("f", "[1]"), "not a JSON object"),
-        (_calling("f", '{"x": 1} and more'), "after the JSON object"),
-        (_calling("f", ""), "nothing stands"),
         ("<|channel|>commentary to=functions.f", "not finished"),
     ],
 )
@@ -314,8 +289,6 @@ def test_a_call_of_gpt_oss_that_cannot_be_read_says_why(text: str, why: str) -> 
     ("text", "why"),
     [
         (WRITTEN["hermes"] + "[TOOL_CALLS]f[ARGS]{}", "several formats: hermes, mistral"),
-        (WRITTEN["hermes"] + "\nAction: f\nAction Input: 1", "several formats: hermes, react"),
-        (WRITTEN["qwen3_coder"] + "<|python_tag|>{}", "several formats"),
         ("<start_function_call>call:f{}<end_function_call>", "in none of the formats"),
         ("x" * 100_001, "too long"),
     ],
@@ -342,24 +315,10 @@ def test_labels_within_an_argument_are_no_second_format() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        *(
-            "<tool_call>",
-            "<function=f>",
-            "[TOOL_CALLS]f[ARGS]",
-            '<invoke name="f">',
-            "<arg_key>a</arg_key><arg_value>",
-        ),
-        *(
-            "<｜tool▁call▁begin｜>",
-            "<|tool_call_begin|>",
-            " to=functions.f<|message|>",
-            "<|python_tag|>",
-            '{"name": ',
-        ),
-        *("Action: ", "\nAction: f\n", "[f(\n", "```", '<invoke name="f"><parameter name="a">'),
-        *("<tool_call>f<arg_key>a</arg_key><arg_value>",),
+        "<tool_call>", "<function=f>", "[TOOL_CALLS]f[ARGS]", "<｜tool▁call▁begin｜>", "<|tool_call_begin|>", " to=functions.f<|message|>", "<|python_tag|>",
+        '{"name": ', "Action: ", "\nAction: f\n", "[f(\n", "```", '<invoke name="f"><parameter name="a">', "<tool_call>f<arg_key>a</arg_key><arg_value>",
     ],
-)
+)  # fmt: skip
 def test_one_thing_over_and_over_is_read_in_one_pass(piece: str) -> None:
     text = piece * (90_000 // len(piece))
     for name in FORMATS:

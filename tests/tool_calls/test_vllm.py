@@ -57,12 +57,11 @@ def tokenizer() -> Any:
 @pytest.mark.slow
 @needs_vllm
 @pytest.mark.parametrize("name", [name for name, template in TEMPLATES.items() if template.vllm])
-@pytest.mark.parametrize("number", [1, 2])
-def test_vllm_reads_the_same_calls(name: str, number: int, tokenizer: Any) -> None:
+def test_vllm_reads_the_same_calls(name: str, tokenizer: Any) -> None:
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.tool_parsers import ToolParserManager
 
-    calls = calls_for(name, CALLS[:number])
+    calls = calls_for(name, CALLS)
     tools = [
         {"type": "function", "function": {"name": tool, "parameters": PARAMETERS}}
         for tool in dict.fromkeys(tool for tool, _ in calls)
