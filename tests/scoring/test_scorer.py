@@ -237,26 +237,17 @@ def _turns_while(scorer: Scorer, samples: list[Sample]) -> tuple[list[Score], in
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", ["gsm8k", "test/obey"])
 def test_a_large_batch_leaves_the_event_loop_to_others_after_every_slice(
-    scorer: Scorer, monkeypatch: pytest.MonkeyPatch, source: str
+    scorer: Scorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pending, "TURN_S", 0.0)  # no matter how fast this machine is
-    samples = [Sample(source, f"#### {i % 3}", "1") for i in range(6_400)]
+    samples = [Sample("gsm8k", f"#### {i % 3}", "1") for i in range(6_400)]
     scores, turns = _turns_while(scorer, samples)
     assert turns >= 6_400 / pending.SLICE
     assert scores == [
         replace(score, seconds=mine.seconds)
         for score, mine in zip(scorer.score_batch(samples), scores, strict=True)
     ]
-
-
-def test_a_slice_of_long_responses_is_short() -> None:
-    lengths = [10, 10, 200_000, 30_000, 30_000, 10, *[10] * 200]
-    samples = [Sample("gsm8k", "x" * length, "1") for length in lengths]
-    cut = list(pending.slices(samples, range(len(samples))))
-    assert [i for some in cut for i in some] == list(range(len(samples)))
-    assert [len(some) for some in cut] == [3, 2, 64, 64, 64, 9]
 
 
 def test_a_batch_in_an_event_loop_has_a_deadline_that_keeps_what_is_done(scorer: Scorer) -> None:
@@ -346,7 +337,7 @@ def test_text_and_data_that_cannot_cross_a_pipe_are_handled(scorer: Scorer) -> N
 
 
 def test_inline_rewards_score_the_same_in_workers() -> None:
-    samples = [Sample("gsm8k", f"#### {i % 7}", "3") for i in range(10_000)]
+    samples = [Sample("gsm8k", f"#### {i % 7}", "3") for i in range(2_000)]
     with Scorer() as here, Scorer(inline_in_workers=True, workers=2) as away:
         expected = [(s.score, s.extracted, s.parts) for s in here.score_batch(samples)]
         assert [(s.score, s.extracted, s.parts) for s in away.score_batch(samples)] == expected

@@ -34,16 +34,6 @@ def test_without_clients_it_is_first_come_first_served() -> None:
     assert drain(waiting) == chunks
 
 
-def test_clients_have_equal_shares_however_much_they_ask_for() -> None:
-    waiting = Waiting()
-    for i in range(1_000):
-        waiting.add(chunk(0.2, "greedy", i))
-    for i in range(10):
-        waiting.add(chunk(0.2, "modest", i))
-    first = Counter(one.turn.client for one in drain(waiting)[:20])
-    assert first == {"greedy": 10, "modest": 10}
-
-
 def test_equal_shares_are_of_time_not_of_chunks() -> None:
     waiting = Waiting()
     for i in range(100):
@@ -87,14 +77,6 @@ def test_a_dear_request_does_not_wait_for_ever_behind_cheap_ones_that_keep_comin
     assert "dear" in [one.turn.request for one in taken]
 
 
-def test_what_has_been_begun_comes_first() -> None:
-    waiting = Waiting()
-    waiting.add(chunk(1.0, "a", 1))
-    again = chunk(1.0, "b", 2)
-    waiting.add_first(again)
-    assert waiting.first() is again and waiting.pop() is again
-
-
 def test_what_nobody_waits_for_is_dropped() -> None:
     for prune in (True, False):
         waiting = Waiting()
@@ -109,15 +91,3 @@ def test_what_nobody_waits_for_is_dropped() -> None:
             assert len(list(waiting)) == 15
         assert sorted(one.turn.request for one in drain(waiting)) == list(range(1, 30, 2))
         assert waiting.first() is None and list(waiting) == []
-
-
-def test_a_cheap_chunk_is_found_behind_dear_ones() -> None:
-    waiting = Waiting()
-    for i in range(5):
-        waiting.add(chunk(2.0, "dear", i))
-    assert waiting.pop_cheap(0.1) is None
-    waiting.add(cheap := chunk(0.01, "dear", "cheap"))
-    waiting.add(other := chunk(0.01, "other", "cheap"))
-    assert {waiting.pop_cheap(0.1), waiting.pop_cheap(0.1)} == {cheap, other}
-    assert waiting.pop_cheap(0.1) is None
-    assert len(drain(waiting)) == 5
