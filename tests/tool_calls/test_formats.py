@@ -194,19 +194,6 @@ def test_react_reads_langchains_object(before: str, fence: str) -> None:
     assert read("react", text) == (text, [])
 
 
-def test_no_action_before_a_final_answer_is_no_call_in_react() -> None:
-    for action in ("None", "N/A", "None needed", "None\nAction Input: None"):
-        text = f"Thought: I know.\nAction: {action}\nFinal Answer: 4"
-        assert read("react", text) == (text, [])
-    assert read("react", "Action: None")[1][0].error
-    assert read("react", "Action: f\nFinal Answer: 4")[1][0].error
-
-
-def test_a_final_answer_in_markdown_ends_a_react_turn() -> None:
-    text = "**Final Answer:** 3\n**Action:** add\n**Action Input:** {}"
-    assert read("react", text) == (text, [])
-
-
 def test_a_turn_of_calls_alone_is_bounded() -> None:
     for name in ("hermes", "qwen3_coder", "llama3"):
         _, calls = read(name, (WRITTEN[name] + ";" * (name == "llama3")) * 1_000)
