@@ -48,12 +48,9 @@ def test_every_output_that_the_checker_accepts_is_right(level: Any) -> None:
     "program",
     [
         "print('x')",
-        "print()",
         "print(3, 3)",
-        "print('1' * 9999)",
         "print('\\ud800')",
         "1 / 0",
-        "print(1); print(1)",
     ],
 )
 def test_an_output_that_the_checker_fails_on_is_wrong_and_no_failure_of_ours(program: str) -> None:
@@ -70,7 +67,6 @@ def test_the_program_does_not_see_the_checker_nor_what_is_expected() -> None:
     ("checker", "why"),
     [
         ("1 / 0", "does not accept the correct output"),
-        ("import sys; sys.exit(1)", "does not accept"),
         ("(", "does not accept"),
     ],
 )

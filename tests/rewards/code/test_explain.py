@@ -24,8 +24,6 @@ def test_a_failing_test_is_explained() -> None:
     "options",
     [
         CodeOptions(),
-        CodeOptions(continuous=True),
-        CodeOptions(continuous=True, stop_at_first_failure=True),
         CodeOptions(first_k=1),
         CodeOptions(compat="verl"),
     ],
@@ -40,7 +38,7 @@ def test_an_explanation_counts_as_the_score_does(options: CodeOptions) -> None:
 def test_a_test_that_the_score_did_not_need_is_said_to_be_none_and_how_it_ends() -> None:
     last = explain(TRUTH, PLUS_ONE).tests[2]
     assert (last.passed, last.status) == (False, "not_run")
-    assert last.reason == "not needed for the score; run alone: passed"
+    assert "run alone: passed" in last.reason
     assert explain(TRUTH, PLUS_ONE, CodeOptions(continuous=True)).tests[2].passed
 
 
@@ -50,6 +48,6 @@ def test_long_outputs_are_cut() -> None:
 
 
 def test_no_program_is_said_and_no_tests_are_an_error() -> None:
-    assert str(explain(TRUTH, "I do not know.")) == "no code block in the response"
+    assert "no code block" in str(explain(TRUTH, "I do not know."))
     with pytest.raises(InputError, match="no tests"):
         explain('{"tests": []}', PLUS_ONE)

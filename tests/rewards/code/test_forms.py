@@ -26,9 +26,15 @@ _WHOLE = "class Solution:\n    def add(self, a, b):\n        return a + b\n"
 _BODY = "        return a + b\n"
 
 
-@pytest.mark.parametrize("test", [_PLAIN_CHECK, _STEPS_CHECK])
-@pytest.mark.parametrize("prompt", [_HEAD, f"{_HEAD}        ", f'{_HEAD}        """Adds."""\n'])
-@pytest.mark.parametrize("program", [_WHOLE, _BODY])
+@pytest.mark.parametrize(
+    ("test", "prompt", "program"),
+    [
+        (_PLAIN_CHECK, _HEAD, _BODY),
+        (_STEPS_CHECK, f"{_HEAD}        ", _WHOLE),
+        (_STEPS_CHECK, f"{_HEAD}        ", _BODY),
+        (_PLAIN_CHECK, f'{_HEAD}        """Adds."""\n', _WHOLE),
+    ],
+)
 def test_a_prompt_that_begins_the_class_does_not_stand_in_for_the_program(
     test: str, prompt: str, program: str, scored: ScoredBy
 ) -> None:
@@ -57,7 +63,6 @@ def test_a_setup_that_is_no_python_says_nothing_of_the_program(scored: ScoredBy)
         {"input_output": '{"inputs": ["1 2\\n"], "outputs": ["3\\n"]}'},
         {"test_cases": {"inputs": ["1 2"], "outputs": ["3"]}},
         {"tests": [{"input": "1 2", "expected_output": "3"}]},
-        {"input": ["1 2"], "output": ["3"]},
         {"inputs": ["1 2"], "outputs": [3]},
     ],
 )

@@ -86,7 +86,7 @@ def test_a_block_of_the_family_will_do_and_one_of_another_language_will_not() ->
     assert (other.status, other.score, other.detail) == ("ok", 0.0, "no code block in the response")
 
 
-@pytest.mark.parametrize("mark", ["typescript", "ts", "TypeScript", "ruby", "kotlin"])
+@pytest.mark.parametrize("mark", ["TypeScript", "ruby"])
 def test_a_program_in_a_language_that_is_not_run_here_says_so(mark: str) -> None:
     found = scored(fenced(mark, "const n: number = 3;\nconsole.log(n);"), {"tests": TESTS})
     assert (found.status, found.score) == ("ok", 0.0)
@@ -146,17 +146,12 @@ def test_every_test_of_another_language_is_explained() -> None:
         ("```cpp\nint main(){}\n```", "cpp", "int main(){}"),
         ("```c++20\nA\n```\ntext\n```cpp\nB\n```", "cpp", "B"),
         ("```java\nclass A {}\n```\n```bash\njava A\n```", "java", "class A {}"),
-        ("```bash\necho 1\n```", "bash", "echo 1"),
-        ("```sql\nSELECT 1;\n```", "sql", "SELECT 1;"),
         ("```rust\nfn main() {}\n```\n```text\nout\n```", "rust", "fn main() {}"),
         ("```cpp\n// don't \"stop\nchar c = '\"';\n```\nThat's it.", "cpp", "// don't \"stop\nchar c = '\"';"),
         ("```go\nvar s = `raw`\n```", "go", "var s = `raw`"),
         ("<think>```python\nprint(1)\n```</think>\n```cpp\nint main(){}\n```", "cpp", "int main(){}"),
-        ("```cpp17\nA\n```", "cpp17", "A"),
-        ("```Node.js\nA\n```", "javascript", "A"),
         ("```python\nprint(1)\n```\n```cpp\nA\n```", "python", "print(1)"),
         ("```cpp title=\"a.cpp\"\nA\n```", "cpp", "A"),
-        ("```{.cpp}\nA\n```", "cpp", "A"),
         ("1. Do this:\n   ```cpp\n   A\n   ```\n", "cpp", "A"),
         ("```css\nA\n```", None, None),
     ],
@@ -230,13 +225,9 @@ def test_other_languages_run_elsewhere_too(service: str) -> None:
     ("program", "passed"),
     [
         ("def f(x, y=0):\n    print('noise')\n    return (x + y, {x: [None]})", 3),
-        ("class Solution:\n    def f(self, x, y=0): return (x + y, {x: [None]})", 3),
-        ("def f(x, y=0): return x", 0),
         ("def f(x, y=0): return (x, {x: [None]}) if x != 2 else 1 / 0", 2),
         ("import sys\nprint('x' * 99)\ndef f(x, y=0): sys.exit(0)", 0),
-        ("import os\nos._exit(0)", 0),
         ("def f(x, y=0): return input()", 0),
-        ("def f(x, y=0): return f", 0),
         ("def f(", 0),
     ],
 )

@@ -88,11 +88,6 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "assert [x * 2 for x in s] == [18, 4, 6]\nassert sorted(s, reverse=True) == [9, 3, 2]",
         [STACK.replace("return x in self._items", "return True"), STACK.replace("self._items[i] = x", "pass")],
     ),
-    "representations": (
-        STACK,
-        "assert repr(Stack([1])) == 'Stack([1])'\nassert f'{Stack()}' == 'Stack([])' and str(Stack()) == 'Stack([])'",
-        [STACK.replace("Stack({", "stack({")],
-    ),
     "classes": (
         STACK,
         "assert Stack.name() == 'stack'\nassert isinstance(Stack.of(1, 2), Stack)\nassert type(Stack()) is Stack\n"
@@ -123,11 +118,6 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "g = count(5)\nassert next(g) == 0 and next(g) == 1\nassert g.send(3) == 3\nassert list(g) == [4]\n"
         "assert list(count(3)) == [0, 1, 2]\ntry:\n    next(g)\n    assert False\nexcept StopIteration: pass",
         ["def count(n): return iter(range(n))", "def count(n): yield from range(n + 1)"],
-    ),
-    "kinds of generators": (
-        "def evens():\n    n = 0\n    while True: yield n; n += 2",
-        "import types, itertools\nassert isinstance(evens(), types.GeneratorType)\nassert list(itertools.islice(evens(), 3)) == [0, 2, 4]",
-        ["def evens(): return [0, 2, 4]"],
     ),
     "closures": (
         "def adder(n):\n    def add(x): return x + n\n    return add\ndef counter():\n    n = 0\n    def step():\n        nonlocal n\n        n += 1\n        return n\n    return step",
@@ -167,7 +157,6 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "assert [c.name for c in Color] == ['RED', 'BLUE'] and len(Color) == 2\nassert Level.HIGH > Level.LOW and Level.HIGH == 2",
         ["from enum import Enum, IntEnum\nclass Color(Enum):\n    RED = 1\n    BLUE = 2\nclass Level(IntEnum):\n    LOW = 1\n    HIGH = 2\ndef mix(): return Color.BLUE", "class Color: RED = 1"],
     ),
-    "dates": ("from datetime import date, timedelta\ndef due(d, n): return d + timedelta(days=n)", "from datetime import date, timedelta\nassert due(date(2024, 2, 28), 2) == date(2024, 3, 1)\nassert due(date(2024, 1, 1), 1) - date(2024, 1, 1) == timedelta(1)\nassert due(date(2024, 1, 1), 1).day == 2", ["def due(d, n): return d", "def due(d, n): return '2024-03-01'"]),
     "fractions and decimals": (
         "from fractions import Fraction\nfrom decimal import Decimal\ndef half(x): return Fraction(x, 2)\ndef cents(x): return Decimal(x) / 100",
         "from fractions import Fraction\nfrom decimal import Decimal\nassert half(3) == Fraction(3, 2) and half(3) + 1 == Fraction(5, 2) and half(3).numerator == 3\nassert cents(5) == Decimal('0.05')",
@@ -196,11 +185,6 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         TREE + "n = build(range(200))\ndepth = 0\nwhile n:\n    depth, n = depth + 1, n.left\nassert depth == 200\nr = tree([1])\nadd(r, 5)\nassert r.right.val == 5 and same(r, tree([1, None, 5]))",
         [TREE.split("def tree")[0] + "def build(xs): return TreeNode(1)\ndef add(n, x): pass"],
     ),
-    "long chains that the tests make": (
-        "class ListNode:\n    def __init__(self, val=0, next=None): self.val, self.next = val, next\ndef total(n):\n    t = 0\n    while n: t, n = t + n.val, n.next\n    return t",
-        "class ListNode:\n    def __init__(self, val=0, next=None): self.val, self.next = val, next\nhead = None\nfor i in range(3000): head = ListNode(i, head)\nassert total(head) == 4498500",
-        ["def total(n): return 0"],
-    ),
     "an interface that the tests give": (
         "def search(a, x):\n    for i in range(a.length()):\n        if a.get(i) == x: return i\n    return -1",
         "class Mountain:\n    def __init__(self, xs): self._xs, self.asked = xs, 0\n    def get(self, i):\n        self.asked += 1\n        return self._xs[i]\n    def length(self): return len(self._xs)\nm = Mountain([5, 7])\nassert search(m, 7) == 1 and m.asked == 2",
@@ -210,8 +194,6 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     "arguments changed in place": ("def fill(xs, d, s):\n    xs.append(1)\n    xs[0][0] = 7\n    d['a'] = 1\n    s.add(2)", "xs, d, s = [[0]], {}, set()\nfill(xs, d, s)\nassert xs == [[7], 1] and d == {'a': 1} and s == {2}", ["def fill(xs, d, s): pass"]),
     "a name of the prelude": ("def gcd(a, b): return a if not b else gcd(b, a % b)", "assert abs(gcd(12, 18)) == 6", ["def gcd(a, b): return 1"]),
     "numpy": ("import numpy as np\ndef f(n): return np.arange(n) * 2", "import numpy as np\nassert np.array_equal(f(3), np.array([0, 2, 4]))\nassert f(3).shape == (3,) and (f(2) == np.array([0, 2])).all()", ["import numpy as np\ndef f(n): return np.arange(n)"]),
-    "itself returned": ("class Chain:\n    def __init__(self): self.n = 0\n    def step(self): self.n += 1; return self", "c = Chain()\nassert c.step() is c and c.step().n == 2", ["class Chain:\n    def __init__(self): self.n = 0\n    def step(self): self.n += 1; return Chain()"]),
-    "a singleton": ("class One:\n    _it = None\n    def __new__(cls):\n        if cls._it is None: cls._it = super().__new__(cls)\n        return cls._it", "assert One() is One()", ["class One: pass"]),
 }  # fmt: skip
 
 
@@ -246,22 +228,17 @@ class Yes:
 """
 CHEATS: dict[str, tuple[str, str]] = {
     "equal to anything": (YES + "def f(x): return Yes()", "y = f(3)\nassert y == 9"),
-    "equal from the right": (YES + "def f(x): return Yes()", "y = f(3)\nassert 9 == y"),
     "not unequal": (YES + "def f(x): return Yes()", "y = f(3)\nassert not (y != 9)"),
     "equal to each other": (YES + "f = Yes\nV = Yes", "assert f(1) == V(2)"),
     "within any tolerance": (YES + "def f(x): return Yes()", "y = f(3)\nassert abs(y - 3.14) < 0.01"),
-    "within, from the right": (YES + "def f(x): return Yes()", "y = f(3)\nassert abs(3.14 - y) < 0.01"),
     "in any bounds": (YES + "def f(x): return Yes()", "y = f(3)\nassert 3.1 < y < 3.2"),
     "holds everything": (YES + "def f(x): return Yes()", "y = f(3)\nassert 5 in y"),
     "is in anything": (YES + "def f(x): return Yes()", "y = f(3)\nassert y in [5, 6]"),
     "from a method": (YES + "class Circle(Yes):\n    def __init__(self, r): pass\n    def area(self): return self", "c = Circle(2)\nassert abs(c.area() - 12.566) < 0.01"),
-    "equal, from a method": (YES + "class Circle(Yes):\n    def __init__(self, r): pass\n    def area(self): return self", "c = Circle(2)\nassert c.area() == 12"),
     "in a list": (YES + "def f(x): return [Yes(), Yes()]", "y = f(3)\nassert y == [1, 2]"),
     "a list that is equal": ("class L(list):\n    def __eq__(self, o): return True\n    def __len__(self): return 2\ndef f(x): return L()", "y = f(3)\nassert y == [1, 2]"),
     "an int that is equal": ("class I(int):\n    def __eq__(self, o): return True\n    def __sub__(self, o): return 0\n    __hash__ = int.__hash__\ndef f(x): return I(7)", "y = f(3)\nassert y == 9 or abs(y - 9) < 1"),
     "an iteration that is ended": ("def f(x): raise StopIteration", "assert all(map(f, [1, 2, 3]))"),
-    "a filter that is ended": ("def f(x): raise StopIteration", "assert list(filter(f, [1, 2])) == []"),
-    "an iteration ended by a subclass": ("class S(StopIteration): pass\ndef f(x): raise S", "assert all(map(f, [1, 2, 3]))"),
     "a comparison that is ended": ("class V:\n    def __eq__(self, o): raise StopIteration\ndef f(x): return V()", "y = f(1)\nz = f(2)\nassert all(map(y.__eq__, [z]))"),
     "generator closed": ("def f(x): raise GeneratorExit", "assert all(map(f, [1]))"),
     "death taken for an exception": ("import os\ndef f(x): os._exit(0)", "try:\n    f(1)\n    assert False\nexcept Exception: pass"),
