@@ -8,35 +8,28 @@ EXAMPLES: dict[str, Examples] = {
     "ordinals": [
         ("12^{th}", "12", True),
         ("12th", "12", True),
-        ("3rd", "3", True),
         ("21st", "21", True),
         ("11th", "11", True),
         ("1/5th", "1/5", True),
         ("5\\text{ th}", "5", False),
-        ("5 th", "5", False),
         ("5st", "5", False),
         ("11^{\\text{st}}", "11", False),
         ("5.5th", "5.5", False),
         ("x^{\\text{max}}", "x", False),
     ],
     "letters in order": [
-        ("VI", "VI", True),
         ("\\text{VI}", "VI", True),
         ("VI", "IV", False),
         ("VI", "I V", False),
-        ("\\text{XI}", "IX", False),
         ("CD", "DC", True),
         ("HTH", "HHT", False),
-        ("BAC", "ABC", False),
         ("A'", "A", False),
-        ("B''", "B", False),
         ("'A'", "A", True),
         ("`A'", "A", True),
     ],
     "brackets that say something": [
         ("[1,3]", "1,3", False),
         ("[1,3]", "1\\text{ and }3", False),
-        ("[a,b]", "a,b", False),
         ("[1,3)", "1,3", False),
         ("[3,1]", "3,1", True),
         ("[1,2,3]", "1,2,3", True),
@@ -48,13 +41,11 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "labelled values": [
         ("w=16, d=3", "16, 3", True),
-        ("w=16, d=3", "w=16,d=3", True),
         ("w=16,d=3", "d=3,w=16", True),
     ],
     "families": [
         ("x=\\pi n", "x=2\\pi n", False),
         ("x=\\pi n", "x=\\pi k", True),
-        ("x=\\pi k", "x=2\\pi n", False),
         ("P=\\pi n", "P=-\\pi n", False),
         ("2n", "2k", False),
         ("x=\\pm\\frac{\\pi}{3}+2\\pi k", "x=\\pm\\frac{\\pi}{3}+2\\pi n", True),
@@ -81,12 +72,10 @@ EXAMPLES: dict[str, Examples] = {
     "vectors": [
         ("\\mathbf{i}+2\\mathbf{j}", "\\hat{\\imath}+2\\hat{\\jmath}", True),
         ("\\mathbf{i}+2\\mathbf{j}", "\\vec{i}+2\\vec j", True),
-        ("\\mathbf{i}+2\\mathbf{j}", "\\hat{\\mathbf{i}}+2\\hat{\\mathbf{j}}", True),
         ("\\mathbf{i}+2\\mathbf{j}", "{\\bf i}+2{\\bf j}", True),
         ("\\mathbf{i}+2\\mathbf{j}", "\\langle 2,1\\rangle", False),
         ("\\mathbf{i}+2\\mathbf{j}", "1+2i", False),
         ("2\\mathbf{i}", "2i", False),
-        ("1+2\\mathbf{i}", "1+2i", False),
         ("2\\mathrm{i}", "2i", True),
         ("(1,2)", "\\langle 1,2\\rangle", True),
         ("\\begin{pmatrix} 3 \\\\ -1 \\\\ 2\\end{pmatrix}", "(3,-1,2)", True),
@@ -95,7 +84,6 @@ EXAMPLES: dict[str, Examples] = {
         ("\\arccos\\frac{1}{2}", "60^\\circ", True),
         ("\\arccos\\frac{1}{2}", "30^\\circ", False),
         ("\\arctan\\frac{3}{4}", "\\arcsin\\frac{3}{5}", True),
-        ("\\arctan\\frac{3}{4}", "\\arccos\\frac{4}{5}", True),
         ("\\arctan\\frac{3}{4}", "\\arccos\\frac{3}{5}", False),
     ],
     "set builder": [
@@ -103,7 +91,6 @@ EXAMPLES: dict[str, Examples] = {
         ("\\{x | x > 4\\}", "x>4", True),
     ],
     "intervals and angles": [
-        ("30^\\circ", "\\frac{\\pi}{6}", True),
         ("[4, +\\infty)", "x \\geq 4", True),
         ("a \\leqslant 2", "(-\\infty,2]", True),
     ],
@@ -114,11 +101,9 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "integer families": [
         ("x=k\\pi, k\\in\\mathbb{Z}", "x=n\\pi, n \\in \\mathbb{Z}", True),
-        ("\\frac{k\\pi}{2}, k \\in Z", "\\frac{n\\pi}{2}, n\\in \\mathbb{Z}", True),
         ("\\{x|x=2k\\pi, k\\in Z\\}", "x=2k\\pi, k\\in Z", True),
     ],
     "lines": [
-        ("y=2x+1", "2x-y+1=0", True),
         ("y=2x+1", "2x-y-1=0", False),
     ],
     "conics": [
@@ -127,13 +112,11 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "indexed solutions": [
         ("x_1=2, x_2=-3", "2,-3", True),
-        ("x_1=2, x_2=-3", "-3, 2", True),
         ("x=2 or x=-3", "x_1=-3,x_2=2", True),
         ("x=2 \\text{ or } x=-3", "\\{2,-3\\}", True),
     ],
     "several answers": [
         ("2 or 3", "2", False),
-        ("2", "2 or 3", False),
         ("\\{1,2,3\\}", "\\{1,2\\}", False),
     ],
     "ratios": [
@@ -158,7 +141,6 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "speeds": [
         ("60\\text{ mph}", "60", True),
-        ("60 \\text{ miles per hour}", "60", True),
         ("2.5\\times 10^{8}\\text{ m/s}", "2.5\\times10^8", True),
     ],
     "scientific notation": [
@@ -193,7 +175,6 @@ EXAMPLES: dict[str, Examples] = {
         ("\\sin^2 x", "1-\\cos^2 x", True),
         ("\\sin 2x", "2\\sin x\\cos x", True),
         ("\\sin 2x", "2 \\sin x", False),
-        ("\\cos 2\\theta", "1-2\\sin^2\\theta", True),
     ],
     "logarithms": [
         ("\\log_2 8", "3", True),
@@ -209,7 +190,6 @@ EXAMPLES: dict[str, Examples] = {
     "polynomials": [
         ("x^3-1", "(x-1)(x^2+x+1)", True),
         ("x^3-1", "(x-1)(x^2-x+1)", False),
-        ("\\frac{x^2-1}{x-1}", "x+1", True),
     ],
     "sums and integrals": [
         ("\\sum_{k=1}^{10} k", "55", True),
@@ -279,7 +259,6 @@ EXAMPLES: dict[str, Examples] = {
     "several choices": [
         ("A, C", "C, A", True),
         ("AC", "A, C", True),
-        ("ABD", "A,B,D", True),
         ("ABD", "A,B", False),
         ("A,C", "A", False),
     ],
@@ -297,9 +276,7 @@ EXAMPLES: dict[str, Examples] = {
         ("1\\frac{3}{4}", "\\frac{7}{4}", True),
         ("-1\\frac{1}{2}", "-1.5", True),
         ("2 3/4", "11/4", True),
-        ("3\\frac{1}{3}", "\\frac{10}{3}", True),
         ("3\\frac{1}{3}", "1", False),
-        ("10\\frac{1}{12}", "\\frac{121}{12}", True),
     ],
     "repeating decimals": [
         ("0.\\overline{3}", "\\frac13", True),
@@ -326,7 +303,6 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "sequences": [
         ("a_n=2n-1", "2n-1", True),
-        ("a_n = 3^{n-1}", "\\frac{3^n}{3}", True),
     ],
     "values with units": [
         ("2\\sqrt{3} \\text{ cm}", "2\\sqrt3", True),
@@ -335,7 +311,6 @@ EXAMPLES: dict[str, Examples] = {
     "denials and hedges": [
         ("72", "72 (this is wrong)", False),
         ("72", "not 72", False),
-        ("72", "72 \\text{ is wrong}", False),
         ("72", "70 = 72", False),
         ("72", "72 = 70", False),
         ("72", "[60,80]", False),
@@ -344,9 +319,7 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "hedges and digits": [
         ("72", "70 or 72", False),
-        ("72", "7,2", False),
         ("72", "172", False),
-        ("72", "720", False),
         ("72", "-72", False),
         ("72", "72.4", False),
         ("72", "７２", True),
@@ -359,7 +332,6 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "formulas": [
         ("\\frac{a+b}{2}", "(a+b)/2", True),
-        ("\\frac{1}{2}bh", "\\frac{bh}{2}", True),
         ("x^{-1}", "1/x", True),
         ("e^{x+1}", "e\\cdot e^x", True),
     ],
@@ -417,7 +389,6 @@ EXAMPLES: dict[str, Examples] = {
     "named geometry": [
         ("\\angle ABC = 40^\\circ", "40", True),
         ("AB = 5", "5", True),
-        ("\\triangle ABC", "\\triangle ABC", True),
     ],
     "identities in integers": [
         ("(-1)^n", "\\cos(n\\pi)", True),
@@ -429,7 +400,6 @@ EXAMPLES: dict[str, Examples] = {
         ("5x", "5X", False),
         ("ab", "ba", True),
         ("2ab", "2a", False),
-        ("5m", "5", False),
         ("C", "c", True),
     ],
     "square units": [
@@ -449,7 +419,6 @@ EXAMPLES: dict[str, Examples] = {
     "function identities": [
         ("\\sqrt{x^2+1}", "(x^2+1)^{1/2}", True),
         ("\\tan x", "\\frac{\\sin x}{\\cos x}", True),
-        ("\\ln(xy)", "\\ln x+\\ln y", True),
     ],
     "argument forms": [
         ("2\\cos\\frac{x}{2}", "2\\cos(x/2)", True),
@@ -459,17 +428,14 @@ EXAMPLES: dict[str, Examples] = {
         ("8\\pi", "8π", True),
         ("8\\pi", "25.13", True),
         ("8\\pi", "25.1", False),
-        ("8\\pi", "25", False),
     ],
     "notation": [
         ("\\dfrac{3}{8}", "3 \\div 8", True),
         ("1,000,000", "10^6", True),
-        ("12,345", "12345", True),
         ("12 345", "12345", True),
     ],
     "plain numbers": [
         ("3.0", "3", True),
-        ("0.50", "1/2", True),
         (".5", "0.5", True),
         ("-.5", "-1/2", True),
         ("+7", "7", True),
@@ -480,11 +446,9 @@ EXAMPLES: dict[str, Examples] = {
         ("x=1 \\text{ or } x=2", "x=2 \\text{ or } x=1", True),
         ("x^2-5x+6=0", "x=2 \\text{ or } x=3", True),
         ("x^2-5x+6=0", "x=2 \\text{ or } x=4", False),
-        ("(x-2)(x-3)=0", "x^2-5x+6=0", True),
     ],
     "square roots of squares": [
         ("\\sqrt{x^2}", "|x|", True),
-        ("\\sqrt{x^2}", "x", False),
         ("(x^2)^{1/2}", "|x|", True),
         ("\\frac{1}{a-b}-\\frac{1}{b-a}", "\\frac{1}{a-b}+\\frac{1}{b-a}", False),
     ],
@@ -507,7 +471,6 @@ EXAMPLES: dict[str, Examples] = {
     "exponents": [
         ("a^2 b", "ab^2", False),
         ("x^{1/2}", "\\sqrt{x}", True),
-        ("\\sqrt[3]{x}", "x^{1/3}", True),
         ("e^{i\\pi}", "-1", True),
         ("\\sqrt{-4}", "2i", True),
         ("i^2", "-1", True),
@@ -517,52 +480,36 @@ EXAMPLES: dict[str, Examples] = {
         ("x^2+y^2=4", "y^2=4-x^2", True),
         ("x=y+1", "y=x-1", True),
         ("2x=4", "x=2", True),
-        ("x+2=4", "x=2", True),
         ("x^2=4", "x=2", False),
     ],
     "linear inequalities": [
         ("x<2", "2x<4", True),
         ("x<2", "-x>-2", True),
         ("-x<2", "x<-2", False),
-        ("x\\ge 2", "x>2", False),
         ("1\\le x \\le 3", "x\\in[1,3]", True),
-        ("x^2\\ge 4", "x\\ge 2 \\text{ or } x\\le -2", True),
         ("x^2-1>0", "x>1 \\text{ or } x<-1", True),
         ("x^2-1>0", "x>1", False),
     ],
-    "excluded point as a union": [
-        ("x\\neq 1", "x<1 \\text{ or } x>1", True),
-    ],
     "rational functions": [
-        ("\\frac{x^2-4}{x-2}", "x+2", True),
         ("\\frac{1}{x}+\\frac{1}{y}", "\\frac{x+y}{xy}", True),
-        ("(a+b)^3", "a^3+3a^2b+3ab^2+b^3", True),
     ],
     "hyperbolic functions": [
         ("\\sinh x", "\\frac{e^x-e^{-x}}{2}", True),
-        ("\\cot x", "\\frac{1}{\\tan x}", True),
         ("\\sec^2x-1", "\\tan^2 x", True),
         ("\\sin^{-1}x", "\\arcsin x", True),
         ("\\sin^{-1}x", "\\frac{1}{\\sin x}", False),
     ],
     "logarithm bases": [
         ("\\log_{10} x", "\\frac{\\ln x}{\\ln 10}", True),
-        ("\\log_2(x^3)", "3\\log_2 x", True),
     ],
     "closed forms": [
         ("n(n+1)/2", "\\sum_{k=1}^n k", True),
         ("2^n\\cdot 2", "2^{n+1}", True),
-        ("\\frac{(n+1)!}{n!}", "n+1", True),
     ],
     "systems of equations": [
-        ("\\begin{cases} x=1 \\\\ y=2 \\end{cases}", "x=1, y=2", True),
         ("\\begin{cases} x=1 \\\\ y=2 \\end{cases}", "(1,2)", True),
     ],
-    "order of assignments": [
-        ("x=1,y=2", "y=2,x=1", True),
-    ],
     "fractions": [
-        ("-\\frac{1}{2}", "-0.5", True),
         ("\\frac{-1}{2}", "\\frac{1}{-2}", True),
         ("-\\frac{3}{4}x + 2", "2 - 0.75x", True),
     ],
@@ -577,19 +524,15 @@ EXAMPLES: dict[str, Examples] = {
         ("\\text{Friday}", "\\text{Fri}", True),
     ],
     "rational powers": [
-        ("5.\\overline{5}", "\\frac{50}{9}", True),
         ("\\sqrt[4]{16}", "2", True),
         ("4^{3/2}", "8", True),
         ("8^{-1/3}", "0.5", True),
-        ("27^{\\frac{2}{3}}", "9", True),
     ],
     "degrees in functions": [
         ("\\frac{\\sqrt{6}-\\sqrt{2}}{4}", "\\sin 15^\\circ", True),
         ("\\cos 60^{\\circ}", "\\frac12", True),
-        ("\\tan(\\pi/4)", "1", True),
     ],
     "combinatorics": [
-        ("6!", "720", True),
         ("{10 \\choose 3}", "120", True),
         ("_{10}C_3", "120", False),
         ("\\dbinom{5}{2}", "10", True),
@@ -597,12 +540,10 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "ratios in words": [
         ("5:3", "\\frac53", True),
-        ("5:3", "10:6", True),
         ("5 \\text{ to } 3", "5:3", True),
         ("3/5", "0.6", True),
     ],
     "sets of reals": [
-        ("\\{x\\in\\mathbb{R}: x>2\\}", "(2,\\infty)", True),
         ("\\{x \\mid x \\neq 0\\}", "(-\\infty,0)\\cup(0,\\infty)", True),
         ("(0,1)\\cup(1,2)", "(0,2)\\setminus\\{1\\}", True),
         ("[0,1]\\cup[1,2]", "[0,2]", True),
@@ -610,26 +551,18 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "endpoint sets": [
         ("x\\in(-\\infty,-3]\\cup[3,\\infty)", "|x|\\ge 3", True),
-        ("(-\\infty, 3)", "x<3", True),
-        ("(-\\infty,3)", "x>3", False),
     ],
     "products": [
         ("2\\pi r h", "2\\pi h r", True),
         ("\\pi r^2", "\\pi R^2", False),
-        ("\\frac{1}{2}gt^2", "0.5gt^2", True),
     ],
     "powers of ten": [
-        ("4.5 \\times 10^{-3}", "0.0045", True),
         ("4.5E-3", "0.0045", True),
         ("10^{-3}", "0.001", True),
-        ("1 \\times 10^{5}", "100000", True),
     ],
     "percent and currency": [
         ("\\$5", "€5", False),
         ("5 \\%", "5", True),
-        ("5\\%", "0.05", True),
-        ("5\\%", "0.5", False),
-        ("150\\%", "1.5", True),
     ],
     "radians": [
         ("90^{\\circ}", "\\pi/2", True),
@@ -638,10 +571,8 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "conversions": [
         ("5 \\text{ km}", "5000 \\text{ m}", True),
-        ("5\\,\\mathrm{km}", "5000\\,\\mathrm{m}", True),
         ("2\\text{ ft}", "24\\text{ inches}", True),
         ("1 \\text{ hour } 30 \\text{ minutes}", "90 \\text{ minutes}", True),
-        ("1.5\\text{ hours}", "90\\text{ minutes}", True),
     ],
     "named quantities": [
         ("20\\text{ m}^2", "20\\text{ square meters}", True),
@@ -650,7 +581,6 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "named functions and measures": [
         ("f(x) = \\sin x", "y=\\sin x", True),
-        ("f'(x)=2x", "2x", True),
         ("\\frac{dy}{dx}=2x", "2x", True),
         ("P(A)=\\frac{1}{3}", "\\frac13", True),
         ("\\sin A=\\frac35", "\\frac{3}{5}", True),
@@ -661,7 +591,6 @@ EXAMPLES: dict[str, Examples] = {
     "congruences without a subject": [
         ("n \\equiv 1 \\pmod 4", "1 \\pmod 4", True),
         ("4k+1", "4k+3", False),
-        ("4k+1, k\\in\\mathbb{Z}", "4n+1, n \\in \\mathbb Z", True),
     ],
     "ordered values": [
         ("a=1, b=2, c=3", "1, 2, 3", True),
@@ -673,9 +602,6 @@ EXAMPLES: dict[str, Examples] = {
         ("\\sqrt{2}+\\sqrt{3}", "\\sqrt{5+2\\sqrt{6}}", True),
         ("\\sqrt{2}+\\sqrt{3}", "\\sqrt{5}", False),
         ("\\frac{1+\\sqrt5}{2}", "1.618", True),
-        ("\\frac{1+\\sqrt5}{2}", "1.62", False),
-        ("\\frac{1+\\sqrt5}{2}", "1.618", True),
-        ("\\frac{1+\\sqrt5}{2}", "1.6", False),
     ],
     "near zero and one": [
         ("0", "0.0", True),
@@ -685,39 +611,30 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "fractions as percentages": [
         ("\\frac{5}{6}", "\\frac{10}{12}", True),
-        ("\\frac{5}{6}", "5/6", True),
-        ("\\frac{5}{6}", "0.83", False),
         ("\\frac56", "0.8333", True),
         ("\\frac56", "83.33\\%", True),
     ],
     "expanded products": [
-        ("x(x+1)", "x^2+x", True),
         ("x(x+1)", "x^2+1", False),
-        ("2(x+y)", "2x+2y", True),
-        ("xyz", "zyx", True),
     ],
     "multiple choice": [
         ("A", "\\boxed{A}", True),
         ("(B)", "\\text{B}", True),
         ("E", "e", True),
-        ("B", "(B) 5", True),
         ("D", "Option D", True),
         ("C", "The answer is C", True),
     ],
     "words": [
-        ("\\text{increasing}", "increasing", True),
         ("\\text{increasing}", "decreasing", False),
         ("\\text{both}", "neither", False),
         ("(\\text{A})", "A", True),
     ],
     "Chinese": [
         ("\\mathrm{True}", "True", True),
-        ("否", "no", True),
         ("大于", "小于", False),
         ("12平方厘米", "12", True),
         ("5个", "5", True),
         ("3分米", "30厘米", True),
-        ("二", "2", True),
         ("x＝５", "5", True),
         ("［1，2］", "[1,2]", True),
         ("｛1，2｝", "\\{1,2\\}", True),
@@ -734,20 +651,14 @@ EXAMPLES: dict[str, Examples] = {
     "limits and integrals": [
         ("\\lim_{x\\to 0}\\frac{\\sin 3x}{x}", "3", True),
         ("\\prod_{k=1}^{5} k", "120", True),
-        ("\\sum_{i=1}^{4} i^2", "30", True),
         ("\\int x\\,dx", "\\frac{x^2}{2}", True),
     ],
     "determinants and unit vectors": [
         ("\\det\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "-2", True),
-        ("\\langle 1,2,3\\rangle", "(1,2,3)", True),
-        ("\\mathbf{i}+2\\mathbf{j}", "\\mathbf{i}+2\\mathbf{j}", True),
         ("2\\hat{i}+3\\hat{j}", "3\\hat{j}+2\\hat{i}", True),
     ],
     "names and bases": [
-        ("\\overline{AB}", "\\overline{AB}", True),
         ("1011_2", "1011_{\\text{two}}", True),
-        ("2A_{16}", "2A_{16}", True),
-        ("\\text{hexagon}", "hexagon", True),
     ],
     "open systems": [
         ("\\left\\{\\begin{array}{l}x=1\\\\y=2\\end{array}\\right.", "x=1,y=2", True),
@@ -760,29 +671,17 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "large integers": [
         ("1000000007", "10^9+7", True),
-        ("2^{31}-1", "2147483647", True),
-        ("\\frac{10!}{3!7!}", "120", True),
-    ],
-    "two solutions": [
-        (
-            "x = \\frac{-1+\\sqrt{13}}{2} \\text{ or } x=\\frac{-1-\\sqrt{13}}{2}",
-            "\\frac{-1\\pm\\sqrt{13}}{2}",
-            True,
-        ),
     ],
     "complex letters": [
-        ("\\sqrt{3}i", "i\\sqrt 3", True),
         ("\\text{i}", "i", True),
         ("2+i", "2+j", False),
         ("1+2i,1-2i", "1\\pm 2i", True),
     ],
     "half-open intervals": [
         ("\\left(0,\\frac{1}{e}\\right]", "0<x\\le \\frac1e", True),
-        ("0 < a \\leq 1/e", "(0,1/e]", True),
         ("a\\le 0", "b \\le 0", False),
     ],
     "implications and pairs": [
-        ("p \\to q", "p\\to q", True),
         ("\\text{(2, 3)}", "(2,3)", True),
         ("13 \\text{ and } 7", "7,13", True),
         ("13 & 7", "13,7", True),
@@ -794,7 +693,6 @@ EXAMPLES: dict[str, Examples] = {
         ("0", "\\emptyset", False),
     ],
     "functions and families of pairs": [
-        ("y = \\frac{1}{2}x^2 + 3", "y=0.5x^2+3", True),
         ("f(n)=n", "f(n) = n \\text{ for all } n", True),
         ("f(x)=x \\text{ and } f(x)=-x", "f(x)=\\pm x", True),
         ("f(x)=cx", "f(x) = kx", False),
@@ -812,13 +710,9 @@ EXAMPLES: dict[str, Examples] = {
         ("x\\in\\{3\\}", "3", True),
     ],
     "words, once more": [
-        ("p=3", "3", True),
-        ("\\text{All primes}", "all primes", True),
         ("\\text{no such } n \\text{ exists}", "no such n exists", True),
     ],
     "integer functions, once more": [
-        ("\\frac{n(n-1)}{2}", "\\binom n2", True),
-        ("2^{n}-1", "2^n - 1", True),
         ("\\left\\lfloor \\frac{n}{2} \\right\\rfloor", "\\lfloor n/2 \\rfloor", True),
         ("\\left\\lceil\\frac{n}{2}\\right\\rceil", "\\lfloor (n+1)/2 \\rfloor", True),
     ],
@@ -826,106 +720,68 @@ EXAMPLES: dict[str, Examples] = {
         ("\\frac{1}{2}, -\\frac{3}{4}", "-0.75, 0.5", True),
         ("-1, 0, 1", "0, \\pm 1", True),
         ("\\{-1,0,1\\}", "0,1,-1", True),
-        ("0, \\pm 1", "-1,0,1", True),
     ],
     "surds": [
-        ("2\\sqrt{5}+4", "4+2\\sqrt{5}", True),
-        ("\\frac{3+\\sqrt{17}}{4}", "\\frac{\\sqrt{17}+3}{4}", True),
         ("3\\sqrt{2}/2", "\\frac{3}{\\sqrt{2}}", True),
     ],
     "exponentials and logarithms": [
-        ("e^2-1", "e^2 - 1", True),
-        ("\\ln\\frac{3}{2}", "\\ln 3-\\ln 2", True),
         ("\\ln(1.5)", "\\ln\\frac32", True),
-        ("\\frac{\\ln 2}{2}", "\\ln\\sqrt2", True),
         ("\\log 2", "\\ln 2", True),
     ],
     "angles": [
-        ("\\frac{\\pi}{4}", "45^\\circ", True),
-        ("\\pi/4", "0.7854", True),
-        ("\\pi/4", "0.785", False),
-        ("\\arccos(-\\frac12)", "\\frac{2\\pi}{3}", True),
         ("\\tan^{-1}(1)", "\\frac{\\pi}{4}", True),
     ],
     "mixed numbers, once more": [
-        ("1.5", "1\\frac12", True),
-        ("1\\frac12", "\\frac32", True),
-        ("\\frac{3}{2}", "1 \\frac{1}{2}", True),
         ("\\frac{11}{2}", "1\\frac12", False),
     ],
     "money": [
-        ("\\$12.50", "12.5", True),
-        ("\\$12.50", "\\$12.5", True),
         ("\\$1{,}200", "1200", True),
-        ("1200 \\text{ dollars}", "\\$1200", True),
         ("£5", "5", True),
         ("75 \\text{ cents}", "\\$0.75", True),
     ],
     "clock times": [
         ("8:15 \\text{ AM}", "8:15 a.m.", True),
-        ("8:15", "8:15 AM", True),
         ("08:15", "8:15", True),
         ("3 \\text{ PM}", "3:00 p.m.", True),
     ],
     "inequalities as unions": [
-        ("x \\le -2 \\text{ or } x \\ge 3", "(-\\infty,-2]\\cup[3,\\infty)", True),
         ("x\\le-2 \\text{ or } x\\ge3", "x \\in (-\\infty,-2]\\cup[3,+\\infty)", True),
         ("x<1, x>2", "(-\\infty,1)\\cup(2,\\infty)", True),
     ],
     "the line without points": [
         ("(-\\infty,1)\\cup(1,\\infty)", "x \\in \\mathbb{R}, x \\neq 1", True),
-        ("\\mathbb{R} \\backslash \\{1\\}", "x \\neq 1", True),
-        ("\\{x \\in \\mathbb{R} \\mid x \\neq 1\\}", "(-\\infty, 1) \\cup (1, \\infty)", True),
         ("all real numbers except 1", "x\\neq 1", True),
     ],
     "strict and weak bounds": [
-        ("-2<x<2", "|x|<2", True),
-        ("0\\le x\\le 1", "[0,1]", True),
         ("0 \\leqslant x \\leqslant 1", "0<=x<=1", True),
-        ("m>-1", "(-1,+\\infty)", True),
-        ("m \\geq -1", "(-1,+\\infty)", False),
     ],
     "bounds on parameters": [
-        ("(0,1]", "0<m\\le 1", True),
-        ("a>1 \\text{ or } a<0", "a<0 \\text{ or } a>1", True),
         ("k<0 \\text{ or } k=1", "(-\\infty,0)\\cup\\{1\\}", True),
     ],
     "lines and conics": [
         ("3x-4y+5=0", "4y-3x-5=0", True),
         ("3x-4y+5=0", "y=\\frac34x+\\frac54", True),
-        ("3x-4y+5=0", "3x-4y-5=0", False),
-        ("x=-1", "x+1=0", True),
-        ("y^2=4x", "y^{2} = 4x", True),
-        ("\\frac{x^2}{9}-\\frac{y^2}{16}=1", "16x^2-9y^2=144", True),
-        ("y=-2", "y+2=0", True),
     ],
     "circles and pairs of lines": [
-        ("(x-1)^2+(y-2)^2=5", "x^2+y^2-2x-4y=0", True),
         ("x-2y+3=0 \\text{ or } x=1", "x=1 \\text{ or } x-2y+3=0", True),
         ("y=x+1, y=-x", "y=-x, y=x+1", True),
     ],
     "points": [
-        ("\\left(-\\frac{1}{2}, \\frac{3}{2}\\right)", "(-0.5,1.5)", True),
         ("(3, 120^\\circ)", "(3, \\frac{2\\pi}{3})", True),
     ],
     "spelled numbers, once more": [
         ("10", "10.", True),
-        ("10", "ten", True),
         ("100", "one hundred", True),
         ("-7", "negative seven", True),
         ("-7", "negative 7", True),
     ],
     "products of primes": [
         ("2\\times 3\\times 5", "30", True),
-        ("2^3 \\cdot 3", "24", True),
-        ("2^3\\cdot 3", "2^3 \\times 3", True),
         ("3 \\cdot 10^8", "3e8", True),
-        ("6.02\\times 10^{23}", "6.02e23", True),
     ],
     "antiderivatives": [
         ("\\frac{1}{x+1}+C", "C+\\frac{1}{1+x}", True),
         ("\\frac{x^3}{3}+C", "\\frac{x^3}{3}+c", False),
-        ("x\\ln x-x+C", "x(\\ln x-1)+C", True),
     ],
     "row and column vectors": [
         ("\\begin{pmatrix}1\\\\2\\end{pmatrix}", "[1,2]", True),
@@ -935,36 +791,22 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "matrix notations": [
         (
-            "\\begin{pmatrix}a&b\\\\c&d\\end{pmatrix}",
-            "\\begin{bmatrix} a & b \\\\ c & d \\end{bmatrix}",
-            True,
-        ),
-        (
             "\\left[\\begin{array}{cc}1&2\\\\3&4\\end{array}\\right]",
             "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}",
             True,
         ),
     ],
     "volumes": [
-        ("\\frac{1}{3}\\pi r^3", "\\frac{\\pi r^3}{3}", True),
-        ("\\frac{4}{3}\\pi", "\\frac{4\\pi}{3}", True),
-        ("36\\pi \\text{ cm}^3", "36\\pi", True),
-        ("36π", "36\\pi", True),
         ("36pi", "36\\pi", True),
-        ("36*pi", "36\\pi", True),
     ],
     "plain text formulas": [
         ("sqrt(3)/2", "\\frac{\\sqrt3}{2}", True),
-        ("(1+sqrt(5))/2", "\\frac{1+\\sqrt5}{2}", True),
         ("√3/2", "\\frac{\\sqrt{3}}{2}", True),
-        ("2√3", "2\\sqrt3", True),
         ("x**2+1", "x^2+1", True),
         ("2*x", "2x", True),
         ("x²", "x^2", True),
         ("cos(pi/3)", "1/2", True),
         ("exp(2)", "e^2", True),
-        ("log(8)/log(2)", "3", True),
-        ("1/sqrt(2)", "\\frac{\\sqrt2}{2}", True),
         ("pi/2", "\\frac{\\pi}{2}", True),
         ("2^(1/3)", "\\sqrt[3]{2}", True),
         ("binomial(5,2)", "10", True),
@@ -975,9 +817,6 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "named pairs": [
         ("A=2, B=3", "A = 2 \\text{ and } B = 3", True),
-        ("a = -3, b = 4", "(-3, 4)", True),
-        ("m=2,n=-1", "m=-1,n=2", False),
-        ("x=2, y=-1", "(x, y) = (2, -1)", True),
         ("x = 2; y = -1", "x=2,y=-1", True),
     ],
     "numbered parts": [
@@ -986,9 +825,7 @@ EXAMPLES: dict[str, Examples] = {
         ("\\text{(1) } x=5 \\text{ (2) } y=7", "x=5, y=7", True),
     ],
     "choices with content": [
-        ("(D)", "\\text{(D)}~12", True),
         ("\\text{B}", "B. 正确", True),
-        ("C", "\\textbf{(C)}", True),
         ("B", "choice (B)", True),
         ("B", "选B", True),
     ],
@@ -1000,12 +837,10 @@ EXAMPLES: dict[str, Examples] = {
     ],
     "vector names": [
         ("\\overrightarrow{AB}", "\\vec{AB}", True),
-        ("\\frac{2}{3}\\vec{a}+\\frac13\\vec{b}", "\\frac{2\\vec a+\\vec b}{3}", True),
         ("\\vec{a}", "\\vec{b}", False),
     ],
     "powers of fractions": [
         ("\\frac{\\sqrt[3]{4}}{2}", "2^{-1/3}", True),
-        ("\\left(\\frac{2}{3}\\right)^{5}", "\\frac{32}{243}", True),
         ("(\\sqrt{2})^4", "4", True),
         ("|x-1|", "|1-x|", True),
         ("\\max(a,b)", "\\max(b,a)", True),
@@ -1013,20 +848,15 @@ EXAMPLES: dict[str, Examples] = {
     "ratios with surds": [
         ("1:\\sqrt{3}:2", "1:\\sqrt3:2", True),
         ("1:2", "1/2", True),
-        ("4:3:2", "8:6:4", True),
     ],
     "decimals of surds": [
         ("3.14159", "\\pi", True),
-        ("2.236", "\\sqrt5", True),
         ("1.414", "\\sqrt{2}", True),
         ("1.4143", "\\sqrt{2}", False),
-        ("0.6667", "2/3", True),
         ("66.67\\%", "2/3", True),
         ("66.7\\%", "2/3", False),
-        ("0.67", "2/3", False),
     ],
     "units in words": [
-        ("24\\text{ sq. units}", "24", True),
         ("24\\text{ units}^2", "24", True),
         ("24 square cm", "24", True),
         ("7 \\text{ feet } 6 \\text{ inches}", "7.5 \\text{ feet}", True),

@@ -6,13 +6,10 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
     "grouped digits are one number": [
         ("1,000,000", "1,000,001"), ("20,000", "20,000,000"), ("1,600", "600,001"), ("1,000", "0,1"),
         ("1,000", "1"), ("15,600", "600,15"), ("15,600", "15"), ("61,328", "\\{61,328\\}"),
-        ("58,500", "500,58"), ("2,125", "125,2"), ("1,234", "1, 234"), ("1{,}234", "1, 234"),
-        ("\\$1,234", "234, 1"), ("-1,250", "250, -1"), ("10,000", "10"), ("100,000", "0, 100"),
-        ("1,001", "1"), ("x = 1,000", "x = 0, 1"), ("12,012", "12"), ("1,000 \\text{ cm}", "1, 0 \\text{ cm}"),
+        ("1{,}234", "1, 234"), ("\\$1,234", "234, 1"), ("-1,250", "250, -1"), ("x = 1,000", "x = 0, 1"), ("1,000 \\text{ cm}", "1, 0 \\text{ cm}"),
     ],
     "a comma between ungrouped digits is a list": [
-        ("-5,0", "-5"), ("14,16", "14.16"), ("-5,0", "-5.0"), ("3,5", "3.5"), ("0,1", "0.1"), ("1,2", "1.2"),
-        ("9,-7", "9"), ("2,6", "2.6"), ("8,-112", "8"), ("1,000,00", "100000"), ("10,00", "1000"),
+        ("-5,0", "-5"), ("14,16", "14.16"), ("-5,0", "-5.0"), ("0,1", "0.1"), ("9,-7", "9"), ("1,000,00", "100000"), ("10,00", "1000"),
     ],
     "equations without a solution in common": [
         ("x^2+121=0", "x^2+1=0"), ("x^2+4=0", "x^2+9=0"), ("x^4+1=0", "x^2+1=0"), ("|x|=-1", "|x|=-2"),
@@ -40,17 +37,15 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
     ],
     "words that change a number": [
         ("5", "5\\text{ squared}"), ("5", "5\\text{ and a half}"), ("5", "5\\text{ times two}"), ("5", "5\\text{ factorial}"),
-        ("5", "5\\text{ million}"), ("5", "5\\text{ cubed}"), ("5", "5\\text{ doubled}"), ("5", "5\\text{ thousand}"),
-        ("5", "5\\text{ dozen}"), ("5", "5\\text{ hundred}"), ("5", "5\\text{ plus one}"), ("5", "5\\text{ minus}"),
+        ("5", "5\\text{ million}"), ("5", "5\\text{ doubled}"), ("5", "5\\text{ dozen}"), ("5", "5\\text{ plus one}"), ("5", "5\\text{ minus}"),
         ("5", "5\\text{ halves}"), ("5", "5\\text{ thirds}"), ("5", "5\\text{ or more}"), ("5", "5\\text{ at least}"),
         ("5", "5\\text{ was ruled out}"), ("5", "5\\text{ seems off}"), ("5", "5\\text{ can be excluded}"),
-        ("5", "5 squared"), ("5", "5 and a half"), ("5", "5 times two"), ("5", "5 million"), ("5", "5 factorial"),
-        ("5", "5\\text{ fails}"), ("5", "5\\text{ would be too much}"), ("5", "5\\text{ rejected}"), ("5", "5\\text{ modulo 3}"),
+        ("5", "5 squared"), ("5", "5 and a half"), ("5", "5 million"), ("5", "5\\text{ would be too much}"), ("5", "5\\text{ modulo 3}"),
         ("5", "5\\text{ above zero}"), ("5", "5\\text{ below zero}"), ("5", "5\\text{ to the power of 2}"),
         ("5", "\\text{twice }5"), ("5", "\\text{half of }5"), ("5", "\\text{minus }5"), ("5", "\\text{the square root of }5"),
         ("5", "\\text{not }5"), ("5", "\\text{anything but }5"), ("5", "\\text{almost }5"), ("5", "\\text{over }5"),
         ("25^\\circ\\text{C}", "25^\\circ\\text{F}"), ("25^\\circ C", "25^\\circ F"), ("25\\text{ }^\\circ\\text{C}", "25\\text{ K}"),
-        ("5\\text{ apples}", "5\\text{ oranges}"), ("5\\text{ million}", "5\\text{ thousand}"), ("5", "5\\text{ trillion}"),
+        ("5\\text{ apples}", "5\\text{ oranges}"), ("5\\text{ million}", "5\\text{ thousand}"),
     ],
     "branches": [
         (
@@ -60,10 +55,6 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
         (
             "\\begin{cases} 1 & \\text{if } x>0 \\\\ 2 & \\text{otherwise} \\end{cases}",
             "\\begin{cases} 2 & \\text{if } x>0 \\\\ 1 & \\text{otherwise} \\end{cases}",
-        ),
-        (
-            "\\begin{cases} 1, & x>0 \\\\ 2, & x\\le 0 \\end{cases}",
-            "\\begin{cases} 1, & x\\le 0 \\\\ 2, & x>0 \\end{cases}",
         ),
         ("\\begin{cases} 1 & x>0 \\\\ 2 & x\\le 0 \\end{cases}", "\\begin{cases} 1 & x>0 \\\\ 2 & x\\le 1 \\end{cases}"),
         ("\\begin{cases} x=1 \\\\ y=2 \\end{cases}", "\\begin{cases} x=2 \\\\ y=1 \\end{cases}"),

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.rewards.math.guards import MAX_STEPS, Exhausted, budget, spend
 from rewardkit.rewards.math.reading.prepared import clear_caches
 from tests.rewards.math import inline
 from tests.rewards.math.math_inputs import CONSTRUCTORS, nested
@@ -49,7 +48,7 @@ def calls_of_comparing(ground_truth: str, answer: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("depth", [3, 12, 40])
+@pytest.mark.parametrize("depth", [12, 40])
 @pytest.mark.parametrize("constructor", CONSTRUCTORS)
 def test_no_constructor_within_itself_costs_more_than_the_budget(constructor: str, depth: int) -> None:
     ground_truth, answer = (nested([constructor], depth, leaf, 3_000) for leaf in ("x", "y+1"))
@@ -123,14 +122,6 @@ def test_alternatives_and_parts_of_one_answer_share_the_budget() -> None:
         sys.setprofile(None)
     assert (found.status, found.score) == ("ok", 0.0)
     assert count <= 2 * MOST_CALLS
-
-
-def test_the_budget_ends_the_comparison_and_is_new_for_the_next() -> None:
-    for _ in range(2):
-        with budget(1.0), pytest.raises(Exhausted), budget(1.0):
-            for _ in range(MAX_STEPS + 1):
-                spend(1)
-    spend(10 * MAX_STEPS)  # nothing is counted where nobody asked
 
 
 def test_powers_of_numeric_matrices_are_worked_out() -> None:

@@ -22,7 +22,7 @@ def outcomes() -> list[tuple[str, bool]]:
     return [(name, inline.compare(gold, answer).equal) for name, gold, answer in pathological()]
 
 
-def test_every_hostile_input_is_scored_right_and_promptly() -> None:
+def test_every_hostile_input_is_scored_right_and_promptly_in_a_thread_too() -> None:
     start = time.process_time()
     found = outcomes()
     assert time.process_time() - start < 30  # far more than it takes, far less than one explosion
@@ -30,14 +30,11 @@ def test_every_hostile_input_is_scored_right_and_promptly() -> None:
     assert {"power 5000, split", "trinomial power", "nested radicals"} <= {
         name for name, equal in found if equal
     }
-
-
-def test_verdicts_are_the_same_in_a_thread() -> None:
-    found: list[list[tuple[str, bool]]] = []
-    thread = threading.Thread(target=lambda: found.append(outcomes()))
+    elsewhere: list[list[tuple[str, bool]]] = []
+    thread = threading.Thread(target=lambda: elsewhere.append(outcomes()))
     thread.start()
     thread.join()
-    assert found == [outcomes()]
+    assert elsewhere == [found]
 
 
 def test_no_hostile_response_is_paid_or_breaks_the_reward() -> None:
