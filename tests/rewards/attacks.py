@@ -92,10 +92,7 @@ def _forged(right: str) -> Iterator[tuple[str, str]]:
 
 HOSTILE = (
     "(" * 100_000,
-    "{" * 100_000,
-    "[" * 100_000,
     "\\boxed{" * 20_000,
-    "<answer>" * 20_000,
     "<answer>" * 2_000 + "</answer>" * 2_000,
     "The answer is " * 20_000,
     "Answer: QQ\n" * 20_000,
@@ -103,7 +100,6 @@ HOSTILE = (
     "a " * 300_000,
     "*" * 300_000,
     "\n" * 500_000,
-    " " * 500_000,
     "9" * 300_000,
     "```" * 50_000,
     "\u0301" * 100_000,
@@ -113,12 +109,10 @@ HOSTILE = (
     "A) x\n" * 50_000,
     '"' * 200_000,
     "<think>" * 20_000,
-    "\\[" + " " * 20_000 + "x",
     "<answer>\\[" + " " * 20_000 + "x</answer>",
     "A" + "\n" * 20_000 + "x",
     ("Answer: " + "\\(" * 4_000 + "\n") * 10,
     "Answer: " + "\\begin{a}" * 5_000,
     "<answer>1" + " ;:" * 20_000 + "x</answer>",
-    "<answer>" + "9" * 300_000 + "</answer>",
 )
 """Long and broken texts: whatever they are worth, they are scored quickly and nothing breaks."""

@@ -35,7 +35,6 @@ CAPITALS = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}
 TARGETS = (
     Target("choice", "C", "C", "B", ("A", "D")),
     Target("choice", "0", "A", "B", ("C", "D"), extra_info=CAPITALS),
-    Target("choice", "A", "Paris", "Lyon", ("Nice", "Lille"), extra_info=CAPITALS),
     Target("choice", '["A", "C"]', "A, C", "B", ("D",), extra_info=CAPITALS),
     Target("geometry3k", "5", "5", "6", ("7",), (BOXED,), {"format_weight": 0.0}),
     Target("exact", "Paris", "Paris", "Rome", forms=(BARE,)),

@@ -21,27 +21,16 @@ def test_every_reward_loads_and_describes_itself(reward: Reward) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("data_source", "right", "wrong"),
-    [
-        ("gsm8k", 1.0, 0.1),
-        ("lighteval/MATH", 1.0, 0.0),
-        ("DigitalLearningGmbH/MATH-lighteval", 1.0, 0.0),
-        ("HuggingFaceH4/MATH-500", 1.0, 0.0),
-        ("math", 1.0, 0.0),
-        ("aime2024", 1.0, 0.0),
-        ("AIME2024", 1.0, 0.0),
-        ("numina_olympiads", 1.0, 0.0),
-        ("math_dapo", 1.0, -1.0),
-        ("math_dapo_reasoning", 1.0, -1.0),
-    ],
-)
-def test_each_data_source_pays_what_its_field_expects(data_source: str, right: float, wrong: float) -> None:
+def test_each_data_source_pays_what_its_field_expects() -> None:
+    paid = {
+        "gsm8k": [1.0, 0.1], "lighteval/MATH": [1.0, 0.0], "HuggingFaceH4/MATH-500": [1.0, 0.0], "math": [1.0, 0.0], "aime2024": [1.0, 0.0],
+        "AIME2024": [1.0, 0.0], "numina_olympiads": [1.0, 0.0], "math_dapo": [1.0, -1.0], "math_dapo_reasoning": [1.0, -1.0],
+    }  # fmt: skip
+    answers = ["so \\boxed{72}\n#### 72", "so \\boxed{73}\n#### 73"]
     with Scorer(workers=1) as scorer:
-        answers = ["so \\boxed{72}\n#### 72", "so \\boxed{73}\n#### 73"]
-        scores = scorer.score_batch([Sample(data_source, answer, "72") for answer in answers])
-    assert [s.score for s in scores] == [right, wrong]
-    assert [s.correct for s in scores] == [True, False]
+        found = scorer.score_batch([Sample(source, answer, "72") for source in paid for answer in answers])
+    assert [score.score for score in found] == [value for values in paid.values() for value in values]
+    assert [score.correct for score in found] == [True, False] * len(paid)
 
 
 class _Watched:
@@ -57,10 +46,9 @@ class _Watched:
 
 
 @pytest.mark.parametrize("name", ["gsm8k", "math", "math_dapo", "choice", "qa", "geometry3k"])
-@pytest.mark.parametrize("method", [{}, {"method": "flexible"}], ids=["default", "flexible"])
-def test_a_reward_reads_no_column_that_files_are_not_asked_for(name: str, method: dict[str, str]) -> None:
+def test_a_reward_reads_no_column_that_files_are_not_asked_for(name: str) -> None:
     reward = next(r for r in SHIPPED if r.name == name)
-    options = reward.make_options(method if name == "gsm8k" else {})
+    options = reward.make_options({"method": "flexible"} if name == "gsm8k" else {})
     sample = Sample(name, "so 1,234\n#### 1234 wugs", "1234", "How many wugs are there?", {"answer_kind": ""})
     watched = _Watched(sample)
     reward.function(watched, options)

@@ -23,7 +23,6 @@ class Question:
     right: str
     wrong: str
     forms: tuple[str, ...]
-    paid: float = 1.0
     ground_truth: str = ""
     options: dict[str, Any] = field(default_factory=dict)
     extra_info: dict[str, Any] = field(default_factory=dict)
@@ -112,32 +111,6 @@ def test_a_frame_beside_another_value_or_outside_of_the_own_text_is_no_answer(
             response = attack.format(right=form % question.right, wrong=form % question.wrong)
             found = scored(question, response)
             assert (found.status, found.correct) == ("ok", False), (response, found)
-
-
-def test_all_options_and_a_letter_with_another_options_text_are_no_choice() -> None:
-    question = Question("choice", "B", "C", FRAMES, extra_info=CAPITALS)
-    for said in (
-        "ABCD",
-        "A, B, C, D",
-        "A B C D",
-        "B. Nice",
-        "(B) Paris",
-        "B: Lille",
-        "Nice (B)",
-        "all of them",
-        "B/C",
-    ):
-        for form in question.forms:
-            assert scored(question, form % said).correct is False, form % said
-
-
-def test_lists_are_no_answer_however_long() -> None:
-    for question in QUESTIONS:
-        for form in question.forms:
-            values = [question.wrong] * 3 + [question.right] + [question.wrong] * 3
-            for said in (", ".join(values), " ".join(values), "\n".join(form % value for value in values)):
-                response = said if form % question.wrong in said else form % said
-                assert scored(question, response).correct is False, response
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=str)

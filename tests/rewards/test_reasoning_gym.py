@@ -14,7 +14,6 @@ reasoning_gym = pytest.importorskip("reasoning_gym", reason="the extra 'reasonin
 
 TASKS = (
     "basic_arithmetic",
-    "chain_sum",
     "game_of_life_halting",
     "arc_agi",
     "leg_counting",
@@ -61,9 +60,7 @@ def test_less_than_solved_is_unsolved_unless_asked_for() -> None:
         "__import__('os').system('touch {}')",
         "open('{}', 'w')",
         "[].append(1)",
-        "(lambda: 1)()",
         "9**9**9",
-        "9**999",
     ],
 )
 def test_no_answer_is_evaluated(code: str, tmp_path: Any) -> None:
@@ -81,9 +78,7 @@ def test_what_has_no_sound_verifier_is_refused_by_name() -> None:
     assert scored("x", {"answer": "1"}).status == "invalid"
 
 
-@pytest.mark.parametrize(
-    "task", ["n_queens", "list_functions", "number_sorting", "codeio", "jugs", "advanced_geometry"]
-)
+@pytest.mark.parametrize("task", ["n_queens", "list_functions", "codeio", "advanced_geometry"])
 def test_an_answers_own_brackets_and_marks_belong_to_it(task: str) -> None:
     row = entry(task)
     for response in (f"<answer>{row['answer']}</answer>", f"So:\n<answer>\n{row['answer']}\n</answer>"):

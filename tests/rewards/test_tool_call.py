@@ -192,10 +192,7 @@ def test_forms_without_types_mean_what_they_write() -> None:
     assert scored("f(x=1)\ng(y='a')", [{"g": {"y": ["A"]}}, {"f": {"x": [1]}}]).score == 1.0
 
 
-@pytest.mark.parametrize(
-    "piece", ["[f(\n", '{"id":', '{"name": ', "```", "```\n", "'name' {'name':", "[TOOL_CALLS]f[ARGS]", "\n",
-     "<function=", "<tool_call>", "<function=<tool_call>"],
-)  # fmt: skip
+@pytest.mark.parametrize("piece", ['{"id":', "```\n", "'name' {'name':", "\n", "<function=<tool_call>"])
 def test_a_response_of_one_thing_over_and_over_is_scored_in_one_pass(piece: str) -> None:
     found = scored(piece * (90_000 // len(piece)) + "x")
     assert (found.status, found.score) == ("ok", 0.0), found
@@ -223,8 +220,12 @@ def test_a_call_before_a_later_thought_is_made() -> None:
     assert score(Sample("tool_call", inside, "[]"), ToolCallOptions()).score == 1.0
 
 
-@pytest.mark.parametrize("name", ["name", "function", "tool", "tool_name", "function_name"])
-@pytest.mark.parametrize("arguments", ["arguments", "parameters", "args", "input", "tool_input"])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("name", "args"), ("function", "arguments"), ("tool", "input"), ("tool_name", "tool_input"), ("function_name", "parameters"),
+    ],
+)  # fmt: skip
 def test_a_call_is_read_under_the_usual_names_of_its_parts(name: str, arguments: str) -> None:
     call = json.dumps({name: "weather", arguments: {"city": "Paris", "days": 3}})
     for response in (call, f"Sure.\n```json\n{call}\n```", f"<tool_call>{call}</tool_call>"):
@@ -273,20 +274,13 @@ def test_punctuation_alone_is_no_abstention() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
-    [
-        "<!-- {} -->", "I cannot help. <!-- {} -->", "<!--\n{}", "[//]: # ({})",
-        "<\\!-- {} -->", "```\n<!-- {} -->\n```",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize(
     "call",
     [
         '<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>',
         "<function=f><parameter=x>1</parameter></function>",
-        '<invoke name="f"><parameter name="x">1</parameter></invoke>',
     ],
 )
+@pytest.mark.parametrize("said", ["I cannot help. <!-- {} -->", "<!--\n{}", "[//]: # ({})", "<\\!-- {} -->"])
 def test_a_call_in_a_comment_is_neither_made_nor_an_abstention(said: str, call: str) -> None:
     wanted = '[{"name": "f", "arguments": {"x": 1}}]'
     response = said.replace("{}", call)

@@ -71,9 +71,7 @@ def test_an_argument_of_another_kind_is_invalid_and_no_error(kind: str, argument
 
 @pytest.mark.unmeasured
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "piece", ["a ", "(", "'\"", "<<a ", "* a\n- b\n", "a. ", "<i>", "1,", "😀. ", '"a",', "Question 1\n"]
-)
+@pytest.mark.parametrize("piece", ["(", "'\"", "* a\n- b\n", "a. ", "1,", "Question 1\n"])
 def test_no_response_makes_a_checker_fail_or_hang(piece: str) -> None:
     kinds = [(kind, arguments) for kind, (arguments, _, _) in CASES.items()]
     found = scored(piece * (50_000 // len(piece)), *kinds, pay="share")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from rewardkit.rewards.instructions import InstructionOptions, score
-from rewardkit.rewards.instructions.table import find
 from rewardkit.rewards.instructions.text import sentences, tokens
 from rewardkit.types import Sample, Score
 from tests.rewards.instructions import ifeval_cases
@@ -46,6 +45,9 @@ CAT = ("keywords:existence", {"keywords": ["cat"]})
 def test_what_nobody_sees_keeps_nothing() -> None:
     fewer = ("length_constraints:number_words", {"num_words": 5, "relation": "less than"})
     for nothing in (
+        "",
+        "<think>a cat",
+        "x" * 300_000 + " cat",
         "\x00" * 10,
         "\u200b" * 50,
         "\ud800",
@@ -84,17 +86,6 @@ def test_loose_forgives_first_and_last_lines_and_asterisks() -> None:
 
 
 @pytest.mark.parametrize(
-    "response", ["", " \n", "<think>a cat", "<think>a cat</think>", "x" * 300_000 + " cat"]
-)
-def test_a_response_without_text_keeps_nothing(response: str) -> None:
-    assert scored(response, COMMA).score == 0.0
-    assert (
-        scored(response, ("length_constraints:number_words", {"num_words": 5, "relation": "less than"})).score
-        == 0
-    )
-
-
-@pytest.mark.parametrize(
     "truth",
     [
         "", "[]", "{}", "x", '{"instruction_id_list": ["no:such"], "kwargs": [{}]}', '{"instruction_id_list": [], "kwargs": []}',
@@ -118,12 +109,10 @@ def test_zero_is_an_argument_and_other_shapes_of_rows_are_read() -> None:
 
 
 def test_the_language_is_the_same_at_every_call() -> None:
-    check = find("language:response_language")
-    assert check is not None
     from rewardkit.rewards.instructions.language import language
 
     seen = set()
-    for _ in range(20):
+    for _ in range(5):
         language.cache_clear()
         seen.add(language("Hello world"))
     assert len(seen) == 1
@@ -139,23 +128,6 @@ def test_a_user_adds_a_checker_in_a_file_of_his_own(tmp_path: Path) -> None:
     mine = ("my:lines", {"count": 2})
     assert scored("a\nb", mine, checkers=(str(path),)).score == 1.0
     assert scored("a", mine, checkers=(str(path),)).score == 0.0
-
-
-@pytest.mark.parametrize("response", ["One.\nTwo.\nThree.", "One.\n**Two.**\nThree.", "One."])
-def test_no_reading_of_a_response_is_checked_twice(tmp_path: Path, response: str) -> None:
-    """Of three lines without an asterisk eight loose readings are four."""
-    path, notes = tmp_path / "mine.py", tmp_path / "notes"
-    path.write_text(
-        "from rewardkit.rewards.instructions import checker\n"
-        "@checker('my:noting')\n"
-        "def noting(text):\n"
-        f"    with open({str(notes)!r}, 'a') as file:\n"
-        "        print(repr(text), file=file)\n"
-        "    return False\n"
-    )
-    assert scored(response, ("my:noting", {}), checkers=(str(path),), mode="loose").score == 0.0
-    read = notes.read_text().splitlines()
-    assert len(read) == len(set(read)) == {0: 4 if "\n" in response else 1, 4: 8}[response.count("*")]
 
 
 def test_sentences_and_tokens_are_those_of_a_treebank() -> None:
@@ -184,8 +156,8 @@ def test_arguments_are_taken_in_the_forms_in_which_tables_hold_them() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("keywords:existence", [1]), ("keywords:existence", {"keywords": [3]}), ("keywords:existence", {"keywords": []}), ("keywords:frequency", {"keyword": "", "frequency": 1}),
-        ("keywords:forbidden_words", {"forbidden_words": []}), ("startend:end_checker", {"end_phrase": " "}), ("keywords:letter_frequency", {"letter": "", "let_frequency": 1}),
+        ("keywords:existence", [1]), ("keywords:existence", {"keywords": []}), ("keywords:frequency", {"keyword": "", "frequency": 1}),
+        ("startend:end_checker", {"end_phrase": " "}), ("keywords:letter_frequency", {"letter": "", "let_frequency": 1}),
         ("detectable_format:multiple_sections", {"section_spliter": "", "num_sections": 1}), ("detectable_content:postscript", {"postscript_marker": ""}),
         ("language:response_language", {"language": "xx"}),
     ],
@@ -342,9 +314,16 @@ def test_rlvrs_functions_ask_what_ifevals_instructions_ask(
     name: str, arguments: dict[str, Any], kept: str, broken: str
 ) -> None:
     one = {"func_name": name, "N": None, "quantifier": None, "keyword_list": None} | arguments
-    for truth in (json.dumps(one), json.dumps([one]), json.dumps([json.dumps(one)]), repr(one)):
-        assert score(Sample("instructions", kept, truth), InstructionOptions()).score == 1.0, truth
-        assert score(Sample("instructions", broken, truth), InstructionOptions()).score == 0.0, truth
+    truth = json.dumps(one)
+    assert score(Sample("instructions", kept, truth), InstructionOptions()).score == 1.0
+    assert score(Sample("instructions", broken, truth), InstructionOptions()).score == 0.0
+
+
+def test_rlvrs_functions_are_read_in_the_forms_in_which_tables_hold_them() -> None:
+    one = {"func_name": "validate_no_commas", "N": None}
+    for truth in (json.dumps([one]), json.dumps([json.dumps(one)]), repr(one)):
+        assert score(Sample("instructions", "Hello Ann", truth), InstructionOptions()).score == 1.0, truth
+        assert score(Sample("instructions", "Hello, Ann", truth), InstructionOptions()).score == 0.0, truth
 
 
 @pytest.mark.parametrize(
@@ -353,7 +332,6 @@ def test_rlvrs_functions_ask_what_ifevals_instructions_ask(
         ({"func_name": "validate_taste"}, "no checker for the function 'validate_taste'"),
         ({"func_name": "verify_keywords"}, "verify_keywords: KeyError: 'keyword_list'"),
         ({"func_name": "validate_word_constraint", "N": 3, "quantifier": "nearly"}, "expected at least, at most or around"),
-        ({"func_name": "verify_keyword_frequency", "N": None, "word": "a"}, "verify_keyword_frequency: TypeError"),
     ],
 )  # fmt: skip
 def test_a_function_that_nobody_knows_or_that_lacks_an_argument_is_invalid(

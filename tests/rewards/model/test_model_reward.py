@@ -17,7 +17,6 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Llam
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import ModelOptions, load, register_reward_model, reward_of_logits, score
-from rewardkit.rewards.model.classifier import plan_batches
 from rewardkit.rewards.model.encode import ModelEncoder, UnreadableError
 from rewardkit.types import Sample
 from tests.rewards.model.conftest import same_scores
@@ -154,17 +153,6 @@ def test_two_labels_are_the_log_odds_of_the_second(make_folder: Callable[..., Pa
         bad, good = model(input_ids=torch.tensor([ids])).logits[0].tolist()
     (found,) = score([Sample(SOURCE, "a", "", "q")], ModelOptions(str(path)))
     assert [found.score] == same_scores(path, [good - bad])
-
-
-def test_batches_hold_similar_lengths_within_their_budget() -> None:
-    lengths = [3, 50, 4, 48, 100, 5, 2, 300]
-    batches = plan_batches(lengths, 110)
-    assert sorted(i for batch in batches for i in batch) == list(range(8))
-    assert batches[0] == [7]  # longer than the budget: alone
-    for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= 110
-    assert [1, 3] in batches
-    assert plan_batches([], 110) == []
 
 
 def test_out_of_memory_costs_only_what_cannot_be_helped(
