@@ -23,7 +23,7 @@ from rewardkit.trainer import rewards
 from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.config.root import Config, RewardConfig
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.logging.metrics import Clock, summarize
+from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rewards import ServerRewards, open_rewards
 from rewardkit.trainer.steps.scoring import PendingScores, place_scores
 from rewardkit.types import Sample, Score, failure
@@ -153,12 +153,6 @@ def test_a_server_too_busy_for_the_deadline_times_out_rather_than_scores_as_wron
     assert [s.status for s in scores] == ["timeout"] * 8
 
 
-def test_requests_are_small_and_their_scores_in_order(batch: Batch, world: World) -> None:
-    client = FakeClient(0.5)
-    assert len(scores_of(server(client), [*batch.rows] * 9, world)) == 72
-    assert sorted(client.requests) == [8, 32, 32]
-
-
 MINE = """
 import asyncio, time
 
@@ -210,15 +204,6 @@ def test_what_is_scored_by_the_deadline_is_kept_and_the_rest_timed_out(
     assert all(s.correct for s in scores[:7])
     assert scores[7].status == "timeout"
     assert scores_of(source, batch.rows[:7], world)[6].score == 6.0, "the next step has a fresh worker"
-
-
-def test_scoring_runs_while_the_caller_does_other_things(batch: Batch, world: World, custom: Any) -> None:
-    pending = begun(custom("compute_later"), batch.rows)
-    concurrent.futures.wait(pending._decoded)
-    submitted: Any = pending._submitted[0][1]
-    concurrent.futures.wait(submitted.futures)
-    assert all(score is not None for future in submitted.futures for score in future.so_far)
-    assert pending.wait(world)[0][2].score == 1.0
 
 
 def test_responses_are_scored_as_they_end_and_come_back_in_order(batch: Batch, world: World) -> None:
@@ -281,14 +266,6 @@ def test_a_response_that_cannot_be_decoded_ends_the_run(batch: Batch, world: Wor
 def test_summaries_have_mean_max_and_min_and_nothing_for_nothing(world: World) -> None:
     found = summarize({"a": torch.tensor([1.0, 2.0, 6.0]), "b": torch.tensor([])}, world)
     assert found == {"a/mean": 3.0, "a/max": 6.0, "a/min": 1.0}
-
-
-def test_the_clock_adds_up_phases() -> None:
-    clock = Clock(torch.device("cpu"))
-    for _ in range(2):
-        with clock("gen"):
-            pass
-    assert list(clock.metrics()) == ["timing_s/gen"]
 
 
 def test_a_group_is_held_back_until_it_is_whole_and_others_are_not(batch: Batch, world: World) -> None:

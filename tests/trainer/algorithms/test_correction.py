@@ -80,14 +80,10 @@ def test_several_bounds_hold_together() -> None:
     ("names", "thresholds", "message"),
     [
         ("token_k4", 1, "'token_k4' is none of token_k1"),
-        ("token", 1, "'token' is none of token_k1"),
         ("token_k1", None, "1 bounds need 1 or 1 thresholds, found 0"),
-        ("token_k1,token_k2,token_k3", "1,2", "3 bounds need 1 or 3 thresholds, found 2"),
         ("token_k2", "0.1_0.2", "token_k2 has one bound, an upper one, found '0.1_0.2'"),
-        ("token_k1", "1.6_0.6", "the lower bound 1.6 is above the upper one, 0.6"),
         ("token_k1", 0.5, "the lower bound 2 is above the upper one, 0.5"),
         ("token_k2", "much", "'much' is no number"),
-        ("token_k2", 0, "a threshold must be above 0, found 0"),
         ("token_k2", "nan", "a threshold must be above 0, found nan"),
     ],
 )

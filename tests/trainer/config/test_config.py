@@ -15,8 +15,8 @@ from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config.explain import explain
 from rewardkit.trainer.config.load import RECIPES, as_yaml, load_config
-from rewardkit.trainer.config.root import Config, logger_names
-from rewardkit.trainer.config.verl import HOLDS, leaves
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.verl import leaves
 from rewardkit.trainer.run.build import needs_old_log_probs
 from rewardkit.trainer.run.checks import check_settings
 from rewardkit.trainer.run.preflight import check
@@ -73,7 +73,6 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
     ("override", "message"),
     [
         ("data.train_batchsize=8", "did you mean data.train_batch_size"),
-        ("algorithm.kl_ctrl.coef=1", "did you mean algorithm.kl_ctrl.kl_coef"),
         (
             "trainer.zzzzzzzzzzzzzzzz=1",
             "unknown setting 'trainer.zzzzzzzzzzzzzzzz' in the command line; trainer has: ",
@@ -82,10 +81,6 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
         ("data.seed", "expected key=value"),
         ("data=3", "'data' in the command line is a section; set one of its settings, as data.train_files"),
         ("~data.seed", "no setting can be taken away"),
-        ("+data.sed=1", "did you mean data.seed"),
-        ("actor_rollout_ref.model.paht=x", "did you mean actor_rollout_ref.model.path"),
-        ("actor_rollout_ref.actor.megatron.param_offload=true", "models are sharded by FSDP2 alone"),
-        ("actor_rollout_ref.actor.freeze_vision_tower=True", "prompts are text"),
         ("data.reward_fn_key=source", "it can only be data_source here"),
     ],
 )
@@ -96,54 +91,12 @@ def test_a_wrong_override_is_one_line_naming_it(override: str, message: str) -> 
     assert "\n" not in str(found.value)
 
 
-QUICK_START = [
-    "data.train_files=data/gsm8k/train.parquet",
-    "data.val_files=data/gsm8k/test.parquet",
-    "data.train_batch_size=256",
-    "data.max_prompt_length=512",
-    "data.max_response_length=512",
-    "actor_rollout_ref.model.path=Qwen/Qwen2.5-0.5B-Instruct",
-    "actor_rollout_ref.actor.optim.lr=1e-6",
-    "actor_rollout_ref.actor.ppo_mini_batch_size=64",
-    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
-    "actor_rollout_ref.rollout.name=vllm",
-    "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8",
-    "actor_rollout_ref.rollout.tensor_model_parallel_size=1",
-    "actor_rollout_ref.rollout.gpu_memory_utilization=0.4",
-    "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=4",
-    "critic.optim.lr=1e-5",
-    "critic.model.path=Qwen/Qwen2.5-0.5B-Instruct",
-    "critic.ppo_micro_batch_size_per_gpu=4",
-    "algorithm.kl_ctrl.kl_coef=0.001",
-    "trainer.logger=console",
-    "trainer.val_before_train=False",
-    "trainer.n_gpus_per_node=1",
-    "trainer.nnodes=1",
-    "trainer.save_freq=10",
-    "trainer.test_freq=10",
-    "trainer.total_epochs=15",
-]
-
-
-def test_verl_s_quick_start_runs_unchanged() -> None:
-    config = load_config(None, QUICK_START)
-    assert config.actor_rollout_ref.actor.optim.lr == 1e-6
-    assert config.critic.ppo_micro_batch_size_per_gpu == 4
-    assert (config.trainer.val_before_train, config.trainer.total_epochs) == (False, 15)
-    assert logger_names(config) == ["console"]
-    assert config.critic.model.path == config.actor_rollout_ref.model.path
-
-
 def test_what_verl_needs_told_and_holds_here_anyway_is_taken(tmp_path: Path) -> None:
     told = ["data.return_raw_chat=True", "actor_rollout_ref.hybrid_engine=True", "reward_model.enable=False"]
     assert load_config(None, [*NEEDED, *told, "++data.seed=2"]) == load_config(None, [*NEEDED, "data.seed=2"])
     recipe = tmp_path / "verl.yaml"
     recipe.write_text("data: {return_raw_chat: true, seed: 2}\nactor_rollout_ref: {hybrid_engine: true}\n")
     assert load_config(recipe, NEEDED) == load_config(None, [*NEEDED, "data.seed=2"])
-
-
-def test_a_setting_of_verl_that_we_have_after_all_is_not_listed_as_missing() -> None:
-    assert set(HOLDS).isdisjoint(leaves(Config()))
 
 
 def test_every_setting_is_explained_with_its_origin() -> None:
@@ -202,12 +155,7 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
 
 
 @pytest.mark.parametrize("recipe", sorted(path.stem for path in RECIPES.glob("*.yaml")))
-def test_every_recipe_loads(recipe: str) -> None:
-    load_config(recipe, NEEDED)
-
-
-@pytest.mark.parametrize("recipe", sorted(path.stem for path in RECIPES.glob("*.yaml")))
-def test_a_recipe_for_gpus_generates_with_vllm(recipe: str) -> None:
+def test_every_recipe_loads_and_one_for_gpus_generates_with_vllm(recipe: str) -> None:
     wanted = "hf" if recipe == "tiny-cpu" else "vllm"
     assert load_config(recipe, NEEDED).actor_rollout_ref.rollout.name == wanted
 
@@ -243,6 +191,24 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
         load_config("tiny-gpu", NEEDED)
 
 
+def fine(parquet: Path, model_folder: Path, tmp_path: Path) -> list[str]:
+    return [
+        f"data.train_files={parquet}",
+        "data.train_batch_size=8",
+        f"actor_rollout_ref.model.path={model_folder}",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+        "trainer.n_gpus_per_node=2",
+        "trainer.val_before_train=false",
+        f"trainer.default_local_dir={tmp_path}/out",
+    ]
+
+
+def test_preflight_finds_nothing_where_nothing_is_wrong(
+    parquet: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    check(load_config(None, fine(parquet, model_folder, tmp_path)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("override", "message"),
@@ -252,33 +218,18 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
             "data.train_batch_size=10",
             "train_batch_size=10 must be divisible by actor_rollout_ref.actor.ppo_mini",
         ),
-        ("critic.ppo_mini_batch_size=3", "must be divisible by critic.ppo_mini_batch_size=3"),
         (
             "critic.ppo_mini_batch_size=1",
             "critic.ppo_mini_batch_size=1 times rollout.n=1 must be divisible by the 2",
         ),
         ("algorithm.kl_penalty=low_var", "found 'low_var'; did you mean low_var_kl"),
-        ("actor_rollout_ref.rollout.temperature=0", "temperature must be above 0"),
-        ("trainer.logger=[wandbb]", "found 'wandbb'; did you mean wandb?"),
         ("trainer.test_freq=1", "data.val_files is not set"),
-        ("trainer.val_only=true", "data.val_files is not set"),
-        ("trainer.profile_steps=3", "must be a list of steps, such as [3,4]; found 3"),
-        ("reward.timeout_s=0", "reward.timeout_s must be above 0"),
         ("reward.on_error=ignore", "reward.on_error must be one of mask, raise, value"),
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
-        ("data.val_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.prompt_key=question", "has no column 'question'; it has: data_source"),
-        ("trainer.default_local_dir=/proc/nowhere", "cannot be made in"),
-        (
-            "actor_rollout_ref.model.path=/nowhere",
-            "actor_rollout_ref.model.path: no such model folder: /nowhere",
-        ),
-        ("actor_rollout_ref.model.path=a/b/c", "no such model folder: a/b/c"),
-        ("actor_rollout_ref.model.path=docs/typo", "no such model folder: docs/typo"),
         ("actor_rollout_ref.actor.checkpoint.save_contents=[all]", "can hold model, optimizer, extra"),
         ("critic.model.path=/proc", "critic.model.path: /proc is not a model folder: it has no config.json"),
         ("reward.url=http://127.0.0.1:9", "http://127.0.0.1:9"),
-        ("reward_model.enable=true", "reward_model.enable=true needs reward_model.model.path"),
         ("custom_reward_function.path=nowhere.py", "no such reward file"),
         ("reward.options.gsm8k.methods=strict", "no option 'methods'"),
         ("actor_rollout_ref.rollout.prompt_length=5", "is below data.max_prompt_length"),
@@ -287,55 +238,25 @@ def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
 def test_preflight_finds_it_before_a_model_is_loaded(
     override: str, message: str, parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
-    fine = [
-        f"data.train_files={parquet}",
-        "data.train_batch_size=8",
-        f"actor_rollout_ref.model.path={model_folder}",
-        "actor_rollout_ref.actor.ppo_mini_batch_size=4",
-        "trainer.n_gpus_per_node=2",
-        "trainer.val_before_train=false",
-        f"trainer.default_local_dir={tmp_path}/out",
-    ]
-    check(load_config(None, fine))
     with pytest.raises(RewardkitError) as found:
-        check(load_config(None, [*fine, override]))
+        check(load_config(None, [*fine(parquet, model_folder, tmp_path), override]))
     assert message in str(found.value)
     assert "\n" not in str(found.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"", "is not a parquet file"), (b"data_source,prompt\n", "is not a parquet file")],
-)
-def test_a_file_that_is_no_parquet_is_refused(
-    model_folder: Path, tmp_path: Path, content: bytes, message: str
+def test_a_file_that_is_no_parquet_and_an_unknown_data_source_are_refused(
+    model_folder: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "train.parquet").write_bytes(content)
-    config = load_config(
-        None,
-        [
-            f"data.train_files={tmp_path}/train.parquet",
-            f"actor_rollout_ref.model.path={model_folder}",
-            "trainer.val_before_train=false",
-        ],
-    )
-    with pytest.raises(RewardkitError, match=message):
-        check(config)
-
-
-def test_an_unknown_data_source_is_refused(model_folder: Path, tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    file = tmp_path / "train.parquet"
+    given = [f"data.train_files={file}", f"actor_rollout_ref.model.path={model_folder}"]
+    config = load_config(None, [*given, "trainer.val_before_train=false"])
+    file.write_bytes(b"data_source,prompt\n")
+    with pytest.raises(RewardkitError, match="is not a parquet file"):
+        check(config)
     table = pa.table({"data_source": ["openai/gsm9k"], "prompt": ["?"], "ground_truth": ["1"]})
-    pq.write_table(table, tmp_path / "train.parquet")
-    config = load_config(
-        None,
-        [
-            f"data.train_files={tmp_path}/train.parquet",
-            f"actor_rollout_ref.model.path={model_folder}",
-            "trainer.val_before_train=false",
-        ],
-    )
+    pq.write_table(table, file)
     with pytest.raises(RewardkitError, match="did you mean openai/gsm8k"):
         check(config)

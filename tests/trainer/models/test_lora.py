@@ -113,13 +113,6 @@ def test_the_saved_adapter_is_a_peft_folder(
     assert_same(found, expected)
 
 
-def test_layers_that_cannot_be_merged_are_refused(model: Any) -> None:
-    for target, said in (("embed_tokens", "not a linear layer"), ("nothing", "target_modules")):
-        options = ModelConfig("-", lora_rank=4, target_modules=[target])
-        with pytest.raises(ConfigError, match=said):
-            prepare(copy.deepcopy(model), options, CPU, FSDP)
-
-
 def test_training_goes_on_from_a_saved_adapter(
     model: Any, adapted: Any, batch: Batch, world: World, tmp_path: Path
 ) -> None:
@@ -136,8 +129,6 @@ def test_training_goes_on_from_a_saved_adapter(
 def test_an_adapter_that_does_not_fit_is_refused(
     model: Any, adapted: Any, world: World, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match="has no adapter_config"):
-        prepare(copy.deepcopy(model), ModelConfig("-", lora_adapter_path=str(tmp_path)), CPU, FSDP)
     save_adapter(adapted, tmp_path / "adapter", world)
     saved = load_file(tmp_path / "adapter" / "adapter_model.safetensors")
     some = dict(list(saved.items())[1:])

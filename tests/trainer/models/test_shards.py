@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,7 @@ def same_tensors(a: Any, b: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "dtype"), zip(KINDS, cycle(("float32", "bfloat16")), strict=False))
 def test_an_outline_that_is_filled_is_the_model_loaded_whole(
     kind: str, dtype: str, world: World, tmp_path: Path
 ) -> None:

@@ -279,14 +279,6 @@ def test_a_prompt_cached_under_old_weights_is_forgotten(make_engine: MakeEngine,
         rollout.sync_weights(model.named_parameters())
 
 
-def test_position_ids_continue_from_the_last_prompt_position(rows: list[PromptRow], tokenizer: Any) -> None:
-    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
-    batch = make_batch(rows, ids, mask, ids[:, :3], mask[:, -3:])
-    n = len(rows[0].token_ids)
-    assert batch["position_ids"][0, 40 - n :].tolist() == list(range(n + 3))
-    assert not bool(batch["position_ids"][0, : 40 - n].any())
-
-
 @settings(max_examples=25)
 @given(st.lists(st.floats(-4, 4), min_size=3, max_size=8), st.integers(0, 2**32))
 def test_sampling_never_draws_a_token_that_is_ruled_out(logits: list[float], seed: int) -> None:
@@ -515,8 +507,7 @@ def test_a_slow_tool_stalls_its_own_episode_alone(
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("temperature", [1.0, 0.7])
-@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize(("temperature", "tied"), [(1.0, True), (0.7, False)])
 def test_rollout_and_actor_agree_before_and_after_every_sync(
     make_engine: MakeEngine, tokenizer: Any, rows: list[PromptRow], temperature: float, tied: bool
 ) -> None:

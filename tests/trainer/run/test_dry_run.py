@@ -55,41 +55,22 @@ def words(parquet: Path, model: Path, tmp_path: Path, *more: str) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ("data.seed=99999999999999999999", "data.seed must be from -2147483648 to 2147483647"),
-        ("data.train_max_samples=-5", "data.train_max_samples must be -1 or more"),
         (f"{ROLLOUT}.temperature=.inf", "temperature must be above 0, found inf"),
-        (f"{ROLLOUT}.temperature=0", "temperature must be above 0"),
         (f"{ROLLOUT}.top_p=2", "top_p must be above 0 and at most 1"),
-        (f"{ROLLOUT}.top_k=-5", "top_k must be -1 or more"),
         (f"{ROLLOUT}.val_kwargs.top_k=-5", "val_kwargs.top_k must be -1 or more"),
-        (f"{ACTOR}.optim.lr=-1", "optim.lr must be 0 or more, found -1"),
         (f"{ACTOR}.optim.lr=.nan", "optim.lr must be 0 or more, found nan"),
-        (f"{ACTOR}.optim.weight_decay=-1", "optim.weight_decay must be 0 or more"),
         (f"{ACTOR}.optim.betas=[0.9,1.5]", "optim.betas must be at least 0 and below 1"),
-        (f"{ACTOR}.optim.lr_warmup_steps_ratio=2", "lr_warmup_steps_ratio must be from 0 to 1"),
         ("critic.optim.min_lr_ratio=-1", "critic.optim.min_lr_ratio must be from 0 to 1"),
         (f"{ACTOR}.clip_ratio=-0.2", "clip_ratio_high must be above 0"),
-        (f"{ACTOR}.clip_ratio_low=-0.2", "clip_ratio_low must be 0 or more"),
         (f"{ACTOR}.clip_ratio_c=0.5", "clip_ratio_c must be above 1"),
-        (f"{ACTOR}.grad_clip=0", "grad_clip must be above 0"),
         (f"{ACTOR}.entropy_coeff=.nan", "entropy_coeff must be a number"),
-        (f"{ACTOR}.kl_loss_coef=-1", "kl_loss_coef must be 0 or more"),
-        (f"{ACTOR}.tau_pos=0", "tau_pos must be above 0"),
         ("algorithm.gamma=2", "algorithm.gamma must be from 0 to 1"),
-        ("algorithm.lam=-1", "algorithm.lam must be from 0 to 1"),
-        ("algorithm.kl_ctrl.horizon=0", "kl_ctrl.horizon must be above 0"),
-        ("algorithm.kl_ctrl.target_kl=0", "kl_ctrl.target_kl must be above 0"),
-        ("algorithm.pf_ppo.weight_pow=.nan", "weight_pow must be 0 or more, found nan"),
         (f"{MODEL}.lora_rank=-4", "lora_rank must be 0 or more"),
-        (f"{MODEL}.lora_alpha=0", "lora_alpha must be above 0"),
         ("reward_model.batch_tokens=0", "reward_model.batch_tokens must be above 0"),
-        ("trainer.critic_warmup=-1", "trainer.critic_warmup must be 0 or more"),
-        ("trainer.max_restarts=-1", "trainer.max_restarts must be 0 or more"),
-        ("trainer.profile_steps=[-1]", "trainer.profile_steps must be a list of steps"),
         ("trainer.profile_steps=[true]", "trainer.profile_steps must be a list of steps"),
     ],
 )
@@ -117,12 +98,6 @@ def change_config(folder: Path, **changed: Any) -> None:
     (folder / "config.json").write_text(json.dumps(config | changed))
 
 
-def without_a_tensor(folder: Path) -> None:
-    tensors = load_file(folder / "model.safetensors")
-    del tensors["model.norm.weight"]
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-
-
 def cut_off(folder: Path) -> None:
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
@@ -135,12 +110,6 @@ def nothing(folder: Path) -> None:
 Change = Callable[[Path], object]
 
 MODELS: list[tuple[str, Change, list[str], str]] = [
-    (
-        "no such attention",
-        nothing,
-        [f"{MODEL}.override_config.attn_implementation=sdpaa"],
-        f"{MODEL}: override_config.attn_implementation=sdpaa: ",
-    ),
     (
         "attention of a package that is not here",
         nothing,
@@ -166,12 +135,6 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "critic.model: override_config.attn_implementation=zzz: ",
     ),
     (
-        "no such class to wrap",
-        nothing,
-        [f"{ACTOR}.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap=[NoSuch]"],
-        f"{MODEL}: LlamaForCausalLM has no layer of class NoSuch",
-    ),
-    (
         "no such class to wrap, where nothing is sharded",
         nothing,
         [
@@ -189,12 +152,6 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
             "actor_rollout_ref.ref.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap=[NoSuch]",
         ],
         f"{MODEL}: LlamaForCausalLM has no layer of class NoSuch",
-    ),
-    (
-        "no such class to wrap in the critic",
-        nothing,
-        [CRITIC, "critic.fsdp_config.wrap_policy.transformer_layer_cls_to_wrap=[NoSuch]"],
-        "critic.model: LlamaModel has no layer of class NoSuch",
     ),
     (
         "no layer to adapt",
@@ -221,34 +178,16 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         f"{MODEL}: target_modules=all-linear: All modules were excluded",
     ),
     (
-        "no layer of the critic to adapt",
-        nothing,
-        [CRITIC, "critic.model.lora_rank=4", "critic.model.target_modules=[zz]"],
-        "critic.model: target_modules=['zz']: ",
-    ),
-    (
         "a config that does not go together",
         nothing,
         [f"{MODEL}.override_config.num_attention_heads=3"],
         f"{MODEL}: the weights of MODEL are for another config: model.layers.0.self_attn.o_proj.weight is",
     ),
     (
-        "a value of the config of the wrong type",
-        nothing,
-        [f"{MODEL}.override_config.num_attention_heads=abc"],
-        f"{MODEL}: no model can be loaded from",
-    ),
-    (
         "an activation that there is not",
         nothing,
         [f"{MODEL}.override_config.hidden_act=nosuch"],
         f"{MODEL}: no model can be built from",
-    ),
-    (
-        "weights of another width",
-        nothing,
-        [f"{MODEL}.override_config.intermediate_size=48"],
-        f"{MODEL}: the weights of MODEL are for another config: model.layers.0.mlp.down_proj.weight is",
     ),
     (
         "weights of fewer layers",
@@ -274,13 +213,6 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         [],
         f"{MODEL}: MODEL/model.safetensors is cut off, or no safetensors file: ",
     ),
-    (
-        "weights that are no weights",
-        lambda folder: (folder / "model.safetensors").write_text("version https://git-lfs"),
-        [],
-        f"{MODEL}: MODEL/model.safetensors is cut off, or no safetensors file: ",
-    ),
-    ("a tensor less", without_a_tensor, [], f"{MODEL}: the weights of MODEL lack model.norm.weight"),
     (
         "the critic's weights",
         lambda folder: (folder / "model.safetensors").unlink(),
@@ -377,7 +309,6 @@ def test_a_critic_of_another_tokenizer_is_refused(
     ("prompt", "said"),
     [
         ([{"content": "x"}], "message 0 of the prompt has no role"),
-        ([{"role": "user", "content": None}], "message 0 of the prompt has no text as its content, but None"),
         (
             [{"role": "user", "content": [{"type": "image", "text": None}]}],
             "message 0 of the prompt has no text as its content, but list",
@@ -494,10 +425,8 @@ def test_values_of_the_wrong_type_are_one_line(
     ("given", "said"),
     [
         ("data.seed=${data.nosuch}", "data.seed: Interpolation key 'data.nosuch' not found"),
-        ("data.seed=${oc.env:NOSUCH}", "Environment variable 'NOSUCH' not found"),
         ("data.seed=${data.seed}", "data.seed: "),
         ("data.prompt_key='prompt", "data.prompt_key: the value is not valid YAML"),
-        ("trainer.logger=[console", "trainer.logger: the value is not valid YAML"),
     ],
 )
 def test_a_value_that_cannot_be_read_is_one_line(given: str, said: str, tmp_path: Path) -> None:
@@ -507,7 +436,7 @@ def test_a_value_that_cannot_be_read_is_one_line(given: str, said: str, tmp_path
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["default_local_dir", "rollout_data_dir", "validation_data_dir"])
+@pytest.mark.parametrize("name", ["default_local_dir", "validation_data_dir"])
 def test_a_folder_that_cannot_be_made_is_refused(
     name: str, model_folder: Path, parquet: Path, tmp_path: Path
 ) -> None:

@@ -252,14 +252,7 @@ def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
             [],
             "there is no interaction 'gms8k'",
         ),
-        ({}, [f"{ROLLOUT}.multi_turn.tool_config_path=calcu"], "calcu"),
         ({}, [f"{ROLLOUT}.multi_turn.format=hermse"], "hermse"),
-        (
-            {},
-            [f"{ROLLOUT}.multi_turn.tool_response_truncate_side=both"],
-            "must be one of left, middle, right",
-        ),
-        ({}, [f"{ROLLOUT}.agent.default_agent_loop=nobody"], "there is no agent 'nobody'"),
         (
             {},
             [f"{ROLLOUT}.agent.default_agent_loop=single_turn_agent", "reward.mode=turn"],

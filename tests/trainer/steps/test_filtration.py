@@ -12,8 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.run.checks import VALUES
-from rewardkit.trainer.steps.filtration import REWEIGHTINGS, draw
+from rewardkit.trainer.steps.filtration import draw
 from tests.trainer.running import run_module
 from tests.trainer.steps.filtration_runs import drawn
 
@@ -46,10 +45,6 @@ def test_where_nothing_was_scored_all_stay_as_they_are() -> None:
 def test_scores_of_0_are_drawn_alike() -> None:
     counts = draw(torch.zeros(9000), torch.ones(9000).bool(), "pow", 2.0, seed=1).bincount(minlength=9000)
     assert int(counts.max()) < 12
-
-
-def test_the_methods_are_those_that_can_be_asked_for() -> None:
-    assert tuple(REWEIGHTINGS) == VALUES["algorithm"]["pf_ppo.reweight_method"]
 
 
 def test_every_process_gets_its_share_of_what_one_would_draw(world: World, tmp_path: Path) -> None:

@@ -26,11 +26,8 @@ NEEDED = [
     [
         (f"{ACTOR}.strategy=megatron", f"{ACTOR}.strategy must be one of fsdp2, fsdp, found 'megatron'"),
         (f"{ACTOR}.fsdp_config.fsdp_size=3", "must divide the 4 processes"),
-        (f"{ACTOR}.fsdp_config.model_dtype=fp8", "model_dtype must be one of float32"),
-        (f"{ACTOR}.optim.warmup_style=linear", "warmup_style must be one of None, constant, cosine"),
         ("actor_rollout_ref.model.lora_rank=8", "lora_rank is set, but peft is not installed"),
         ("actor_rollout_ref.model.use_liger=true", "use_liger is set, but liger-kernel is not installed"),
-        ("critic.model.use_liger=true", "critic.model.use_liger"),
     ],
 )
 def test_a_worker_s_setting_is_refused_before_a_model_is_loaded(
@@ -42,9 +39,7 @@ def test_a_worker_s_setting_is_refused_before_a_model_is_loaded(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "key", [f"{ACTOR}.ppo", "critic.ppo", "critic.forward", "actor_rollout_ref.ref.log_prob"]
-)
+@pytest.mark.parametrize("key", ["critic.forward", "actor_rollout_ref.ref.log_prob"])
 def test_a_token_budget_must_hold_one_sequence(key: str) -> None:
     section = key.rpartition(".")[0]
     dynamic = "log_prob_use_dynamic_bsz" if section.endswith("ref") else "use_dynamic_bsz"

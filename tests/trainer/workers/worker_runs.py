@@ -52,20 +52,22 @@ class Setting:
 
 PLAIN = Setting(model={"use_remove_padding": False, "enable_gradient_checkpointing": False})
 SETTINGS = {
-    "micro-batches of 1": Setting(micro=1),
-    "micro-batches of 3, padded": Setting(model={"use_remove_padding": False}, micro=3),
-    "packed": Setting(),
+    "packed, micro-batches of 1": Setting(micro=1),
+    "padded, micro-batches of 3": Setting(model={"use_remove_padding": False}, micro=3),
     "packed into several rows": Setting(packing="rows", micro=3),
-    "40 tokens, packed": Setting(tokens=40),
-    "40 tokens, padded": Setting(model={"use_remove_padding": False}, tokens=40),
-    "one token of logits at a time": Setting(chunk_elements=1),
-    "no checkpointing": Setting(model={"enable_gradient_checkpointing": False}),
-    "balanced": Setting(balance=True, tokens=40),
-    "weights kept after forward": Setting(fsdp={"reshard_after_forward": False}, micro=2),
-    "parameters offloaded": Setting(fsdp={"param_offload": True}, micro=2),
-    "optimizer offloaded": Setting(fsdp={"optimizer_offload": True}),
-    "gradients added up once": Setting(fsdp={"no_sync": True}, micro=2),
+    "padded, 40 tokens": Setting(model={"use_remove_padding": False}, tokens=40),
+    "balanced, 40 tokens": Setting(balance=True, tokens=40),
+    "one token of logits at a time, no checkpointing": Setting(
+        model={"enable_gradient_checkpointing": False}, chunk_elements=1
+    ),
+    "weights kept after forward, parameters offloaded": Setting(
+        fsdp={"reshard_after_forward": False, "param_offload": True}, micro=2
+    ),
+    "gradients added up once, optimizer offloaded": Setting(
+        fsdp={"no_sync": True, "optimizer_offload": True}, micro=2
+    ),
 }
+"""By twos, where what they change does not depend on each other."""
 
 SHARED = {
     2: {
