@@ -91,7 +91,7 @@ def test_tools_over_stdio_are_listed_called_and_checked(script: Path, tmp_path: 
     assert _call(kinds, "add", {"a": 2}).text == "3"
     assert _call(kinds, "add", {"a": "x"}).status == "bad_call"
     assert _call(kinds, "fail", {}).status == "bad_call"
-    with pytest.raises(ConfigError, match="no MCP server has a tool 'ad'; did you mean add"):
+    with pytest.raises(ConfigError, match="did you mean add"):
         mcp_kinds({"servers": servers, "tool_selected_list": ["ad"]})
 
 
@@ -139,9 +139,8 @@ def test_tools_over_http(address: str) -> None:
     [
         ({"servers": {"a": {"command": "/nonexistent/program"}}}, "MCP server 'a' cannot be used"),
         ({"servers": {"a": {}}}, "needs one of url and command"),
-        ({"servers": {"a": {"urls": "x"}}}, "urls"),
         ({"mcp_servers_config_path": "/nonexistent.json"}, "cannot read"),
-        ({"server": {}}, "there is no setting 'server'"),
+        ({"server": {}}, "'server'"),
     ],
 )
 def test_what_cannot_be_reached_or_read_is_one_clear_line(config: dict[str, Any], why: str) -> None:
