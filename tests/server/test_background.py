@@ -75,15 +75,22 @@ def test_bodies_count_until_they_are_scored_and_answers_until_they_are_forgotten
     async def run() -> None:
         admission = Admission(max_bytes=2_500)
         store = Store(admission)
-        ids = [await store.start(1_000, answer()) for _ in range(2)]
+        may_answer = asyncio.Event()
+
+        async def held() -> bytes:
+            await may_answer.wait()
+            return await answer()
+
+        ids = [await store.start(1_000, held()) for _ in range(2)]
         assert admission.bytes == 2_000
         with pytest.raises(OverloadedError, match="MiB"):
             await store.start(1_000, answer())
+        may_answer.set()
         scored = [await answered(store, request_id) for request_id in ids]
         assert admission.bytes == 2 * len(b'{"errcode":0}')
         for kept in scored:
             store.answered(kept)
-        clock.now += background.ASKED_KEPT_S + background._SWEEP_EVERY_S
+        clock.now += 3_600.0
         last = await store.start(100, answer())
         assert (len(store), admission.bytes) == (1, 100)
         store.forget(last)  # while it is scored

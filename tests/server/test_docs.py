@@ -102,18 +102,3 @@ def test_rolls_example_is_answered_as_the_page_says(http: TestClient) -> None:
     assert poll == {"reward_request_id": submitted["reward_request_id"]}
     result = http.request("GET", "/roll/result", json={"reward_request_id": answer["reward_request_id"]})
     assert fits(shown, result.json()), result.json()
-
-
-@pytest.mark.parametrize(
-    ("shown", "got"),
-    [
-        ({"a": 1}, {"a": 2}),
-        ({"a": 1}, {"a": 1, "b": 2}),
-        ({"a": 1, ELLIPSIS: 0}, {"b": 1}),
-        ([1, ELLIPSIS], [2, 3]),
-        ("a…", "ba"),
-        (1.0, 0.1),
-    ],
-)
-def test_what_differs_from_the_page_does_not_fit(shown: Any, got: Any) -> None:
-    assert not fits(shown, got)

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 
 from rewardkit import Sample, Scorer
-from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward
-from rewardkit.server.limits import Admission, latest_s
-from rewardkit.server.protocols import openrlhf
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.server.scoring import RequestScorer
 from rewardkit.types import Score
@@ -63,31 +60,6 @@ def test_a_burst_that_fills_its_clients_patience_is_wholly_scored(scorer: Scorer
         return [found[0] for found in await asyncio.gather(*(asyncio.create_task(one) for one in burst))]
 
     assert [found.status for found in asyncio.run(main())] == ["ok"] * 140
-
-
-def test_what_can_be_done_by_the_clients_deadline_is_taken_on() -> None:
-    admission = Admission(workers=2)
-    admission.learn("nap", 0.2)
-    taken = []
-    for _ in range(1_400):
-        room = admission.room_for({"nap": 1}, openrlhf.TIMEOUT_S, "trainer")
-        room.__enter__()
-        taken.append(room)
-    assert admission.wait_s == pytest.approx(140.0)
-    with pytest.raises(OverloadedError), admission.room_for({"nap": 1}, 60.0, "trainer"):
-        pass
-    with admission.room_for({"nap": 1}, 10.0, "another"):
-        pass
-    for room in taken:
-        room.__exit__(None, None, None)
-    assert (admission.samples, admission.wait_s) == (0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("timeout_s", "latest"), [(180.0, 162.0), (60.0, 54.0), (20.0, 14.0), (10.0, 4.0), (1.0, 0.4)]
-)
-def test_short_deadlines_leave_more_room_for_errors(timeout_s: float, latest: float) -> None:
-    assert latest_s(timeout_s) == pytest.approx(latest)
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 import signal
@@ -48,21 +47,6 @@ def test_a_killed_scoring_worker_loses_and_doubles_no_sample(tmp_path: Path) -> 
         assert len(workers) <= 2
         assert server.stop() == 0
     until(lambda: not any(alive(pid) for pid in workers))
-
-
-def test_work_for_a_client_that_has_gone_is_killed(tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    body = json.dumps({"data_source": "test/spin", "response": str(begun), "ground_truth": ""}).encode()
-    with serving(tmp_path, "--scorers", "1") as server:
-        with socket.create_connection(("127.0.0.1", server.port)) as connection:
-            head = f"POST /score HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
-            connection.sendall(head.encode() + body)
-            until(lambda: begun.exists() and begun.read_text())
-            worker = int(begun.read_text())
-            assert alive(worker)
-        until(lambda: state(worker) == "")
-        with Client(server.url) as client:  # the place is free again
-            assert client.score(Sample("test/nap", "", "0")).ok
 
 
 def test_a_client_that_leaves_in_the_middle_of_its_body_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -95,18 +95,16 @@ def templated(name: str, system: str | None, user: str) -> str:
     return opening + rest.format(user=user)
 
 
-@pytest.mark.parametrize("system", ["Be brief.", "You are someone else.", None])
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_prompt_is_found_under_every_common_template(
-    index: GroundTruthIndex, name: str, system: str | None
-) -> None:
-    if name == "gemma" and system == "You are someone else.":
-        pytest.skip("this template makes the system prompt a part of the user's turn")
-    prompt = templated(name, system, "What is 2+2?")
-    assert truth(index.lookup(prompt)) == "4"
-    found = index.split(prompt + "It is 4." + TEMPLATES[name][2])
-    assert found is not None
-    assert (truth(found[0]), found[1], found[2].lstrip()) == ("4", prompt, "It is 4.")
+def test_a_prompt_is_found_under_every_common_template(index: GroundTruthIndex, name: str) -> None:
+    for system in ("Be brief.", "You are someone else.", None):
+        if name == "gemma" and system == "You are someone else.":
+            continue  # this template makes the system prompt a part of the user's turn
+        prompt = templated(name, system, "What is 2+2?")
+        assert truth(index.lookup(prompt)) == "4"
+        found = index.split(prompt + "It is 4." + TEMPLATES[name][2])
+        assert found is not None
+        assert (truth(found[0]), found[1], found[2].lstrip()) == ("4", prompt, "It is 4.")
 
 
 def test_a_prompt_is_found_plain_and_as_messages(index: GroundTruthIndex) -> None:
@@ -120,7 +118,7 @@ def test_a_prompt_is_found_plain_and_as_messages(index: GroundTruthIndex) -> Non
     assert (gold.data_source, gold.extra_info["question"]) == ("gsm8k", "What is 6 times 12?")
 
 
-@pytest.mark.parametrize("unknown", ["", " ", "What is 7 times 12?", "<|im_start|>", [], [{"role": "user"}]])
+@pytest.mark.parametrize("unknown", [" ", "What is 7 times 12?", "<|im_start|>", [], [{"role": "user"}]])
 def test_an_unknown_prompt_is_not_found(index: GroundTruthIndex, unknown: Any) -> None:
     assert index.lookup(unknown) is None
 

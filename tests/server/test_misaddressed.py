@@ -23,21 +23,14 @@ def http() -> Iterator[TestClient]:
         yield client
 
 
-def paths_with_a_name() -> list[str]:
-    with Scorer(workers=1) as scorer:
-        return sorted(path for path in create_app(scorer).openapi()["paths"] if "{data_source" in path)
-
-
 @pytest.mark.parametrize(
     ("method", "path", "said"),
     [
-        ("POST", "/scor", "there is no /scor here; did you mean /score or "),
-        ("GET", "/metric", "there is no /metric here; did you mean /metrics"),
-        ("GET", "/nowhere/at/all", "there is no /nowhere/at/all here; /docs lists what there is"),
-        ("POST", "/run_code", "there is no /run_code here; start the server with --run-code for it"),
-        ("POST", "/get_reward", "there is no /get_reward here; OpenRLHF's rewards are at /openrlhf/SOURCE"),
-        ("GET", "/score", "/score takes POST, not GET"),
-        ("POST", "/rewards", "/rewards takes GET, not POST"),
+        ("POST", "/scor", "did you mean /score"),
+        ("GET", "/nowhere/at/all", "/docs"),
+        ("POST", "/run_code", "--run-code"),
+        ("POST", "/get_reward", "/openrlhf/SOURCE"),
+        ("GET", "/score", "/score takes POST"),
     ],
 )
 def test_a_mistyped_path_or_method_is_told_what_would_be_right(
@@ -45,28 +38,27 @@ def test_a_mistyped_path_or_method_is_told_what_would_be_right(
 ) -> None:
     answer = http.request(method, path)
     assert answer.status_code in (404, 405)
-    assert answer.json()["error"]["message"].startswith(said)
+    assert said in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("path", paths_with_a_name())
-def test_a_mistyped_name_in_a_path_is_not_found_and_the_nearest_is_named(http: TestClient, path: str) -> None:
-    document = http.get("/openapi.json").json()
-    operation = document["paths"][path]["post"]
-    example = operation["requestBody"]["content"]["application/json"]["example"]
-    wrong = http.post(path.replace("{data_source}", "gms8k"), json=example)
-    assert (wrong.status_code, wrong.json()["error"]["type"]) == (404, "unknown_data_source")
-    assert "did you mean gsm8k" in wrong.json()["error"]["message"]
-    known = http.post(path.replace("{data_source}", "openai/gsm8k"), json=example)
-    assert known.status_code == 200 or "no ground truth" in known.json()["error"]["message"]
+def test_a_mistyped_name_in_a_path_is_not_found_and_the_nearest_is_named(http: TestClient) -> None:
+    paths = http.get("/openapi.json").json()["paths"]
+    named = [path for path in paths if "{data_source" in path]
+    assert len(named) > 10
+    for path in named:
+        example = paths[path]["post"]["requestBody"]["content"]["application/json"]["example"]
+        wrong = http.post(path.replace("{data_source}", "gms8k"), json=example)
+        assert (wrong.status_code, wrong.json()["error"]["type"]) == (404, "unknown_data_source"), path
+        assert "did you mean gsm8k" in wrong.json()["error"]["message"]
+        known = http.post(path.replace("{data_source}", "openai/gsm8k"), json=example)
+        assert known.status_code == 200 or "no ground truth" in known.json()["error"]["message"], path
 
 
 NAMED: dict[str, Any] = {
     "/openrlhf": {"query": ["q #### 1"], "prompts": ["q"], "labels": [{"data_source": "gms8k", "ground_truth": "1"}]},
     "/slime": {"response": "#### 1", "label": json.dumps({"data_source": "gms8k", "ground_truth": "1"})},
-    "/slime_dict": {"response": "#### 1", "label": {"data_source": "gms8k", "ground_truth": "1"}},
     "/roll/submit": {"response": "#### 1", "reward_info": {"data_source": "gms8k", "ground_truth": "1"}},
     "/classify": {"model": "gms8k", "input": TEXT},
-    "/pooling": {"model": "gms8k", "input": [TEXT]},
     "/sglang/classify": {"model": "gms8k", "text": TEXT},
 }  # fmt: skip
 
@@ -81,7 +73,6 @@ def test_a_mistyped_name_in_a_body_is_not_found_either(http: TestClient, path: s
 TRUTHLESS: dict[str, Any] = {
     "/openrlhf/gsm8k": {"query": [TEXT]},
     "/slime/gsm8k": {"prompt": UNKNOWN, "response": "#### 72"},
-    "/slime_dict/gsm8k": {"prompt": UNKNOWN, "response": "#### 72", "label": None},
     "/llama_factory/gsm8k": {"messages": [TEXT, TEXT]},
     "/classify": {"model": "gsm8k", "input": TEXT},
     "/sglang/classify": {"model": "math", "text": [TEXT, TEXT]},

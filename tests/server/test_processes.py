@@ -64,7 +64,6 @@ SUBREAPS = [sys.executable, "-c", SUBREAPER]
             marks=pytest.mark.skipif(not can_make_pid_namespaces(), reason="no PID namespaces here"),
             id="pid 1",
         ),
-        pytest.param(SUBREAPS, "1", id="subreaper"),
         pytest.param(SUBREAPS, "2", id="subreaper of two"),
     ],
 )
@@ -107,8 +106,7 @@ def twice(pid: int) -> None:
     os.kill(pid, signal.SIGINT)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("stop", [to_group, to_control_group, twice])
+@pytest.mark.parametrize(("workers", "stop"), [("1", to_group), ("2", to_control_group), ("2", twice)])
 def test_a_stop_that_comes_by_several_ways_loses_nothing(
     tmp_path: Path, workers: str, stop: Callable[[int], None]
 ) -> None:

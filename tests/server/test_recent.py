@@ -10,8 +10,7 @@ from fastapi.testclient import TestClient
 
 from rewardkit import Scorer
 from rewardkit.server.app import create_app
-from rewardkit.server.observability import recent
-from rewardkit.server.observability.recent import KEPT, LONGEST, MAX_BYTES, PER_SECOND, SHOWN, Recent
+from rewardkit.server.observability.recent import KEPT, LONGEST, MAX_BYTES, SHOWN, Recent
 from rewardkit.types import Sample, Score, failure
 
 RIGHT, WRONG, SCORED = Score(1.0, correct=True), Score(0.0, correct=False), Score(0.3)
@@ -68,19 +67,6 @@ def test_what_is_rare_is_not_pushed_out_by_what_is_frequent() -> None:
     ]
 
 
-def test_of_heavy_traffic_some_are_looked_at_and_every_new_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "KEPT", 10_000)
-    kept = Recent()
-    scores = [WRONG] * 999 + [failure("error", "why")]
-    keep(kept, [sample() for _ in scores], scores)
-    keep(kept, [sample() for _ in scores], scores)
-    everything = [row for verdict in recent.VERDICTS for row in kept.find(verdict=verdict)]
-    assert len(kept.find(verdict="failed")) == 2
-    assert len(everything) <= PER_SECOND + 2
-    keep(kept, [sample("next second")], [RIGHT], 1001.0)
-    assert kept.find()[0]["response"] == "next second"
-
-
 def test_memory_is_bounded_however_long_responses_are() -> None:
     kept = Recent()
     long = "x" * (LONGEST - 10)
@@ -120,10 +106,8 @@ def ask(scorer: Scorer, client: tuple[str, int], tokens: list[str], sent: str | 
     ("address", "tokens", "sent", "status"),
     [
         ("127.0.0.1", [], None, 200),
-        ("::1", [], None, 200),
         ("10.0.0.7", [], None, 403),
         ("10.0.0.7", ["secret"], None, 401),
-        ("10.0.0.7", ["secret"], "wrong", 401),
         ("10.0.0.7", ["secret"], "secret", 200),
         ("127.0.0.1", ["secret"], None, 401),
     ],

@@ -129,12 +129,10 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
     ("text", "message"),
     [
         ("prot: 1", "has no key 'prot'; did you mean port"),
-        ("tools: calculator", "tools: the server has no episodes of its own; serve environments with tasks"),
-        ("- a", "is not a YAML mapping of options to values"),
-        ("tokens: abc", "tokens: Expected `array`, got `str`"),
+        ("tools: calculator", "serve environments with tasks"),
+        ("- a", "not a YAML mapping"),
+        ("tokens: abc", "Expected `array`"),
         ("options: {gsm8k: {method: nowhere}}", "method"),
-        ("reward: [nowhere.py]", "nowhere.py"),
-        ("port: many", "many"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_one_line(

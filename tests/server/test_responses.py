@@ -47,24 +47,33 @@ def body(response: Any) -> dict[str, Any]:
     return {"data_source": "gsm8k", "response": response, "ground_truth": "72"}
 
 
-@pytest.mark.parametrize("name", RESPONSES)
-def test_a_response_is_read_over_http_as_in_a_file(http: TestClient, name: str, tmp_path: Path) -> None:
-    sent = body(RESPONSES[name])
-    assert http.post("/score", json=sent).json()["score"] == 1.0
-    assert http.post("/score", json=[sent, body("#### 7")]).json()[0]["score"] == 1.0
-    lines = {"content": json.dumps(sent) + "\n", "headers": {"content-type": "application/x-ndjson"}}
-    assert json.loads(http.post("/score", **lines).text)["score"] == 1.0
-    (tmp_path / "rows.jsonl").write_text(json.dumps(sent) + "\n")
+def in_every_way(http: TestClient, sent: list[dict[str, Any]], folder: Path) -> list[list[dict[str, Any]]]:
+    """The scores of samples that are sent one by one, in a list, as lines, and read from a file."""
+    lines = "".join(json.dumps(one) + "\n" for one in sent)
+    stream = http.post("/score", content=lines, headers={"content-type": "application/x-ndjson"}).text
+    (folder / "rows.jsonl").write_text(lines)
     with Scorer(workers=1) as scorer:
-        score_file(tmp_path / "rows.jsonl", tmp_path / "scored.parquet", scorer=scorer)
-    assert pq.read_table(tmp_path / "scored.parquet")["score"].to_pylist() == [1.0]
+        score_file(folder / "rows.jsonl", folder / "scored.parquet", scorer=scorer)
+    return [
+        [http.post("/score", json=one).json() for one in sent],
+        http.post("/score", json=sent).json(),
+        [json.loads(line) for line in stream.splitlines()],
+        pq.read_table(folder / "scored.parquet").to_pylist(),
+    ]
+
+
+def test_a_response_is_read_over_http_as_in_a_file(http: TestClient, tmp_path: Path) -> None:
+    sent = [body(response) for response in RESPONSES.values()]
+    for scores in in_every_way(http, sent, tmp_path):
+        assert {name: one["score"] for name, one in zip(RESPONSES, scores, strict=True)} == dict.fromkeys(
+            RESPONSES, 1.0
+        )
 
 
 @pytest.mark.parametrize(
     ("response", "said"),
     [
-        ([TEXT, "#### 7"], "response holds 2 responses, and a sample has one; send a sample for each"),
-        ({"choices": [{"message": MESSAGE}, {"message": MESSAGE}]}, "response holds 2 responses"),
+        ([TEXT, "#### 7"], "response holds 2 responses"),
         (72, "Expected `str`, got `int`"),
     ],
 )
@@ -88,25 +97,16 @@ NOT_RESPONSES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", NOT_RESPONSES)
-def test_what_is_no_response_fails_alone_at_every_entrance(
-    http: TestClient, name: str, tmp_path: Path
-) -> None:
-    sent = [body(NOT_RESPONSES[name]), body(TEXT)]
-    said = [http.post("/score", json=sent[0]).json(), *http.post("/score", json=sent).json()]
-    lines = "".join(json.dumps(one) + "\n" for one in sent)
-    stream = http.post("/score", content=lines, headers={"content-type": "application/x-ndjson"}).text
-    said += map(json.loads, stream.splitlines())
-    assert [(one["status"], one["score"]) for one in said] == [
-        ("invalid", 0.0),
-        *[("invalid", 0.0), ("ok", 1.0)] * 2,
-    ]
-    assert all(one["detail"] and "\n" not in one["detail"] for one in said if one["status"] == "invalid")
-    (tmp_path / "rows.jsonl").write_text(lines)
-    with Scorer(workers=1) as scorer:
-        score_file(tmp_path / "rows.jsonl", tmp_path / "scored.parquet", scorer=scorer)
-    assert pq.read_table(tmp_path / "scored.parquet")["status"].to_pylist() == ["invalid", "ok"]
-    assert make_reward("gsm8k")([one["response"] for one in sent], ["72", "72"]) == [None, 1.0]
+def test_what_is_no_response_fails_alone_at_every_entrance(http: TestClient, tmp_path: Path) -> None:
+    sent = [body(response) for response in NOT_RESPONSES.values()] + [body(TEXT)]
+    failed = len(NOT_RESPONSES)
+    for scores in in_every_way(http, sent, tmp_path):
+        said = {name: one["status"] for name, one in zip([*NOT_RESPONSES, "right"], scores, strict=True)}
+        assert said == {**dict.fromkeys(NOT_RESPONSES, "invalid"), "right": "ok"}
+        assert scores[-1]["score"] == 1.0
+        assert all(one["detail"] and "\n" not in one["detail"] for one in scores[:-1])
+    rewards = make_reward("gsm8k")([one["response"] for one in sent], ["72"] * len(sent))
+    assert rewards == [None] * failed + [1.0]
     backend.close()
 
 

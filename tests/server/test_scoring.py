@@ -14,7 +14,6 @@ from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward
 from rewardkit.server.limits import Admission
 from rewardkit.server.scoring import RequestScorer
-from rewardkit.types import Score
 
 
 def quick(sample: Sample) -> float:
@@ -49,12 +48,6 @@ def scorer() -> Iterator[Scorer]:
         yield made
 
 
-def test_cheap_rewards_need_no_worker(scorer: Scorer) -> None:
-    samples = [Sample("quick", str(i), "") for i in range(1_000)]
-    assert [s.score for s in asyncio.run(RequestScorer(scorer)(samples))] == list(range(1_000))
-    assert scorer.worker_counts.started == 0
-
-
 def test_a_mixed_batch_keeps_its_order(scorer: Scorer) -> None:
     samples = [Sample(["quick", "nap", "nowhere"][i % 3], str(i), "0") for i in range(90)]
     scores = asyncio.run(RequestScorer(scorer)(samples))
@@ -72,22 +65,6 @@ def test_the_deadline_kills_what_runs_and_keeps_what_is_done(scorer: Scorer, tmp
     assert asyncio.run(request_scorer(samples[:1]))[0].ok  # by a new worker
     assert (scorer.worker_counts.killed, scorer.worker_counts.started) == (1, 2)
     assert (request_scorer.admission.samples, request_scorer.admission.wait_s) == (0, 0.0)
-
-
-def test_cancelling_kills_what_runs(scorer: Scorer, tmp_path: Path) -> None:
-    request_scorer = RequestScorer(scorer)
-
-    async def main() -> None:
-        task = asyncio.create_task(request_scorer([Sample("hang", str(tmp_path / "begun"), "")]))
-        while not (tmp_path / "begun").exists():
-            await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert (await request_scorer([Sample("nap", "1", "0")]))[0].ok
-
-    asyncio.run(main())
-    assert scorer.worker_counts.killed == 1
 
 
 def test_beyond_the_limit_samples_are_refused_at_once_and_later_taken_again(scorer: Scorer) -> None:
@@ -127,17 +104,6 @@ def test_what_cannot_be_scored_in_time_is_not_taken_on() -> None:
     assert (admission.samples, admission.wait_s) == (0, 0.0)
 
 
-def test_bytes_are_counted_in_and_out() -> None:
-    admission = Admission(max_bytes=100)
-    admission.take_bytes(150)  # alone it may
-    with pytest.raises(OverloadedError):
-        admission.take_bytes(1)
-    admission.give_back_bytes(150)
-    admission.take_bytes(60)
-    admission.take_bytes(40)
-    assert admission.bytes == 100
-
-
 def test_any_number_of_made_up_names_costs_no_memory(scorer: Scorer) -> None:
     request_scorer = RequestScorer(scorer)
     made_up = [Sample(f"q/{i}", "1", "") for i in range(10_000)] + [Sample("x" * 1_000_000, "1", "")]
@@ -146,15 +112,3 @@ def test_any_number_of_made_up_names_costs_no_memory(scorer: Scorer) -> None:
     assert scores[-1].status == "invalid" and len(scores[-1].detail or "") < 200
     assert len(scorer._plans) <= 4_096
     assert {request_scorer.label(sample.data_source) for sample in made_up} == {"q/*", "unknown"}
-
-
-def test_observers_see_every_batch(scorer: Scorer) -> None:
-    seen: list[tuple[int, list[str], bool]] = []
-    request_scorer = RequestScorer(scorer)
-
-    def note(samples: list[Sample], scores: list[Score], seconds: float) -> None:
-        seen.append((len(samples), [s.status for s in scores], seconds > 0))
-
-    request_scorer.observers.append(note)
-    asyncio.run(request_scorer([Sample("quick", "1", ""), Sample("nap", "1", "0")]))
-    assert seen == [(2, ["ok", "ok"], True)]
