@@ -82,8 +82,7 @@ class _LazyGroup(click.Group):
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: rewardkit prep arithmetic --out data && rewardkit train "
-    "data.train_files=data/train.parquet",
+    epilog="Example: rewardkit prep arithmetic --out data && rewardkit check data/train.parquet",
 )
 # Another distribution's __init__.py may have replaced ours; `doctor` must run all the same, and tells.
 @click.version_option(getattr(rewardkit, "__version__", "unknown"), prog_name="rewardkit")

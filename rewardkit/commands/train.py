@@ -31,7 +31,10 @@ def require_trainer() -> None:
         )
 
 
-@click.command(epilog="Example: rewardkit train --config tiny-cpu data.train_files=data/train.parquet")
+@click.command(
+    epilog="Example: rewardkit train --config tiny-cpu data.train_files=demo/data/train.parquet "
+    "data.val_files=demo/data/test.parquet actor_rollout_ref.model.path=demo/model"
+)
 @click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
 @click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N.")
 @click.option(

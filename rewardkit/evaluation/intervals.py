@@ -75,6 +75,10 @@ def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
     return math.sqrt(squares * len(groups) / (len(groups) - 1)) / n
 
 
+_ROUNDING = 1e-12
+"""An error below this part of the mean is none, but a sum that was rounded."""
+
+
 def _plain_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
     reach = t_quantile(len(groups) - 1) * error
     return mean - reach, mean + reach
@@ -89,7 +93,7 @@ def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float
     """
     prompts = len(groups)
     spread = mean * (1.0 - mean)
-    if spread <= 0.0 or error == 0.0:
+    if spread <= 0.0 or error <= _ROUNDING * mean:
         return wilson(mean, prompts, t_quantile(prompts - 1))
     some_success = sum(1 for group in groups if max(group) > 0.0)
     some_failure = sum(1 for group in groups if min(group) < 1.0)

@@ -9,7 +9,7 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal, TextIO, cast
@@ -94,25 +94,30 @@ def suffix_of(path: str) -> str:
     return name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix
 
 
-def find_inputs(words: Iterable[str | Path]) -> list[Input]:
+def find_inputs(
+    words: Iterable[str | Path], on_note: Callable[[str], None] = lambda line: None
+) -> list[Input]:
     """Return the files that paths, folders, globs and URLs stand for, in order and each once.
 
     A folder stands for all files of a known format in it and below, but for hidden ones, and for .json where
     there are others: beside rows those hold settings and totals.
+
+    Args:
+        on_note: called with a line on what in a folder is left out.
 
     Raises:
         InputError: one of them stands for no file.
     """
     found: dict[str, Input] = {}
     for word in map(str, words):
-        for one in _meant(word):
+        for one in _meant(word, on_note):
             found.setdefault(one.path, one)
     if not found:
         raise InputError("no file was named")
     return list(found.values())
 
 
-def _meant(word: str) -> list[Input]:
+def _meant(word: str, on_note: Callable[[str], None]) -> list[Input]:
     if word == STDIN:
         return [Input(STDIN, "stdin.jsonl")]
     if word.startswith(SAMPLE):
@@ -121,7 +126,7 @@ def _meant(word: str) -> list[Input]:
         return _remote(word)
     path = Path(word)
     if path.is_dir():
-        return _inside(path)
+        return _inside(path, on_note)
     if path.exists():
         return [_input(word, Path(path.name))]
     matching = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
@@ -132,11 +137,14 @@ def _meant(word: str) -> list[Input]:
     return [_input(p, Path(p).relative_to(base)) for p in files]
 
 
-def _inside(folder: Path) -> list[Input]:
+def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
     files = [
         p for p in sorted(folder.rglob("*")) if p.is_file() and format_of(p.name) and not _hidden(p, folder)
     ]
     rows = [p for p in files if format_of(p.name) != "json"] or files
+    if len(rows) < len(files):
+        left = len(files) - len(rows)
+        on_note(f"{folder}: {left} .json left out beside files of rows; name them to have them read, too")
     if not rows:
         raise InputError(f"{folder} has no file of rows ({', '.join(FORMATS)})")
     return [_input(str(p), p.relative_to(folder)) for p in rows]

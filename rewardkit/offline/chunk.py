@@ -4,13 +4,14 @@ the workers of `file_workers`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 import pyarrow as pa
 
+from rewardkit.errors import UnknownDataSourceError
 from rewardkit.files.records import BadRowError, Records, parse
 from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import SampleBatch
@@ -55,6 +56,20 @@ class ChunkResult(msgspec.Struct):
         """The score columns."""
         with pa.ipc.open_stream(self.columns) as stream:
             return stream.read_next_batch()
+
+
+def mark_unknown_sources(batch: SampleBatch, check: Callable[[Sequence[str]], None]) -> None:
+    """Count the samples without a reward among those that cannot be used.
+
+    Args:
+        check: raises UnknownDataSourceError for a data source that has none.
+    """
+    for source in {sample.data_source for sample in batch.usable}:
+        try:
+            check([source])
+        except UnknownDataSourceError as error:
+            strange = (i for i, sample in enumerate(batch.samples) if sample.data_source == source)
+            batch.bad.update(dict.fromkeys(strange, str(error)))
 
 
 def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:

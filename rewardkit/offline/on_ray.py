@@ -26,7 +26,7 @@ import msgspec
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.files.records import Records
 from rewardkit.logs.samples import columns_needed, to_batch
-from rewardkit.offline.chunk import ChunkResult, finish
+from rewardkit.offline.chunk import ChunkResult, finish, mark_unknown_sources
 from rewardkit.offline.file_workers import FileSetup
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
@@ -71,9 +71,10 @@ def connected(settings: RaySettings) -> Iterator[Any]:
         yield ray
         return
     address = settings.address or os.environ.get("RAY_ADDRESS")
-    given: dict[str, Any] = {"address": address} if address else {"object_store_memory": OBJECT_STORE_BYTES}
+    given: dict[str, Any] = {"address": address or "local"}  # without one, Ray joins any that it finds here
     if not address:
-        given |= {"num_cpus": settings.num_cpus, "include_dashboard": False}
+        given |= {"object_store_memory": OBJECT_STORE_BYTES, "num_cpus": settings.num_cpus}
+        given |= {"include_dashboard": False}
     try:
         ray.init(**given, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError, RuntimeError) as error:
@@ -141,7 +142,9 @@ def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records
     files, arguments = made_of
     import_as_read(files)
     batch = to_batch(records, layout, reads)
-    scores = _scorer(arguments).score_batch(batch.usable)
+    scorer = _scorer(arguments)
+    mark_unknown_sources(batch, scorer.check)
+    scores = scorer.score_batch(batch.usable)
     return msgspec.msgpack.encode(finish(batch, scores, layout, output))
 
 

@@ -27,7 +27,7 @@ from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import ALL, SampleBatch, to_batch
-from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish
+from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish, mark_unknown_sources
 from rewardkit.offline.columns import score_fields, score_names
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
@@ -104,7 +104,7 @@ def score_file(
         UnknownDataSourceError: a data source without a reward: any with `fail`, else if it is all there is.
     """
     words = [paths] if isinstance(paths, str | Path) else list(paths)
-    inputs = find_inputs(words)
+    inputs = find_inputs(words, on_note)
     settings = _Settings(scorer, options, prefix, bad_rows, resume, restart, force, on_progress, on_note)
     target = str(out)
     workers = workers or FileWorkers(scorer)
@@ -370,12 +370,16 @@ class _FileRun:
                 index += 1
 
     def _start(self, chunk: _ScoringChunk, small: bool) -> None:
-        layout = self.files[chunk.file][1]
         if self.setups is not None and not small and chunk.records.damaged is None:
             chunk.future = self.workers.submit(self.setups[chunk.file], chunk.records)
         else:
-            chunk.batch = to_batch(chunk.records, layout, self.reads)
+            chunk.batch = self._batch(chunk)
             chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
+
+    def _batch(self, chunk: _ScoringChunk) -> SampleBatch:
+        batch = to_batch(chunk.records, self.files[chunk.file][1], self.reads)
+        mark_unknown_sources(batch, self.settings.scorer.check)
+        return batch
 
     def _finish(self, chunk: _ScoringChunk, progress: Progress | None) -> tuple[_ScoringChunk, ChunkResult]:
         if chunk.done is not None:
@@ -386,7 +390,7 @@ class _FileRun:
             if (
                 chunk.batch is None or chunk.pending is None
             ):  # its worker died, or met a source it does not know
-                chunk.batch = to_batch(chunk.records, layout, self.reads)
+                chunk.batch = self._batch(chunk)
                 chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
             result = finish(chunk.batch, chunk.pending.wait(), layout, self.output)
         if result.bad and self.settings.bad_rows == "fail":

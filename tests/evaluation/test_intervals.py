@@ -108,3 +108,9 @@ def test_sign_flips_are_exact_for_few_prompts_and_near_it_for_many() -> None:
     state = random.getstate()
     sign_flips([0.1] * 20)
     assert random.getstate() == state
+
+
+@pytest.mark.parametrize("score", [0.1, 0.3, 0.5, 1 / 3, 0.7])
+def test_equal_scores_have_one_interval_however_they_are_rounded(score: float) -> None:
+    found = estimate([[score] * 4] * 6, share=True)
+    assert (found.low, found.high) == pytest.approx(wilson(score, 6, t_quantile(5)))

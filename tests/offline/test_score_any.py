@@ -578,3 +578,29 @@ def test_a_response_that_is_an_object_is_refused_with_the_field_that_holds_its_t
     key = ["--response-key", "response.content", "--out", str(tmp_path / "out.jsonl")]
     assert run(["score", str(tmp_path / "some.parquet"), *key]) == 0
     assert json.loads((tmp_path / "out.jsonl").read_text())["score"] == 1.0
+
+
+def test_rows_of_a_data_source_without_a_reward_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = _plain(5)
+    rows[2]["data_source"] = "nope"
+    path = write(tmp_path / "in.jsonl", rows)
+    for small in (0, 1 << 30):  # in workers, and here
+        monkeypatch.setattr(score, "SMALL_BYTES", small)
+        dropped, marked = tmp_path / f"dropped-{small}.jsonl", tmp_path / f"marked-{small}.jsonl"
+        assert run(["score", str(path), "--bad-rows", "drop", "--out", str(dropped)]) == 0
+        assert [row["id"] for row in _lines(dropped)] == [0, 1, 3, 4]
+        assert run(["score", str(path), "--out", str(marked)]) == 0
+        assert "in.jsonl, row 2: no reward is registered for data source 'nope'" in capsys.readouterr().err
+        assert [row["status"] for row in _lines(marked)] == ["ok", "ok", "invalid", "ok", "ok"]
+
+
+def test_json_left_out_of_a_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in" / "rows.jsonl", _plain(2))
+    (tmp_path / "in" / "settings.json").write_text("[]")
+    said: list[str] = []
+    with Scorer(workers=1) as scorer:
+        score_file(tmp_path / "in", tmp_path / "out.jsonl", scorer=scorer, on_note=said.append)
+    assert "1 .json left out" in said[0]
