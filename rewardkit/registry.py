@@ -11,6 +11,7 @@ import contextlib
 import fnmatch
 import importlib
 import inspect
+import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
@@ -138,7 +139,7 @@ class Reward:
         """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
         for option in fields(self.options_class):
             if reason.endswith(f"`$.{option.name}`"):
-                wanted = str(option.type).removeprefix("Literal[").removesuffix("]")
+                wanted = re.sub(r"^Literal\[(.*)\]$", r"\1", str(option.type))
                 found = values[option.name]
                 return f"option '{option.name}' of reward '{self.name}' is {found!r}; expected {wanted}"
         return f"options of reward '{self.name}': {reason}"

@@ -203,13 +203,19 @@ def _progress() -> Progress:
     )
 
 
+_TOLD = 5
+"""Rows that could not be used, which are told one by one."""
+
+
 def _tell_bad_rows(report: Report, bad_rows: BadRowPolicy) -> None:
     """Say which rows could not be used, why, and what may be done about it."""
-    for line in report.bad_rows[:5]:
+    for line in report.bad_rows[:_TOLD]:
         note(line)
     if report.bad_count:
         done = "left out" if bad_rows == "drop" else "marked invalid"
         other = "mark" if bad_rows == "drop" else "drop"
+        told = f" (the first {_TOLD} are above)" if report.bad_count > _TOLD else ""
         note(
-            f"rows that could not be used: {report.bad_count:,}, {done}; fix them, or pass --bad-rows {other}"
+            f"rows that could not be used: {report.bad_count:,}{told}, {done}; "
+            f"fix them, or pass --bad-rows {other}"
         )
