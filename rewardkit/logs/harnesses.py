@@ -9,7 +9,7 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind
+from rewardkit.logs.kind import LogKind, one_or_several
 from rewardkit.model_api.answers import output_text
 from rewardkit.model_api.failures import error_said, why_failed
 from rewardkit.rows import Fields, find_names, has_value, value_at
@@ -134,8 +134,7 @@ def _lighteval(row: RawRow) -> Fields:
     ground_truth = None
     if isinstance(place, int) and isinstance(choices, list) and 0 <= place < len(choices):
         ground_truth = choices[place]
-    response = texts if len(texts) > 1 else texts[0]
-    return Fields(response, ground_truth, doc.get("query"), row.get("data_source"))
+    return Fields(one_or_several(texts), ground_truth, doc.get("query"), row.get("data_source"))
 
 
 KINDS = (

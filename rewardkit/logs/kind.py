@@ -44,6 +44,11 @@ class LogKind:
     """
 
 
+def one_or_several(texts: list[str]) -> str | list[str]:
+    """Return the responses of a row as `Fields` has them: a single one as itself."""
+    return texts if len(texts) > 1 else texts[0]
+
+
 def ground_truth_in(row: RawRow) -> Any:
     """Return the ground truth of a row under the names that rows usually have."""
     names = find_names(lambda name: has_value(row, name))

@@ -7,7 +7,7 @@ from typing import Any
 
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind, ground_truth_in
+from rewardkit.logs.kind import LogKind, ground_truth_in, one_or_several
 from rewardkit.model_api.answers import answer_texts, choice_index, is_said, role_of, said_in, texts_of
 from rewardkit.model_api.failures import error_said, why_broken
 from rewardkit.rows import Fields, find_names, has_value, value_at
@@ -24,7 +24,7 @@ def _batch_output(row: RawRow) -> Fields:
     if not isinstance(body.get("output"), list) and not body.get("choices"):
         raise BadRowError(f"the request failed: {_failure_of(row)}")
     texts = texts_of(body)
-    return Fields(texts if len(texts) > 1 else texts[0], group=row["custom_id"])
+    return Fields(one_or_several(texts), group=row["custom_id"])
 
 
 def _batch_facts(row: RawRow) -> Mapping[str, Any]:
@@ -54,7 +54,7 @@ def _api_answer(row: RawRow) -> Fields:
         raise BadRowError(f"the request failed: {error_said(row.get('error') or 'it has no answer')}")
     names = find_names(lambda name: has_value(row, name))
     return Fields(
-        texts if len(texts) > 1 else texts[0],
+        one_or_several(texts),
         value_at(row, names.ground_truth),
         value_at(row, names.prompt),
         row.get("data_source"),
@@ -88,8 +88,7 @@ def _request_output(row: RawRow) -> Fields:
         if (why := why_broken(one.get("finish_reason"))) is not None:
             raise BadRowError(why)
     texts = [one.get("text") or "" for one in outputs]
-    response = texts if len(texts) > 1 else texts[0]
-    return Fields(response, ground_truth_in(row), row.get("prompt"), row.get("data_source"))
+    return Fields(one_or_several(texts), ground_truth_in(row), row.get("prompt"), row.get("data_source"))
 
 
 def _chat(row: RawRow) -> Fields:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind
+from rewardkit.logs.kind import LogKind, ground_truth_in
 from rewardkit.model_api.failures import why_broken
-from rewardkit.rows import Fields, find_names, has_value, value_at
+from rewardkit.rows import Fields, value_at
 
 
 def _verl_dump(row: RawRow) -> Fields:
@@ -23,11 +23,10 @@ def _verl_dump(row: RawRow) -> Fields:
 
 def _trl(row: RawRow) -> Fields:
     """`completions_<step>.parquet` of TRL's GRPO with log_completions=True."""
-    names = find_names(lambda name: has_value(row, name))
     prompt = row["prompt"]
     return Fields(
         row["completion"],
-        value_at(row, names.ground_truth),
+        ground_truth_in(row),
         prompt,
         row.get("data_source"),
         None,
@@ -42,8 +41,7 @@ def _nemo_rl(row: RawRow) -> Fields:
         raise BadRowError("'content' is no list of turns, so nothing says where the response begins")
     last = len(said) // 2 * 2 - 1
     prompt = said[0] if last == 1 else "\n".join(map(str, said[:last]))
-    names = find_names(lambda name: has_value(row, name))
-    return Fields(said[last], value_at(row, names.ground_truth), prompt, row.get("data_source"), None, prompt)
+    return Fields(said[last], ground_truth_in(row), prompt, row.get("data_source"), None, prompt)
 
 
 def _nemo_rl_evaluation(row: RawRow) -> Fields:

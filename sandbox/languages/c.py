@@ -71,6 +71,7 @@ def _always(
     return attempts  # whatever the source is
 
 
+@functools.cache
 def _compiled_threads(compiler: str) -> bytes:
     with temporary_folder() as folder:
         source = Path(folder, "threads.c")

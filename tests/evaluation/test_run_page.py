@@ -16,7 +16,7 @@ import pytest
 from rewardkit.cli import run as rewardkit
 from rewardkit.errors import InputError
 from rewardkit.evaluation.html.charts import POINTS, Chart, draw
-from rewardkit.evaluation.html.run_page import few, has_samples, write_run_page
+from rewardkit.evaluation.html.run_page import write_run_page
 
 RUN = Path(__file__).parents[1] / "data" / "run"
 
@@ -154,18 +154,6 @@ def test_areas_stand_on_top_of_each_other_also_where_one_has_no_value() -> None:
     first, second = (points.split() for points in re.findall('<polygon points="([^"]*)"', drawn))
     assert second[2:] == first[1::-1], "the second's ground is the first's top"
     assert second[0] == first[0] and labels(drawn)[:3] == ["0", "2", "4"]
-
-
-def test_few_responses_go_from_the_worst_to_the_best() -> None:
-    assert few([0.5, 1.0, None, 0.0, 0.7]) == [2, 3, 0, 1]
-    assert few([1.0, 0.0]) == [1, 0]
-    assert few([]) == []
-
-
-def test_responses_are_kept_of_ever_fewer_steps() -> None:
-    assert all(has_samples(step) for step in range(101))
-    assert [step for step in range(101, 150) if has_samples(step)] == [110, 120, 130, 140]
-    assert sum(map(has_samples, range(1, 100_001))) < 500
 
 
 def test_a_command_makes_the_page(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardkit.evaluation.html.run_page import few, has_samples
 from rewardkit.files.publishing import published
 from rewardkit.trainer.batch import ScoredRollout
 from rewardkit.trainer.distributed import World
@@ -102,3 +101,16 @@ def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
     parts = sorted({part for row in rows for part in row["parts"]})
     full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
     return pa.Table.from_pylist(full)
+
+
+def has_samples(step: int) -> bool:
+    """Whether responses of a step are kept: of each up to 100, every tenth up to 1,000, and so on."""
+    return step % 10 ** max(0, len(str(step - 1)) - 2) == 0 if step > 0 else True
+
+
+def few(scores: Iterable[float | None], n: int = 4) -> list[int]:
+    """Return the places of a few to show: first those without a score, then from the worst to the best."""
+    order = [i for i, _ in sorted(enumerate(scores), key=lambda one: (one[1] is not None, one[1] or 0.0))]
+    if len(order) <= n:
+        return order
+    return [order[i * (len(order) - 1) // (n - 1)] for i in range(n)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -219,16 +219,3 @@ def _or_none(steps: Steps, key: str) -> list[tuple[float, float]]:
 
 def _points(steps: Steps, key: str) -> list[tuple[float, float]]:
     return [(step, float(v)) for step, metrics in steps.items() if (v := metrics.get(key)) is not None]
-
-
-def has_samples(step: int) -> bool:
-    """Whether responses of a step are kept: of each up to 100, every tenth up to 1,000, and so on."""
-    return step % 10 ** max(0, len(str(step - 1)) - 2) == 0 if step > 0 else True
-
-
-def few(scores: Iterable[float | None], n: int = 4) -> list[int]:
-    """Return the places of a few to show: first those without a score, then from the worst to the best."""
-    order = [i for i, _ in sorted(enumerate(scores), key=lambda one: (one[1] is not None, one[1] or 0.0))]
-    if len(order) <= n:
-        return order
-    return [order[i * (len(order) - 1) // (n - 1)] for i in range(n)]

@@ -4,9 +4,8 @@ is passed on as soon as it ends.
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -25,6 +24,7 @@ from rewardkit.generation.types import (
 )
 from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
+from rewardkit.trainer.rollout.beside import no_compiling
 from rewardkit.trainer.rollout.stepping import Stepper
 
 DEFAULT_PROMPT = 4096
@@ -54,7 +54,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
             f"the engine 'vllm' cannot be imported ({error}); pip install 'rewardkit[vllm]', or --engine hf"
         ) from None
     try:
-        with _no_compiling(on_cpu):
+        with no_compiling(on_cpu):
             llm = LLM(engine.model, **arguments(engine, settings, on_cpu=on_cpu))
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
@@ -140,7 +140,7 @@ class VllmEngine:
                 fitting.append((request, ids))
         prompts = [{"prompt_token_ids": ids} for _, ids in fitting]
         parameters = [self._parameters(request.seed) for request, _ in fitting]
-        with _no_compiling(self._on_cpu):
+        with no_compiling(self._on_cpu):
             names = self._llm.enqueue(prompts, parameters, use_tqdm=False)
             asked = {
                 name.partition("-")[0]: request for name, (request, _) in zip(names, fitting, strict=True)
@@ -163,7 +163,7 @@ class VllmEngine:
             _Alone(),
             self._turn_parameters,
             lambda _, one: done(one),
-            at_work=lambda: _no_compiling(self._on_cpu),
+            at_work=lambda: no_compiling(self._on_cpu),
             max_len=config.max_model_len,
             vocabulary=config.get_vocab_size(),
         )
@@ -218,10 +218,3 @@ def _completion(request: GenerationRequest, result: Any) -> Completion:
         len(output.token_ids),
         log_probs,
     )
-
-
-@contextlib.contextmanager
-def _no_compiling(on_cpu: bool) -> Iterator[None]:
-    """On a CPU, do not compile vLLM's small kernels: that needs g++ and takes seconds."""
-    with torch.compiler.set_stance("force_eager") if on_cpu else contextlib.nullcontext():
-        yield
