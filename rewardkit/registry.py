@@ -28,7 +28,8 @@ from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, d
 from rewardkit.user_files import import_reward_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
-"""Where a reward runs. `inline`: in the caller's thread; pure, linear in its input, microseconds.
+"""Where a reward runs. `inline`: in the caller's thread; pure, linear in its input, at most a millisecond for
+10,000 characters of any text (a longer response goes to a worker all the same).
 `process`: it may hang or crash, so in a worker that can be killed. `sandbox`: it runs model-written code.
 `model`: a neural reward model, batched."""
 

@@ -11,11 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from itertools import compress
 
 from rewardkit.errors import UnknownDataSourceError
 from rewardkit.groups import needs_group
 from rewardkit.scoring.jobs import Attribute, ScoringTurn
-from rewardkit.scoring.pending import SLICE
+from rewardkit.scoring.pending import SLICE, SLICE_CHARACTERS
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server.limits import Admission
@@ -65,8 +66,8 @@ class RequestScorer:
         """
         request = CURRENT.get()
         start = time.perf_counter()
-        elsewhere = self._elsewhere(samples)
-        if not elsewhere and len(samples) <= SLICE:
+        elsewhere = [not self.scorer.scores_here(sample) for sample in samples]
+        if not any(elsewhere) and len(samples) <= SLICE and _characters(samples) <= SLICE_CHARACTERS:
             return self._here(samples, start, request)
         allowed = min((request and request.timeout_s) or timeout_s or self.timeout_s, MAX_TIMEOUT_S)
         deadline = (request.clock if request else start) + allowed
@@ -77,7 +78,7 @@ class RequestScorer:
             with watching:
                 remaining_s = max(0.0, deadline - time.perf_counter())
                 scores = await self.scorer.ascore_batch(samples, timeout_s=remaining_s, turn=turn)
-            self._learn(samples, scores, elsewhere)
+            self._learn(list(compress(samples, elsewhere)), list(compress(scores, elsewhere)))
         self._scored(samples, scores, start, request)
         return scores
 
@@ -95,11 +96,6 @@ class RequestScorer:
         rest = [sample for i, sample in enumerate(samples) if i not in refused]
         scored = iter(await self(rest) if rest else ())
         return [refused.get(i) or next(scored) for i in range(len(samples))]
-
-    def _elsewhere(self, samples: Sequence[Sample]) -> set[str]:
-        """The data sources whose samples are not scored in this thread."""
-        sources = {sample.data_source for sample in samples}
-        return {source for source in sources if not self.scorer.runs_inline(source)}
 
     def _here(self, samples: Sequence[Sample], start: float, request: CurrentRequest | None) -> list[Score]:
         began = time.monotonic()
@@ -133,25 +129,25 @@ class RequestScorer:
 
     def in_sandbox(self, data_source: str) -> bool:
         """True when samples of this data source are programs, to be run in the sandbox."""
-        if self.scorer.runs_inline(data_source):
+        try:
+            return self.scorer.reward_for(data_source).runs == "sandbox"
+        except UnknownDataSourceError:
             return False
-        return self.scorer.reward_for(data_source).runs == "sandbox"
 
-    def _by_label(self, samples: Sequence[Sample], elsewhere: set[str]) -> dict[str, int]:
-        """How many samples of each label; the cheap ones, which keep no worker busy, under `""`."""
-        by_label: dict[str, int] = {}
-        for source, count in Counter([sample.data_source for sample in samples]).items():
-            label = self.label(source) if source in elsewhere else ""
+    def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
+        """How many samples of each label; those that keep no worker busy under `""`."""
+        busy = Counter([sample.data_source for sample in compress(samples, elsewhere)])
+        by_label = {"": len(samples) - busy.total()}
+        for source, count in busy.items():
+            label = self.label(source)
             by_label[label] = by_label.get(label, 0) + count
         return by_label
 
-    def _learn(self, samples: Sequence[Sample], scores: Sequence[Score], elsewhere: set[str]) -> None:
-        """Tell admission how long samples keep a worker busy."""
-        if not elsewhere:
-            return
+    def _learn(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
+        """Tell admission how long these samples kept a worker busy."""
         seconds: dict[str, list[float]] = {}
         for sample, score in zip(samples, scores, strict=True):
-            if score.seconds and sample.data_source in elsewhere:
+            if score.seconds:
                 seconds.setdefault(sample.data_source, []).append(score.seconds)
         for source, taken in seconds.items():
             if not is_async(self.scorer.reward_for(source)):  # those share a worker's time
@@ -165,6 +161,10 @@ def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[C
         outcome = sample.data_source, score.score, score.correct, score.status
         counts[outcome] = counts.get(outcome, 0) + 1
     return counts
+
+
+def _characters(samples: Sequence[Sample]) -> int:
+    return sum(len(sample.response) for sample in samples)
 
 
 def _label(scorer: Scorer, data_source: str) -> str:

@@ -22,7 +22,6 @@ from rewardkit.logs.samples import columns_needed, to_batch
 from rewardkit.offline.chunk import ChunkResult, Output, finish
 from rewardkit.registry import Reward
 from rewardkit.scoring.jobs import WorkerJob
-from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
@@ -126,7 +125,7 @@ class _ChunkRunner:
 
     def __init__(self, setup: FileSetup) -> None:
         self._setup = setup
-        self._plans: dict[str, ScoringPlan] = {}
+        self._runners: dict[str, RewardRunner] = {}
 
     def load(self) -> None:
         """Inline rewards have nothing to make ready."""
@@ -146,24 +145,20 @@ class _ChunkRunner:
         return finish(batch, scores, self._setup.layout, self._setup.output)
 
     def _scores(self, samples: Sequence[Sample]) -> list[Score]:
-        sources = {sample.data_source for sample in samples}
-        if len(sources) == 1:
-            return self._plan(sources.pop()).runner.run(samples)
-        pending = Pending(samples, self._plan, _no_workers)
-        pending.start()
-        return pending.wait()
+        places: dict[str, list[int]] = {}
+        for i, sample in enumerate(samples):
+            places.setdefault(sample.data_source, []).append(i)
+        scores: dict[int, Score] = {}
+        for source, mine in places.items():
+            scores.update(zip(mine, self._runner(source).run([samples[i] for i in mine]), strict=True))
+        return [scores[i] for i in range(len(samples))]
 
-    def _plan(self, data_source: str) -> ScoringPlan:
-        if data_source not in self._plans:
+    def _runner(self, data_source: str) -> RewardRunner:
+        if data_source not in self._runners:
             if data_source not in self._setup.rewards:
                 raise _UnknownSourceError(data_source)
-            reward, options = self._setup.rewards[data_source]
-            self._plans[data_source] = ScoringPlan(reward, RewardRunner(reward, options), None)
-        return self._plans[data_source]
-
-
-def _no_workers(plan: ScoringPlan, samples: object) -> Any:
-    raise AssertionError(f"{plan.reward.name} is no inline reward")
+            self._runners[data_source] = RewardRunner(*self._setup.rewards[data_source])
+        return self._runners[data_source]
 
 
 def _stream(table: pa.Table) -> bytes:

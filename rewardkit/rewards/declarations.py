@@ -134,7 +134,7 @@ def code() -> Function:
         "multiple_choice",
     ),
     version=15,
-    runs="inline",
+    runs="process",
     parts=("format",),
     reads=("prompt", "extra_info"),
 )
@@ -163,7 +163,7 @@ def choice() -> Function:
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
     version=13,
-    runs="inline",
+    runs="process",
     parts=("f1",),
     reads=("prompt",),
 )
@@ -229,7 +229,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=8, runs="inline", reads=("prompt",))
+@reward("number", version=8, runs="process", reads=("prompt",))
 def number() -> Function:
     """The one number in a frame is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -342,7 +342,7 @@ def length_budget() -> Function:
     return length_budget
 
 
-@reward("repetition", version=3, runs="inline", reads=())
+@reward("repetition", version=3, runs="process", reads=())
 def repetition() -> Function:
     """Penalty for n-grams that recur: 0 to -1"""
     from rewardkit.rewards.shaping.repetition import repetition

@@ -30,8 +30,8 @@ MODEL_LOAD_TIMEOUT_S = 1_800.0
 MODEL_CHUNK = 256
 """Samples that a neural model gets at once: enough to sort them by length and fill its batches."""
 
-UNKNOWN_S = 0.05
-"""Worker time of a sample that is expected before one has been scored."""
+UNKNOWN_S = 0.25
+"""Worker time of a sample that is expected before one has been scored: it may be dear."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest sample in the mean of worker time."""
@@ -89,13 +89,14 @@ class WorkerJob:
         """Workers that died in a row before it was ready."""
         self.expected_s = UNKNOWN_S
         """Worker time of one sample: the mean of those that were, the latest weighing most."""
-        self._seen = False
+        self.seen = False
+        """A sample has been scored, so that it is known what one costs."""
         self.load_frame = frame(Load(job_id, cloudpickle.dumps(make_runner), list(files)))
 
     def learn(self, seconds: float) -> None:
         """Record the seconds that one sample kept a worker busy."""
-        weight = _LEARNING_RATE if self._seen else 1.0
-        self._seen = True
+        weight = _LEARNING_RATE if self.seen else 1.0
+        self.seen = True
         self.expected_s += weight * (max(seconds, _LEAST_S) - self.expected_s)
 
     @property
@@ -110,7 +111,7 @@ class ScoringJob(WorkerJob):
     def __init__(self, job_id: int, reward: Reward, options: Any) -> None:
         self.reward = reward
         self.concurrent = is_async(reward) and not reward.batch
-        self.stream = reward.runs != "inline" and not reward.batch and not self.concurrent
+        self.stream = not reward.batch and not self.concurrent
         self.costly = reward.runs == "model"
         self.whole = self.costly or reward.by_group  # samples of one group are nothing without the others
         self.sandboxed = reward.runs == "sandbox"

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait as wait_for
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import cast
 
@@ -18,11 +18,14 @@ import msgspec
 
 from rewardkit.registry import Reward
 from rewardkit.scoring.jobs import Scores, ScoringJob, encode
-from rewardkit.scoring.runner import RewardRunner
+from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.types import Sample, Score, failure
 
+INLINE_CHARACTERS = 10_000
+"""A longer response is scored in a worker, whatever its reward promises: only there can it be stopped."""
+
 SLICE = 64
-SLICE_CHARACTERS = 50_000
+SLICE_CHARACTERS = 10_000
 """Samples, and characters of responses, that are scored or encoded between two looks at the clock."""
 
 TURN_S = 0.004
@@ -32,14 +35,27 @@ _STRIDE = 8_192
 """Entries of a list that are looked at between two looks at the clock."""
 
 
-@dataclass(frozen=True)
 class ScoringPlan:
-    """How the samples of one data source are scored."""
+    """How the samples of one data source are scored.
 
-    reward: Reward
-    runner: RewardRunner
-    job: ScoringJob | None
-    """None: in the calling thread."""
+    Args:
+        make_job: makes the job with which the workers score them, when the first one goes there.
+    """
+
+    def __init__(self, reward: Reward, runner: RewardRunner, make_job: Callable[[], ScoringJob]) -> None:
+        self.reward = reward
+        self.runner = runner
+        self.inline = reward.runs == "inline" and not is_async(reward)
+        self._make_job = make_job
+
+    @cached_property
+    def job(self) -> ScoringJob:
+        """What the workers are told of it."""
+        return self._make_job()
+
+    def scores_here(self, samples: Sequence[Sample]) -> bool:
+        """True when the calling thread may score these samples."""
+        return self.inline and all(len(sample.response) <= INLINE_CHARACTERS for sample in samples)
 
 
 PlanOf = Callable[[str], ScoringPlan | Score]
@@ -125,15 +141,30 @@ class Pending:
             if not i % _STRIDE:
                 yield
         plans = {data_source: self._plan_of(data_source) for data_source in places}
-        # The workers first, so that they run while the inline rewards run here.
-        for data_source, plan in sorted(plans.items(), key=lambda item: is_inline(item[1])):
+        here: list[tuple[ScoringPlan, list[int]]] = []
+        for data_source, plan in plans.items():
             mine = places[data_source]
             if isinstance(plan, Score):
                 self._put(mine, [plan] * len(mine))
-            elif plan.job is None:
-                yield from self._score_here(plan, mine)
-            else:
-                yield from self._score_in_workers(plan, mine)
+                continue
+            short, rest = self._split(plan, mine)
+            if short:
+                here.append((plan, short))
+            if rest:
+                yield from self._score_in_workers(plan, rest)
+        for plan, mine in here:  # last, so that the workers run meanwhile
+            yield from self._score_here(plan, mine)
+
+    def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
+        """What is scored in this thread, and what in the workers; a batch that belongs together stays so."""
+        if plan.reward.batch or not plan.inline:
+            here = plan.scores_here([self._samples[i] for i in places])
+            return (places, []) if here else ([], places)
+        short: list[int] = []
+        rest: list[int] = []
+        for i in places:
+            (short if plan.scores_here([self._samples[i]]) else rest).append(i)
+        return short, rest
 
     def _score_here(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
         if plan.reward.batch:  # it is promised its samples together
@@ -171,11 +202,6 @@ class Pending:
             return cast("list[Score]", self._scores)
         late = failure("timeout", "not scored by the deadline of the whole batch")
         return [late if score is None else score for score in self.cancel()]
-
-
-def is_inline(plan: ScoringPlan | Score) -> bool:
-    """True when samples of this plan need no worker."""
-    return isinstance(plan, Score) or plan.job is None
 
 
 def slices(samples: Sequence[Sample], places: Sequence[int]) -> Iterator[list[int]]:

@@ -35,8 +35,8 @@ from rewardkit.scoring.worker import Loaded, Scored, Work, WorkerRun, frame
 from rewardkit.shared import SharedOwner
 from rewardkit.types import Score, Status, failure
 
-_DEAR_S = 0.5
-_CHEAP_S = 0.1
+DEAR_S = 0.5
+CHEAP_S = 0.1
 """Worker time of a sample from which on it is dear, and that of a chunk up to which it is cheap."""
 
 _decoder = msgspec.msgpack.Decoder(Loaded | Scored)
@@ -57,22 +57,30 @@ class _Worker:
         self.loaded: set[int] = set()
         self.loading: int | None = None
         self.chunk: Chunk | None = None
+        self.since = 0.0
+        """When it was given the sample that it works on."""
         self.deadline = float("inf")
         self.outgoing = memoryview(b"")
         self.incoming = bytearray()
 
     def start(self, chunk: Chunk) -> None:
         self.chunk = chunk
+        self.since = time.monotonic()
         job = chunk.job
         # The samples are encoded already; the worker decodes them as Samples.
         run = frame(WorkerRun(job.job_id, cast("list[Work]", chunk.samples), job.stream))
         if job.job_id in self.loaded:
             self.outgoing = memoryview(run)
-            self.deadline = time.monotonic() + job.patience_s
+            self.deadline = self.since + job.patience_s
         else:
             self.loading = job.job_id
             self.outgoing = memoryview(job.load_frame + run)
-            self.deadline = time.monotonic() + job.load_timeout_s
+            self.deadline = self.since + job.load_timeout_s
+
+    def dear_from(self) -> float:
+        """When its sample counts as dear, by what is known of its job or by how long it has taken."""
+        assert self.chunk is not None
+        return self.since if self.chunk.job.expected_s >= DEAR_S else self.since + DEAR_S
 
     def messages(self) -> list[Loaded | Scored] | None:
         """Read what has come in; None when the worker has closed the pipe."""
@@ -114,7 +122,8 @@ class WorkerPool:
     """Runs chunks of samples in up to `size` killable processes, which start as they are needed.
 
     Args:
-        express: have one process more, for cheap chunks while all others are busy with dear ones.
+        express: have two processes more, for cheap chunks while all others are busy with dear ones. One is
+            also for chunks of which nobody knows yet what they cost.
     """
 
     def __init__(self, size: int, *, express: bool = False) -> None:
@@ -214,6 +223,8 @@ class _Loop:
         self.owner = SharedOwner()
         """Of what runs once for all the workers, such as the maths reward's SymPy."""
         self.stopped_by: Exception | None = None
+        self.look_again = float("inf")
+        """When a chunk that waits may get a worker though none has become free."""
         self.prune = False
         """Something was cancelled: chunks of it that still wait are to be let go."""
 
@@ -252,8 +263,9 @@ class _Loop:
         if self.prune:
             self.prune = False
             self.waiting.prune()
+        self.look_again = float("inf")
         while self.waiting.first() is not None:
-            busy = [w.chunk for w in self.workers if w.chunk is not None]
+            busy = [w for w in self.workers if w.chunk is not None]
             chunk = self._next_chunk() if len(busy) < self.size else self._cheap_chunk(busy)
             if chunk is None:
                 return
@@ -271,13 +283,15 @@ class _Loop:
             chunk.add(self.waiting.pop())
         return chunk
 
-    def _cheap_chunk(self, busy: list[Chunk]) -> Chunk | None:
-        """A cheap chunk for the worker that is kept for those, while all others are busy with dear ones."""
-        if len(busy) > self.size or not self.pool.express:
+    def _cheap_chunk(self, busy: list[_Worker]) -> Chunk | None:
+        """A cheap chunk for the workers that are kept for those, while all others are busy with dear ones."""
+        if not self.pool.express or len(busy) > self.size + 1:
             return None
-        if any(chunk.job.expected_s < _DEAR_S for chunk in busy):
+        dear_from = max(worker.dear_from() for worker in busy)
+        if dear_from > time.monotonic():
+            self.look_again = dear_from
             return None
-        return self.waiting.pop_cheap(_CHEAP_S)
+        return self.waiting.pop_cheap(CHEAP_S, unknown=len(busy) == self.size)
 
     def _new_worker(self) -> _Worker:
         worker = _Worker(self.owner)
@@ -287,7 +301,7 @@ class _Loop:
         return worker
 
     def _wait(self) -> None:
-        deadline = min((w.deadline for w in self.workers), default=float("inf"))
+        deadline = min([self.look_again, *(w.deadline for w in self.workers)])
         timeout = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
         for key, _ in self.selector.select(timeout):
             if key.data is None:
@@ -334,7 +348,8 @@ class _Loop:
             worker.loaded.add(worker.loading)
             chunk.job.load_deaths = 0
             worker.loading = None
-            worker.deadline = time.monotonic() + chunk.job.patience_s
+            worker.since = time.monotonic()
+            worker.deadline = worker.since + chunk.job.patience_s
             return
         self._discard(worker)
         self._put_rest(chunk, f"the reward does not load in a worker: {message.error}")
@@ -350,7 +365,8 @@ class _Loop:
             worker.chunk = None
             worker.deadline = float("inf")
         else:
-            worker.deadline = time.monotonic() + chunk.job.patience_s
+            worker.since = time.monotonic()
+            worker.deadline = worker.since + chunk.job.patience_s
 
     def _learn(self, chunk: Chunk, score: Score) -> None:
         if chunk.watching and chunk.job.sandboxed:

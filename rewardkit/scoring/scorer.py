@@ -25,18 +25,18 @@ from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn, WorkerJob
-from rewardkit.scoring.pending import Pending, ScoringPlan, is_inline
+from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.pool import Counts, WorkerPool
-from rewardkit.scoring.runner import RewardRunner, is_async
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.worker import Runner
 from rewardkit.types import Sample, Score, failure
 from rewardkit.user_files import UserFile, user_reward_file
 
-_INLINE_CHUNK = 2_000
-"""Samples of an inline reward per trip to a worker: long enough for the trip not to matter."""
-
 _CHUNK_S = 0.25
 """Worker time that a chunk is expected to take at most."""
+
+_MAX_CHUNK = 32
+"""Samples of a chunk at most, but where a reward is promised them together."""
 
 _MAX_PLANS = 4_096
 """Data sources whose plan is kept. Their names come from whoever asks, so there may be any number."""
@@ -53,9 +53,7 @@ class Scorer:
             the order name, glob, exact data source, later ones on top.
         workers: how many killable processes to use at most; None: one per core. They start when needed.
         timeout_s: replaces every reward's own deadline.
-        inline_in_workers: run the inline rewards in the workers too, in large chunks: uses all cores, and
-            pays off from some thousand samples a call.
-        express: have one process more, for cheap samples that would wait behind dear ones.
+        express: have two processes more, for cheap samples that would wait behind dear ones.
 
     Raises:
         UnknownDataSourceError: a key of `options` names no reward and no data source.
@@ -73,7 +71,6 @@ class Scorer:
         options: Mapping[str, Mapping[str, Any]] | None = None,
         workers: int | None = None,
         timeout_s: float | None = None,
-        inline_in_workers: bool = False,
         express: bool = False,
         registry: Registry = REGISTRY,
     ) -> None:
@@ -83,7 +80,6 @@ class Scorer:
         self._options = {key: dict(values) for key, values in (options or {}).items()}
         self.workers = workers or len(os.sched_getaffinity(0))
         self._timeout_s = timeout_s
-        self._inline_in_workers = inline_in_workers
         self._express = express
         self._registry = registry
         self._plans: dict[str, ScoringPlan | Score] = {}
@@ -151,9 +147,10 @@ class Scorer:
         why = needs_group(sample.data_source, "pass all of them in one call of score_batch")
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
-    def runs_inline(self, data_source: str) -> bool:
-        """True when samples of this data source are scored in the calling thread (unknown ones are, too)."""
-        return is_inline(self._plan(data_source))
+    def scores_here(self, sample: Sample) -> bool:
+        """True when this sample is scored in the calling thread (one of an unknown data source is, too)."""
+        plan = self._plan(sample.data_source)
+        return isinstance(plan, Score) or plan.scores_here([sample])
 
     @property
     def worker_counts(self) -> Counts:
@@ -349,7 +346,7 @@ class Scorer:
         """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
-        return plan if isinstance(plan, ScoringPlan) and plan.job is None else None
+        return plan if isinstance(plan, ScoringPlan) and plan.scores_here(samples) else None
 
     def _make_plan(self, data_source: str) -> ScoringPlan | Score:
         if len(data_source) > _MAX_NAME:
@@ -359,20 +356,21 @@ class Scorer:
         except UnknownDataSourceError as error:
             return failure("invalid", str(error))
         options = self.options_for(data_source)
-        inline = reward.runs == "inline" and not is_async(reward)
-        if inline and not self._inline_in_workers:
-            return ScoringPlan(reward, RewardRunner(reward, options), None)
+        return ScoringPlan(reward, RewardRunner(reward, options), partial(self._job, reward, options))
+
+    def _job(self, reward: Reward, options: Any) -> ScoringJob:
+        """The job of a reward with these options: one, whatever the data sources."""
         key = (reward.name, repr(options))
-        if key not in self._jobs:
-            self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)
-        return ScoringPlan(reward, RewardRunner(reward, options), self._jobs[key])
+        with self._making:
+            if key not in self._jobs:
+                self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)
+            return self._jobs[key]
 
     def _send(
         self, plan: ScoringPlan, samples: Sequence[msgspec.Raw | Score], turn: ScoringTurn = NOBODY
     ) -> Scores:
-        job = plan.job
-        assert job is not None
-        return self._pool(job).submit(job, samples, self._chunk_size(job, len(samples)), turn)
+        size = self._chunk_size(plan.job, len(samples))
+        return self._pool(plan.job).submit(plan.job, samples, size, turn)
 
     def _pool(self, job: WorkerJob) -> WorkerPool:
         key = job.job_id if job.own_workers else None
@@ -392,10 +390,9 @@ class Scorer:
             return job.chunk_limit
         if reward.batch:
             return n
-        if reward.runs == "inline":
-            return _INLINE_CHUNK
-        in_time = int(_CHUNK_S / job.expected_s)  # so that others get their turn soon
-        return max(1, min(32, n // (4 * self.workers), in_time))
+        size = max(1, min(_MAX_CHUNK, n // (4 * self.workers)))
+        # Those of an async reward run at the same time; of others few enough that the next has its turn soon.
+        return size if job.concurrent else max(1, min(size, int(_CHUNK_S / job.expected_s)))
 
 
 def _rank(key: str, data_source: str, names: set[str]) -> int | None:

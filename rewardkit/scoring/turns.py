@@ -107,13 +107,19 @@ class Waiting:
         assert client is not None, "nothing waits"
         return self._take(client, cost=True)
 
-    def pop_cheap(self, below_s: float) -> Chunk | None:
-        """Take the first cheap chunk that is next in its client's queue, out of turn; None without one."""
+    def pop_cheap(self, below_s: float, *, unknown: bool) -> Chunk | None:
+        """Take the first cheap chunk that is next in its client's queue, out of turn; None without one.
+
+        Args:
+            unknown: one of which nobody knows what it costs will do.
+        """
         if self._first:
             return None
         for client in list(self._clients.values()):
             chunk = client.chunks[0][2]
-            if chunk.cost_s <= below_s and not chunk.cancelled():
+            cost_s = len(chunk.samples) * chunk.job.expected_s  # as it is known by now
+            cheap = cost_s <= below_s if chunk.job.seen else unknown
+            if cheap and not chunk.cancelled():
                 return self._take(client, cost=True)
         return None
 

@@ -43,7 +43,7 @@ def _responses(path: Path, n: int) -> Path:
 @pytest.mark.slow
 def test_rows_keep_their_columns_and_order_and_get_scores(tmp_path: Path) -> None:
     file = _responses(tmp_path / "in.parquet", 50_000)
-    with Scorer(workers=2, inline_in_workers=True) as scorer:
+    with Scorer(workers=2) as scorer:
         report = score_file(file, tmp_path / "out.parquet", scorer=scorer)
     before, after = pq.read_table(file), pq.read_table(tmp_path / "out.parquet")
     assert after.select(before.column_names).equals(before)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from rewardkit import Sample, Score, Scorer, reward
 from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
-from rewardkit.registry import REGISTRY, Registry
+from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.scoring import pending
 from tests.living import alive, descendants, held, nothing_more_than, until
 
@@ -336,11 +336,28 @@ def test_text_and_data_that_cannot_cross_a_pipe_are_handled(scorer: Scorer) -> N
     assert "plain data" in (unsendable.detail or "")
 
 
-def test_inline_rewards_score_the_same_in_workers() -> None:
-    samples = [Sample("gsm8k", f"#### {i % 7}", "3") for i in range(2_000)]
-    with Scorer() as here, Scorer(inline_in_workers=True, workers=2) as away:
-        expected = [(s.score, s.extracted, s.parts) for s in here.score_batch(samples)]
-        assert [(s.score, s.extracted, s.parts) for s in away.score_batch(samples)] == expected
+def test_a_long_response_is_scored_the_same_by_an_inline_reward_though_in_a_worker() -> None:
+    short = [Sample("gsm8k", f"#### {i % 7}", "3") for i in range(8)]
+    long = [Sample("gsm8k", "so " * 5_000 + sample.response, "3") for sample in short]
+    with Scorer(workers=1) as scorer:
+        expected = [(s.score, s.extracted, s.parts) for s in scorer.score_batch(short)]
+        assert scorer.worker_counts.started == 0
+        assert [(s.score, s.extracted, s.parts) for s in scorer.score_batch(long)] == expected
+        assert scorer.worker_counts.started == 1
+
+
+def test_a_long_response_to_an_inline_reward_has_the_deadline_of_the_reward() -> None:
+    def endless(sample: Sample) -> float:
+        while len(sample.response) > 10:
+            pass
+        return 1.0
+
+    registry = Registry()
+    registry.register(Reward("endless", 1, endless, ("endless",), runs="inline", timeout_s=0.5))
+    with Scorer(registry=registry) as scorer:
+        short, long = scorer.score_batch([Sample("endless", "x" * n, "") for n in (1, 20_000)])
+        alone = scorer.score(Sample("endless", "x" * 20_000, ""))
+    assert (short.status, long.status, alone.status) == ("ok", "timeout", "timeout")
 
 
 def test_options_apply_by_name_then_glob_then_exact_source() -> None:

@@ -101,3 +101,23 @@ def test_a_cheap_sample_does_not_wait_until_a_dear_one_has_ended(scorer: Scorer)
         return done
 
     assert asyncio.run(main()) == [False, False]
+
+
+@pytest.mark.slow
+def test_what_nobody_knows_yet_waits_behind_nothing_dear_known_or_not(scorer: Scorer) -> None:
+    """Neither reward has been scored before: `nap` turns out to be dear, `other` to be cheap."""
+
+    async def main() -> list[bool]:
+        score = RequestScorer(scorer)
+        dear = asyncio.create_task(as_client(score, "a", "nap", 20.0, 64))
+        await asyncio.sleep(0.2)
+        assert (await as_client(score, "b", "other", 0.0))[0].ok
+        dear_too = asyncio.create_task(as_client(score, "c", "nap", 20.0))  # takes the place of the unknown
+        await asyncio.sleep(1.0)
+        assert (await as_client(score, "b", "other", 0.0))[0].ok
+        done = [dear.done(), dear_too.done()]
+        dear.cancel()
+        dear_too.cancel()
+        return done
+
+    assert asyncio.run(main()) == [False, False]

@@ -24,6 +24,10 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
 _MAX_FRACTION_DIGITS = 400
 """The longest number that becomes a Fraction; longer ones are compared as Decimals only."""
 _SHOWN = 20
+_MAX_CHARACTERS = 2_000
+"""Of a text that is a number and what may stand behind it; a longer one is looked at no further."""
+_MAX_AGAIN = 8
+"""How often a number may be repeated behind itself."""
 _EXACT = Context(prec=MAX_PREC)
 
 _SEPARATOR = r"(?:,|['_\u00a0\u2009\u202f])"
@@ -90,6 +94,11 @@ def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
     """
     if text.isdigit() and text.isascii():
         return StatedNumber(Decimal(text), text)
+    if len(text) > _MAX_CHARACTERS:
+        sentence = _NEXT_SENTENCE.search(text, 0, _MAX_CHARACTERS)
+        if sentence is None:
+            return StatedNumber(None, text[:_SHOWN])
+        text = text[: sentence.start()]
     text = _plain(text)
     if "=" in text:
         return _last_side(text, in_sentence)
@@ -183,16 +192,25 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
         return StatedNumber(value, shown)
     if _COMPARED.search(text) or _CHANGED.match(text, found.end()) or not _UNIT.fullmatch(rest):
         return StatedNumber(None, shown)
-    if _DIGIT.search(rest):
-        others = [_value(other) for other in _ANY.finditer(rest)]
-        if _LISTED.match(rest) or not others or not all(o is not None and equal(o, value) for o in others):
-            return StatedNumber(None, shown)
+    if _DIGIT.search(rest) and (_LISTED.match(rest) or not _only_repeats(rest, value)):
+        return StatedNumber(None, shown)
     words = [word.casefold() for word in _WORD.findall(rest)]
     if not in_sentence and not SENTENCE_WORDS.isdisjoint(words):
         return StatedNumber(None, shown)
     if words and (scale := _SCALES.get(words[0].removesuffix("s"))):
         value *= 10**scale
     return StatedNumber(value, shown)
+
+
+def _only_repeats(text: str, value: Value) -> bool:
+    """Whether the numbers in a text, of which there is one, are all this one, and not too many."""
+    again = 0
+    for found in _ANY.finditer(text):
+        again += 1
+        other = _value(found)
+        if other is None or not equal(other, value) or again > _MAX_AGAIN:
+            return False
+    return again > 0
 
 
 def _value(found: re.Match[str]) -> Value | None:

@@ -104,9 +104,9 @@ def reply(response: str) -> str:
             text = text.rpartition(closing)[2]
         if opening in text:
             return ""
-    text = strip_start(strip_end(text))
+    text = strip_start(text)
     ended = END_OF_TEXT.search(text)
-    return text[: ended.start()] if ended else text
+    return strip_end(text[: ended.start()] if ended else text)
 
 
 def outside_thoughts(text: str) -> str:
