@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from rewardkit.text import writable
+
 BOM = b"\xef\xbb\xbf"
 """What some tools put before text in UTF-8."""
 
@@ -62,21 +64,10 @@ def parse(line: bytes) -> RawRow:
 
 def _parse_leniently(line: bytes) -> Any:
     try:
-        return without_lone_surrogates(json.loads(line.removeprefix(BOM).decode("utf-8")))
+        return writable(json.loads(line.removeprefix(BOM).decode("utf-8")))
     except UnicodeDecodeError as error:
         raise BadRowError(f"not UTF-8: byte {error.start} is 0x{line[error.start]:02x}") from None
     except ValueError as error:
         raise BadRowError(f"not JSON: {error}") from None
     except RecursionError:
         raise BadRowError("not JSON that can be read: nested too deeply") from None
-
-
-def without_lone_surrogates(value: Any) -> Any:
-    """Return plain data in which halves of surrogate pairs, which UTF-8 cannot hold, are U+FFFD."""
-    if isinstance(value, str):
-        return (
-            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        )
-    if isinstance(value, dict):
-        return {without_lone_surrogates(key): without_lone_surrogates(item) for key, item in value.items()}
-    return [without_lone_surrogates(item) for item in value] if isinstance(value, list) else value

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError
-from rewardkit.files.records import without_lone_surrogates
+from rewardkit.text import writable
 from rewardkit.types import Score
 
 TYPES = {
@@ -106,7 +106,7 @@ def score_json(scores: Sequence[Score], prefix: str, *, many: bool) -> bytes:
     try:
         return _encoder.encode(found)
     except UnicodeEncodeError:
-        return _encoder.encode(without_lone_surrogates(found))
+        return _encoder.encode(writable(found))
 
 
 def _as_fields(score: Score) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _texts(values: list[str | None]) -> pa.Array:
     try:
         return pa.array(values, pa.string())
     except UnicodeEncodeError:
-        return pa.array(without_lone_surrogates(values), pa.string())
+        return pa.array(writable(values), pa.string())
 
 
 def _with_all_parts(column: pa.Array, wanted: pa.DataType, columns: pa.RecordBatch) -> pa.Array:

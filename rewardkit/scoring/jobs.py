@@ -18,6 +18,7 @@ import msgspec
 from rewardkit.registry import Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.worker import Load, Runner, WorkResult, frame
+from rewardkit.text import writable
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, user_reward_file
 
@@ -252,13 +253,5 @@ def encode(sample: Sample) -> msgspec.Raw:
     try:
         return msgspec.Raw(_encoder.encode(sample))
     except UnicodeEncodeError:
-        fields = {name: _without_lone_surrogates(getattr(sample, name)) for name in sample.__struct_fields__}
+        fields = {name: writable(getattr(sample, name)) for name in sample.__struct_fields__}
         return msgspec.Raw(_encoder.encode(fields))
-
-
-def _without_lone_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_without_lone_surrogates(k): _without_lone_surrogates(v) for k, v in value.items()}
-    return [_without_lone_surrogates(v) for v in value] if isinstance(value, list | tuple) else value

@@ -20,6 +20,7 @@ from rewardkit.calling import bound
 from rewardkit.errors import RewardkitError
 from rewardkit.groups import group_places
 from rewardkit.registry import Reward
+from rewardkit.text import writable
 from rewardkit.types import Sample, Score, failure
 
 if TYPE_CHECKING:
@@ -92,7 +93,12 @@ class RewardRunner:
                 scores.append(self._failed(error, now - before))
             else:
                 now = perf_counter()
-                if type(result) is Score and isfinite(result.score):
+                if (
+                    type(result) is Score
+                    and isfinite(result.score)
+                    and _is_ascii(result.extracted)
+                    and _is_ascii(result.detail)
+                ):
                     scores.append(replace(result, scorer=self.scorer, seconds=now - before))
                 else:
                     scores.append(self._finish(result, now - before))
@@ -147,7 +153,7 @@ class RewardRunner:
         if not isinstance(error, RewardkitError):  # our own errors say all there is to say
             _log_traceback(self.reward, error)
         detail = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-        return failure("error", detail, scorer=self.scorer, seconds=seconds)
+        return failure("error", writable(detail), scorer=self.scorer, seconds=seconds)
 
     def _finish(self, result: Any, seconds: float) -> Score:
         try:
@@ -156,7 +162,13 @@ class RewardRunner:
             return self._failed(error, seconds)
         if not isfinite(score.score):
             return self._failed(ValueError(f"returned the score {score.score}"), seconds)
-        return replace(score, scorer=self.scorer, seconds=seconds)
+        extracted = None if score.extracted is None else writable(str(score.extracted))
+        detail = None if score.detail is None else writable(str(score.detail))
+        return replace(score, scorer=self.scorer, seconds=seconds, extracted=extracted, detail=detail)
+
+
+def _is_ascii(text: Any) -> bool:
+    return text is None or (type(text) is str and text.isascii())
 
 
 def _log_traceback(reward: Reward, error: BaseException) -> None:

@@ -231,7 +231,10 @@ class Evaluator:
         if big and name not in ("ln", "log", "root", "abs", "max", "min", "sgn"):
             raise TooLarge(name)
         if name in _ELEMENTARY:
-            return getattr(mp, _ELEMENTARY[name])(first)
+            elementary = getattr(mp, _ELEMENTARY[name], None)  # floats lack some
+            if elementary is None:
+                raise Undefined(name)
+            return elementary(first)
         match name:
             case "root":
                 return self._root(first, values[1])
