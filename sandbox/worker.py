@@ -11,7 +11,6 @@ import json
 import os
 import re
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,7 +20,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewardkit.sandbox.jail import protocol
+from rewardkit.sandbox.jail import protocol, scratch
 from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import (
     DEFAULT_LIMITS,
@@ -73,14 +72,15 @@ _MODES = {
 }
 _BOX_MB = 16
 _TOOLS_BOX_MB = 128
-_LEAST_FREE_MB = 256
-"""Where a compiler works on the host's disk, less than this is a failure of the host's."""
+_LEAST_FREE = 2
+"""Times what a run may write: less than that on a host's disk is a failure of the host's."""
 _STOPPED: dict[int, OutcomeStatus] = {
     protocol.CPU: "cpu_timeout",
     protocol.WALL: "wall_timeout",
     protocol.IDLE: "idle_timeout",
     protocol.PROCESSES: "process_limit",
     protocol.MEMORY: "memory_limit",
+    protocol.OUTPUT: "output_limit",
     protocol.CANCELLED: "cancelled",
     protocol.NOT_STARTED: "sandbox_error",
 }
@@ -131,8 +131,8 @@ class Worker:
         self.level = level
         self.flavour = flavour
         self._readable = readable
-        needs_scratch = flavour == "tools" and level in ("guard", "none")
-        self._scratch = tempfile.mkdtemp(prefix="sandbox-scratch-") if needs_scratch else ""
+        self._box_mb = _TOOLS_BOX_MB if flavour == "tools" else _BOX_MB
+        self._scratch = _scratch_folder() if level in ("guard", "none") else ""
         self.owner = os.getpid()
         self._running: _Running | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -153,7 +153,7 @@ class Worker:
             "readable": [*readable_paths(path), *self._readable],
             "path": path,
             "tools": self.flavour == "tools",
-            "box_mb": _TOOLS_BOX_MB if self.flavour == "tools" else _BOX_MB,
+            "box_mb": self._box_mb,
             "scratch": self._scratch,
             "preload": _BASE_MODULES + (_NUMPY_MODULES if self.flavour == "numpy" else ()),
         }
@@ -206,10 +206,10 @@ class Worker:
             raise SandboxUnavailable(
                 f"level {self.level} cannot hold what starts processes; use level 'warm' or processes=0"
             )
-        if self._scratch and _free_mb(self._scratch) < _LEAST_FREE_MB:
+        if self._scratch and _free_mb(self._scratch) < _LEAST_FREE * self._box_mb:
             raise SandboxUnavailable(
-                f"less than {_LEAST_FREE_MB} MB are free in {os.path.dirname(self._scratch)}, where "
-                "compilers work; make room there, or let TMPDIR name another place"
+                f"less than {_LEAST_FREE * self._box_mb} MB are free in {os.path.dirname(self._scratch)}, "
+                f"where programs work at level {self.level}; make room, or let TMPDIR name another place"
             )
         self._running = running = _Running(job)
         limits = job.limits
@@ -276,7 +276,9 @@ class Worker:
             os.close(self._errors)
             self._errors = -1
         if self._scratch:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            with contextlib.suppress(OSError):  # the server has removed it as it ended
+                scratch.empty(self._scratch)
+                os.rmdir(self._scratch)
 
 
 class _Running:
@@ -359,6 +361,15 @@ def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Outc
     if "can't start new thread" in last:
         return "process_limit"
     return "runtime_error"
+
+
+def _scratch_folder() -> str:
+    try:
+        return tempfile.mkdtemp(prefix=scratch.PREFIX)
+    except OSError as error:
+        raise SandboxUnavailable(
+            f"programs need a folder to work in, and none can be made ({error}); let TMPDIR name one"
+        ) from None
 
 
 def _free_mb(folder: str) -> int:

@@ -62,8 +62,6 @@ class Jail:
     counted_apart: bool
     """The kernel counts this server's processes apart from all others of its user."""
     ruleset: int = -1
-    building: int = -1
-    """The ruleset of what may write to the working directory at a level at which programs may not."""
     filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
     """Marked once by a child that got as far as its program, and again by one that could not start it."""
@@ -175,7 +173,7 @@ def _enter(jail: Jail, job: JailJob, profile: seccomp.Profile) -> None:
     else:
         kernel.drop_capabilities()
     kernel.no_new_privileges()
-    kernel.restrict_self(jail.building if job.mode == BUILD else jail.ruleset)
+    kernel.restrict_self(jail.ruleset)
     jail.filters[profile].install()
     os.eventfd_write(jail.entered, 1)
 

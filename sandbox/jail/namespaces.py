@@ -17,6 +17,9 @@ BOX = "/box"
 WORK = "/box/w"
 """The working directory of a run: a small tmpfs, the only place that can be written."""
 
+ENTRIES_A_MB = 32
+"""Files and folders that it may hold, for each MiB of its size."""
+
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _LINKS = (
     ("w", "/box/cwd"),
@@ -120,7 +123,7 @@ def _mount_proc(target: str) -> None:
 
 
 def _mount_box(target: str, box_mb: int) -> None:
-    options = f"size={box_mb}m,nr_inodes={32 * box_mb},mode=0777"
+    options = f"size={box_mb}m,nr_inodes={ENTRIES_A_MB * box_mb},mode=0777"
     kernel.mount("box", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC, options)
 
 

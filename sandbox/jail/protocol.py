@@ -17,8 +17,9 @@ and for the modes beyond SCRIPT what they have on 3 and 4."""
 REPORT = struct.Struct("=BxxxiQQQ")
 """why it was stopped, wait status, cpu_us, wall_us, peak memory in KiB."""
 
-ENDED, CPU, WALL, IDLE, PROCESSES, CANCELLED, NOT_STARTED, MEMORY = range(8)
-"""Why a run was stopped: it was not; its limits; the driver asked; the jail could not be set up; memory."""
+ENDED, CPU, WALL, IDLE, PROCESSES, CANCELLED, NOT_STARTED, MEMORY, OUTPUT = range(9)
+"""Why a run was stopped: it was not; its limits; the driver asked; the jail could not be set up; memory; what
+it has written to its working directory."""
 
 CANCEL = b"cancel"
 HELLO = b"ready"

@@ -20,20 +20,20 @@ import sys
 import time
 from dataclasses import dataclass
 
-from . import child, kernel, namespaces, seccomp
+from . import child, kernel, namespaces, scratch, seccomp
 from .protocol import (
     BUILD,
     CANCEL,
     CANCELLED,
     CPU,
     ENDED,
-    EXEC,
     HELLO,
     IDLE,
     JOB,
     MAX_PACKET,
     MEMORY,
     NOT_STARTED,
+    OUTPUT,
     PROCESSES,
     REPORT,
     WALL,
@@ -67,11 +67,11 @@ class Setup:
     """`sys.path` of the runs."""
     preload: tuple[str, ...]
     box_mb: int
-    """Size of the working directory of a run at level `warm`."""
+    """Size of the working directory of a run."""
     tools: bool
     """Its runs execute the programs of a toolchain."""
     scratch: str
-    """Working directory of the runs at a level without one of their own; empty: there is none."""
+    """Working directory of the runs at a level without one of their own."""
 
 
 def boot(arguments: str) -> None:
@@ -97,7 +97,7 @@ def main(setup: Setup) -> None:
         pass
     finally:
         if setup.scratch:
-            _empty_working_directory()
+            scratch.empty(setup.scratch)
             os.rmdir(setup.scratch)
         os._exit(0)
 
@@ -135,17 +135,15 @@ class _JailServer:
                 uid = None
             namespaces.build_root(setup.readable, setup.box_mb)
             os.chdir(namespaces.WORK)
-        elif setup.level == "guard":
-            version = kernel.landlock_version()
-            os.chdir(setup.scratch or "/")
+        else:
+            version = kernel.landlock_version() if setup.level == "guard" else 0
+            os.chdir(setup.scratch)
         self.jail = child.Jail(setup.level != "none", uid, _address_space(), counted_apart=self.warm)
         if self.jail.isolated:
-            rules = _rules(setup, writable=self.warm)
-            filters = _filters(setup)
-            self.jail.ruleset = self.jail.building = kernel.landlock_rules(version, rules)
-            if setup.scratch:
-                self.jail.building = kernel.landlock_rules(version, _rules(setup, writable=True))
-            self.jail.filters = {profile: kernel.Filter(seccomp.build(profile)) for profile in filters}
+            self.jail.ruleset = kernel.landlock_rules(version, _rules(setup))
+            self.jail.filters = {
+                profile: kernel.Filter(seccomp.build(profile)) for profile in _filters(setup)
+            }
             if uid is not None and not self.warm and not _can_import_as(uid, setup.path):
                 self.jail.uid = None  # the interpreter lies where only root can read
         if setup.scratch and self.jail.uid is not None:
@@ -193,7 +191,7 @@ class _JailServer:
             if reason == ENDED and status == 0:
                 self._collect(job)
             _close(fds)
-        self._tidy(mode)
+        self._tidy()
         cpu = usage.ru_utime + usage.ru_stime
         self.control.send(REPORT.pack(reason, status, int(cpu * 1e6), int(wall * 1e6), usage.ru_maxrss))
 
@@ -219,12 +217,12 @@ class _JailServer:
         self._await(pid, job, time.monotonic(), _COLLECT_S)
         self.jail.was_entered()  # its mark is not the run's
 
-    def _tidy(self, mode: int) -> None:
+    def _tidy(self) -> None:
         """Leave nothing of a run to the next one."""
         if self.warm:
             namespaces.fresh_box(self.setup.box_mb)
-        elif self.setup.scratch and mode in (EXEC, BUILD):
-            _empty_working_directory()
+        else:
+            scratch.empty(self.setup.scratch)
 
     def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
         """Wait for the end of a run; return why it has to be killed, or ENDED."""
@@ -254,8 +252,16 @@ class _JailServer:
             if elapsed >= wall_s:
                 # So long a time is hardly due to others, should the host not say whether it was.
                 return IDLE if job.idle_s and _waited_for_cpu(pid) is None else WALL
-            if reason := _excess(pid, job):
+            if reason := _excess(pid, job) or self._overfull():
                 return reason
+
+    def _overfull(self) -> int:
+        """OUTPUT where more is in the working directory than a file system of its own would take."""
+        box_mb = self.setup.box_mb
+        full = not self.warm and scratch.is_overfull(
+            self.setup.scratch, box_mb << 20, namespaces.ENTRIES_A_MB * box_mb
+        )
+        return OUTPUT if full else ENDED
 
 
 def _excess(pid: int, job: child.JailJob) -> int:
@@ -274,19 +280,6 @@ def _excess(pid: int, job: child.JailJob) -> int:
 def _close(fds: list[int]) -> None:
     for fd in fds:
         os.close(fd)
-
-
-def _empty_working_directory() -> None:
-    """Remove all files and folders in it, by the relative names by which they were made."""
-    folders = ["."]
-    for folder in folders:  # which grows
-        for entry in os.scandir(folder):
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.path)
-            else:
-                os.unlink(entry.path)
-    for folder in reversed(folders[1:]):
-        os.rmdir(folder)
 
 
 def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
@@ -328,7 +321,7 @@ def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
     return packet, list(fds)
 
 
-def _rules(setup: Setup, *, writable: bool) -> list[tuple[str, int]]:
+def _rules(setup: Setup) -> list[tuple[str, int]]:
     rules = [(path, kernel.READ_ONLY) for path in setup.readable]
     rules += [
         (path, kernel.READ_ONLY)
@@ -336,8 +329,7 @@ def _rules(setup: Setup, *, writable: bool) -> list[tuple[str, int]]:
     ]
     rules.append(("/dev/null", kernel.READ_WRITE_FILE | 1 << 14))
     box = namespaces.BOX if setup.level == "warm" else setup.scratch
-    if box:
-        rules.append((box, kernel.all_rights() if writable else kernel.READ_ONLY))
+    rules.append((box, kernel.all_rights()))
     return rules
 
 
