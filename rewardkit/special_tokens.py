@@ -53,13 +53,17 @@ _OPENING = re.compile(
 )
 _LAST = re.compile(rf"(?!<\|{_CLOSING}\|>)(?:{SPECIAL.pattern}|{_ELSEWHERE_TEXT})\Z")
 _LONGEST = 44
+_MOST_RUNS = 64
 _SIGNS = (">", "]")
 
 
 def strip_end(text: str) -> str:
-    """Remove special tokens (end of turn, padding) and the white space among them from a response's end."""
+    """Remove special tokens (end of turn, padding) and the white space among them from a response's end.
+
+    Of padding there are thousands, of runs of different tokens only as many as anybody fills up with.
+    """
     kept = len(text)
-    while True:
+    for _ in range(_MOST_RUNS):
         end = kept
         while end and text[end - 1].isspace():
             end -= 1
@@ -69,6 +73,9 @@ def strip_end(text: str) -> str:
         if not found or _is_data(found[0], text, end - len(found[0])):
             return text[:kept]
         kept = end - len(found[0])
+        while found[0][0] == "<" and found[0][1] != "/" and text.endswith(found[0], 0, kept):
+            kept -= len(found[0])
+    return text[:kept]
 
 
 def strip_start(text: str) -> str:

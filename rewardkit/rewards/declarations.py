@@ -21,7 +21,7 @@ Function = Callable[..., Any]
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=10,
+    version=11,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -104,7 +104,7 @@ def math_dapo() -> Function:
         "humaneval",
         "mbpp",
     ),
-    version=9,
+    version=10,
     runs="sandbox",
     # Far above what the reward itself allows, which is CPU time, with a safety net of elapsed time: what it
     # scores is not to depend on how busy the machine is.
@@ -229,7 +229,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=8, runs="process", reads=("prompt",))
+@reward("number", version=9, runs="process", reads=("prompt",))
 def number() -> Function:
     """The one number in a frame is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -286,7 +286,7 @@ def chrf() -> Function:
 
 
 @reward(
-    "sql", aliases=("spider*", "bird_sql*"), version=6, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
+    "sql", aliases=("spider*", "bird_sql*"), version=7, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
     """The query gives the rows of the ground truth's, on sqlite in the sandbox: 1.0 or 0.0"""

@@ -41,8 +41,9 @@ from rewardkit.rewards.code.running import (
 )
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.fusion_client import FusionClient, service_url
-from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find
 from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
+from rewardkit.text import writable
 from rewardkit.types import Sample, Score, failure
 
 
@@ -136,7 +137,13 @@ def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     first = options.first_k
     asked = problem if first is None else _first(problem, first)
     rules = _rules(asked, options, program.language)
-    verdicts = run_tests(sandbox, _complete(program, problem), asked, rules)
+    try:
+        verdicts = run_tests(sandbox, _complete(program, problem), asked, rules)
+    except LanguageUnavailable as error:
+        if wanted(options.language, problem) is not None:
+            raise
+        # The response has chosen the language: were this an error, it could choose not to be scored.
+        return _result(0.0, (), asked, program, str(error))
     value = _value(verdicts, asked, options)
     detail = _detail(verdicts, options)
     return _result(value, verdicts, asked, program, f"{detail}; {_where(sandbox, program)}")
@@ -327,7 +334,7 @@ def _result(
         "over_limit": float(sum(v.status in OVER_LIMIT for v in verdicts)),
     }
     correct = bool(verdicts) and passed == len(verdicts)
-    detail = detail.encode("utf-8", "replace").decode()  # a program's error may hold lone surrogates
+    detail = writable(detail)  # a program's error may hold half a character
     source = None if program is None else program.source
     return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
 

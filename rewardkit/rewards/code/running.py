@@ -274,8 +274,8 @@ def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
         return compare.same_value(got, test.expected) or (
             test.wrapped and compare.same_value(got, test.expected[0])
         )
-    except RecursionError:
-        return False
+    except (ArithmeticError, TypeError, ValueError, RecursionError):
+        return False  # what a program returned may refuse to be compared: a signalling NaN does
 
 
 def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:

@@ -102,13 +102,21 @@ def test_what_does_not_compile_is_scored_with_the_compilers_first_message() -> N
     assert found.detail is not None and "compile_error" in found.detail and "undeclared" in found.detail
 
 
-def test_a_language_that_is_not_here_is_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_language_that_is_not_here_is_an_error_only_where_it_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def absent() -> Toolchain:
         raise LanguageUnavailable("'go' is not on PATH; install it (Debian: apt-get install golang-go)")
 
     monkeypatch.setitem(LANGUAGES, "go", replace(LANGUAGES["go"], discover=absent))
-    found = scored(fenced("go", "package main"), {"tests": TESTS})
-    assert found.status == "error" and "apt-get install golang-go" in (found.detail or "")
+    chosen = scored(fenced("go", "package main"), {"tests": TESTS})
+    assert (chosen.status, chosen.score, chosen.correct) == ("ok", 0.0, False)
+    for asked in (
+        scored(fenced("go", "package main"), {"tests": TESTS, "language": "go"}),
+        scored(fenced("go", "package main"), {"tests": TESTS}, language="go"),
+    ):
+        assert asked.status == "error"
+        assert "apt-get install golang-go" in (asked.detail or "")
 
 
 def test_a_language_that_nobody_runs_is_no_candidate_by_its_fence_and_invalid_by_name() -> None:
