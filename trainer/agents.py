@@ -17,7 +17,7 @@ from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, prompt_ids
+from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, check_tools, prompt_ids
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import ConfigError, InputError, reason_of
@@ -39,7 +39,7 @@ def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
         agent_names: As rows name them; None: the run's default.
     """
     default = config.actor_rollout_ref.rollout.agent.default_agent_loop
-    return {name or default for name in agent_names} - {SINGLE_TURN} != set()
+    return default != SINGLE_TURN or any(name not in (None, "", SINGLE_TURN) for name in agent_names)
 
 
 def open_agents(config: Config) -> EpisodeSetup:
@@ -53,7 +53,7 @@ def open_agents(config: Config) -> EpisodeSetup:
     format_named(given.format)
     register_agents(rollout.agent.agent_loop_config_path)
     AGENTS.resolve(rollout.agent.default_agent_loop)
-    sources = [str(s) for s in (given.tool_config_path, given.function_tool_path) if s]
+    sources = _tool_files(config)
     tools: dict[str, Callable[[], Tool]] = {}
     if sources:
         tools = {name: kind.open for name, kind in load_tools(",".join(sources)).kinds.items()}
@@ -66,6 +66,11 @@ def open_agents(config: Config) -> EpisodeSetup:
         calls=given.format,
         default_agent=rollout.agent.default_agent_loop,
     )
+
+
+def _tool_files(config: Config) -> list[str]:
+    given = config.actor_rollout_ref.rollout.multi_turn
+    return [str(path) for path in (given.tool_config_path, given.function_tool_path) if path]
 
 
 def limits_of(rollout: RolloutConfig) -> EpisodeLimits:
@@ -105,11 +110,12 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
         files: The rows of each file, by its path.
 
     Returns:
-        One line for each thing that the user should know about the chat template.
+        One line for each thing that the user should know about the rows and the chat template.
 
     Raises:
         RewardkitError: an agent, tool or interaction does not exist; the template cannot take the turns that
-            an agent appends; or `reward.mode` needs turns and no row has an agent of several turns.
+            an agent appends; or `reward.mode` needs turns, or the run has tools, and no row has an agent of
+            several turns.
     """
     if not uses_agents(config, {row.agent_name for rows in files.values() for row in rows}):
         if config.reward.mode != "trajectory":
@@ -117,22 +123,29 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
                 f"reward.mode={config.reward.mode} needs turns, and no row has an agent of several turns; "
                 f"set agent_name in the data, or {KEY}.agent.default_agent_loop"
             )
+        if tools := _tool_files(config):
+            raise ConfigError(
+                f"{KEY}: no row has an agent of several turns, which {', '.join(tools)} is for; "
+                f"set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
+            )
         return []
     from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import
 
     setting = open_agents(config)
     used: dict[str, Agent] = {}
+    notes = []
     for path, rows in files.items():
         try:
-            check_rows(rows, setting)
+            notes += [f"{path}: {note}" for note in check_rows(rows, setting)]
         except InputError as error:
             raise InputError(f"{path}, {error}") from None
         used |= {agent.name: agent for agent in (agent_of(row, setting) for row in rows)}
+    check_tools(used.values(), setting)
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     transcript = with_tokenizer(setting, config, tokenizer).transcript
     assert transcript is not None
-    return check_template(transcript, used.values()).lines()
+    return [*notes, *check_template(transcript, used.values()).lines()]
 
 
 def episode_row(row: PromptRow) -> EpisodeRow:

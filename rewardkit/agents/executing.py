@@ -60,6 +60,14 @@ async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float
     return found if isinstance(found, Observation) else Observation(plain_text(found))
 
 
+async def _without_exit(work: Awaitable[T]) -> T:
+    """What a tool does that ends programs (argparse and click do) is its failure, not the end of the run."""
+    try:
+        return await work
+    except SystemExit as error:
+        raise RuntimeError(f"it asked the program to exit ({error.code})") from None
+
+
 async def within(work: Awaitable[T], seconds: float | None) -> T:
     """Return what `work` returns. After `seconds` it is cancelled, and not waited for if it does not end
     then.
@@ -70,7 +78,7 @@ async def within(work: Awaitable[T], seconds: float | None) -> T:
     Raises:
         TimeoutError: it did not end in time, or raised this error itself.
     """
-    task = asyncio.ensure_future(work)
+    task = asyncio.ensure_future(_without_exit(work))
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:

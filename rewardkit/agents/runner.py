@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -60,8 +60,14 @@ class EpisodePrompt:
     """By name; `create` has not been called yet."""
 
 
-def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> None:
-    """Raise InputError for the first row that names an agent, tool or interaction that does not exist."""
+def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[str]:
+    """Check the agents, tools and interactions of rows, and return what their reader should know, in lines.
+
+    Raises:
+        InputError: a row names an agent, tool or interaction that does not exist.
+    """
+    replaced = 0
+    unknown: set[str] = set()
     for i, row in enumerate(rows):
         try:
             agent = agent_of(row, setting)
@@ -69,15 +75,39 @@ def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> None:
             _interaction_name(row, agent, setting)
         except InputError as error:
             raise InputError(f"row {i}: {error}") from None
+        replaced += bool(row.agent_name) and agent.name != row.agent_name
+        if agent.tools != "none":
+            unknown |= set(tools_of(row.extra_info).create_kwargs) - set(setting.tools)
+    notes = []
+    if replaced:
+        which = f"{replaced:,} of {len(rows):,} rows name '{SINGLE_TURN}'"
+        notes.append(f"{which}; they are played by '{setting.default_agent}', as the run says")
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        notes.append(f"what rows say of tools that this run does not have is ignored: {names}")
+    return notes
+
+
+def check_tools(agents: Iterable[Agent], setting: EpisodeSetup) -> None:
+    """Make sure that some agent takes the tools of a run, if it has any.
+
+    Raises:
+        InputError: none does.
+    """
+    if setting.tools and all(agent.tools == "none" for agent in agents):
+        names = ", ".join(setting.tools)
+        raise InputError(f"no row has an agent that calls tools, and the run has {names}; name 'tool_agent'")
 
 
 def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
-    """Return the loop of a row.
+    """Return the loop of a row: the one that it names, or the run's. A row that names the single turn has the
+    run's as well: so do rows that were written without a thought of agents.
 
     Raises:
         InputError: there is none of that name.
     """
-    return AGENTS.resolve(row.agent_name or setting.default_agent)
+    named = None if row.agent_name == SINGLE_TURN else row.agent_name
+    return AGENTS.resolve(named or setting.default_agent)
 
 
 def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
@@ -302,7 +332,7 @@ def _tool_names(row: EpisodeRow, agent: Agent, setting: EpisodeSetup) -> tuple[s
         return ()
     said = tools_of(row.extra_info)
     names = tuple(setting.tools) if said.selection is None else said.selection
-    for name in (*names, *said.create_kwargs):
+    for name in names:
         _known(name, setting.tools, "tool")
     return names
 

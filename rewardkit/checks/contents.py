@@ -140,7 +140,8 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
             continue
         elif name not in known.tools and not (known.shipped and name in TOOLS):
             near = did_you_mean(name, known.tools)
-            say("error", "tools", f"there is no tool '{name}'{near}; name its file with --tools", name)
+            what = f"there is no tool '{name}'{near}: its settings are ignored; name its file with --tools"
+            say("warning", "tools", what, name)
     shipped = known.shipped and interaction in INTERACTIONS
     if interaction is not None and interaction not in known.interactions and not shipped:
         near = did_you_mean(interaction, known.interactions)

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.generation import generation_options, to_settings
@@ -151,7 +152,10 @@ def generate_file(
     episodes = None
     if settings.episodes is not None:
         episodes = episode_rows(table, prompts, read_options.names)
-        check_episodes(episodes, settings, file)
+        if "agent" in values:  # what the command says goes before what rows say
+            episodes = [replace(row, agent_name=SINGLE_TURN) for row in episodes]
+        for note in check_episodes(episodes, settings, file):
+            err.print(note, highlight=False, markup=False)
     _look_at(file, form, scorer, read_options, settings)
     along: ScoringAlong | None = None
     if scorer is not None:

@@ -12,7 +12,7 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, prompt_ids, run_episode
+from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, check_tools, prompt_ids, run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import ChatModel, EpisodeLimits, TokenModel, Turn
 from rewardkit.errors import ConfigError, InputError
@@ -130,17 +130,23 @@ def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
     return found or "hermes"
 
 
-def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path) -> None:
+def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path) -> list[str]:
     """Check the agents, tools and interactions of all rows of a file before a model is loaded.
 
+    Returns what is to be told of them, in lines.
+
     Raises:
-        InputError: a row names an agent, tool or interaction that does not exist. The first one is named.
+        InputError: a row names an agent, tool or interaction that does not exist. The first one is named. Or
+            no row's agent takes the tools of the settings.
         ConfigError: a tool, an interaction or the format of calls of the settings does not exist.
     """
     try:
-        check_rows(rows, setting_of(settings))
+        setting = setting_of(settings)
+        notes = check_rows(rows, setting)
+        check_tools((agent_of(row, setting) for row in rows), setting)
+        return notes
     except InputError as error:
-        raise InputError(f"{path}, {error}") from None
+        raise InputError(f"{path}: {error}") from None
 
 
 def names_of(settings: GenerationSettings) -> tuple[frozenset[str], frozenset[str]]:

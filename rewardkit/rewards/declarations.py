@@ -16,6 +16,10 @@ from rewardkit.registry import reward
 Function = Callable[..., Any]
 """What scores: (Sample, Options) -> Score."""
 
+BACKSTOP_S = 60.0
+"""The deadline of a reward whose work is bounded from inside, for any text: so far off that no load of the
+machine reaches it, since a response that only had to be slow to be a `timeout` would choose its status."""
+
 
 @reward(
     "openai/gsm8k",
@@ -54,8 +58,7 @@ def gsm8k() -> Function:
         "olympiadbench",
     ),
     version=12,
-    # SymPy has its own limit, of processor time; this backstop is so far off that no load reaches it.
-    timeout_s=60.0,
+    timeout_s=BACKSTOP_S,
     parts=("format",),
     reads=("prompt", "extra_info"),
     explain="rewardkit.rewards.math:explain",
@@ -135,6 +138,7 @@ def code() -> Function:
     ),
     version=15,
     runs="process",
+    timeout_s=BACKSTOP_S,
     parts=("format",),
     reads=("prompt", "extra_info"),
 )
@@ -164,6 +168,7 @@ def choice() -> Function:
     ),
     version=13,
     runs="process",
+    timeout_s=BACKSTOP_S,
     parts=("f1",),
     reads=("prompt",),
 )
@@ -195,6 +200,7 @@ def geometry3k() -> Function:
     aliases=("instructions", "ifeval", "IFEval", "ifbench"),
     version=12,
     runs="process",
+    timeout_s=BACKSTOP_S,
     parts=("strict", "loose", "share"),
     reads=(),
 )
@@ -221,7 +227,7 @@ def contains() -> Function:
     return contains
 
 
-@reward("regex", version=7, runs="process", reads=())
+@reward("regex", version=7, runs="process", timeout_s=BACKSTOP_S, reads=())
 def regex() -> Function:
     """The response matches the pattern: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import regex
@@ -229,7 +235,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=9, runs="process", reads=("prompt",))
+@reward("number", version=9, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",))
 def number() -> Function:
     """The one number in a frame is the ground truth's within a tolerance: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -237,7 +243,7 @@ def number() -> Function:
     return number
 
 
-@reward("json", version=7, runs="process", parts=("valid", "fields"), reads=())
+@reward("json", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def json() -> Function:
     """JSON that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import json
@@ -245,7 +251,7 @@ def json() -> Function:
     return json
 
 
-@reward("yaml", version=7, runs="process", parts=("valid", "fields"), reads=())
+@reward("yaml", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def yaml() -> Function:
     """YAML that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
     from rewardkit.rewards.structure.data import yaml
@@ -253,7 +259,7 @@ def yaml() -> Function:
     return yaml
 
 
-@reward("xml", version=6, runs="process", parts=("valid", "fields"), reads=())
+@reward("xml", version=6, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def xml() -> Function:
     """Tags once each, in order and filled, or the texts in them: 1.0, 0.0, or the share of tags"""
     from rewardkit.rewards.structure.data import xml
@@ -261,7 +267,7 @@ def xml() -> Function:
     return xml
 
 
-@reward("bleu", version=6, runs="process", reads=())
+@reward("bleu", version=6, runs="process", timeout_s=BACKSTOP_S, reads=())
 def bleu() -> Function:
     """Sentence BLEU with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import bleu
@@ -269,7 +275,7 @@ def bleu() -> Function:
     return bleu
 
 
-@reward("rouge_l", version=6, runs="process", reads=())
+@reward("rouge_l", version=6, runs="process", timeout_s=BACKSTOP_S, reads=())
 def rouge_l() -> Function:
     """ROUGE-L with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import rouge_l
@@ -277,7 +283,7 @@ def rouge_l() -> Function:
     return rouge_l
 
 
-@reward("chrf", version=6, runs="process", reads=())
+@reward("chrf", version=6, runs="process", timeout_s=BACKSTOP_S, reads=())
 def chrf() -> Function:
     """Sentence chrF with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import chrf
@@ -300,6 +306,7 @@ def sql() -> Function:
     aliases=("tool_call", "toolace"),
     version=8,
     runs="process",
+    timeout_s=BACKSTOP_S,
     parts=("format", "names", "calls"),
     reads=(),
 )
@@ -342,7 +349,7 @@ def length_budget() -> Function:
     return length_budget
 
 
-@reward("repetition", version=3, runs="process", reads=())
+@reward("repetition", version=3, runs="process", timeout_s=BACKSTOP_S, reads=())
 def repetition() -> Function:
     """Penalty for n-grams that recur: 0 to -1"""
     from rewardkit.rewards.shaping.repetition import repetition
@@ -350,7 +357,7 @@ def repetition() -> Function:
     return repetition
 
 
-@reward("language", version=3, runs="process", reads=("extra_info",))
+@reward("language", version=3, runs="process", timeout_s=BACKSTOP_S, reads=("extra_info",))
 def language() -> Function:
     """Share of the words that are in one language: 0.0 to 1.0"""
     from rewardkit.rewards.shaping.language import language

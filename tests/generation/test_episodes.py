@@ -89,11 +89,16 @@ def generated(prompts: Path, out: Path, *words: str) -> list[dict[str, Any]]:
 def test_a_model_behind_a_server_calls_tools(
     chat: Chat, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    prompts = prompts_of(tmp_path / "p.parquet", agent_name=["tool_agent"] * 5 + ["single_turn_agent"])
+    extra = [{"tools_kwargs": {"calc_gsm8k_reward": {"create_kwargs": {"ground_truth": "4"}}}}] * 6
+    agents = ["tool_agent"] * 5 + ["single_turn_agent"]
+    prompts = prompts_of(tmp_path / "p.parquet", agent_name=agents, extra_info=extra)
     words = ["--url", chat.url, "--model", "m", "--tools", "calculator", "-n", "2", "--score"]
     rows = generated(prompts, tmp_path / "a.parquet", *words)
-    assert "episodes ended: 12 answered" in capsys.readouterr().out
-    for i, row in enumerate(rows[:5]):
+    said = capsys.readouterr()
+    assert "episodes ended: 12 answered" in said.out
+    assert "1 of 6 rows name 'single_turn_agent'; they are played by 'tool_agent'" in said.err
+    assert "does not have is ignored: calc_gsm8k_reward" in said.err
+    for i, row in enumerate(rows):
         assert row["responses"] == [f"#### {2 * i}"] * 2
         assert row["ended"] == ["answered"] * 2
         assert row["score"] == [1.0] * 2
@@ -106,7 +111,30 @@ def test_a_model_behind_a_server_calls_tools(
         }
         assert (heard["text"], heard["statuses"]) == (str(2 * i), ["ok"])
         assert row["turn_rewards"][0] == [None, None]
-    assert len(rows[5]["turns"][0]) == 1, "a row of one turn among them is one turn"
+
+
+def test_what_the_command_says_goes_before_what_rows_say(
+    chat: Chat, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = prompts_of(tmp_path / "p.parquet", agent_name=["tool_agent"] * 6)
+    words = ["--url", chat.url, "--model", "m", "--agent", "single_turn_agent"]
+    assert [len(row["turns"][0]) for row in generated(prompts, tmp_path / "a.parquet", *words)] == [1] * 6
+    words += ["--tools", "calculator", "--out", str(tmp_path / "b.parquet")]
+    assert run(["generate", str(prompts), *words]) == 2
+    assert "no row has an agent that calls tools" in capsys.readouterr().err
+
+
+def test_a_tool_that_exits_has_failed_and_the_run_goes_on(chat: Chat, tmp_path: Path) -> None:
+    tool = tmp_path / "exits.py"
+    tool.write_text(
+        "import sys\nfrom rewardkit.agents.tools.declare import tool\n"
+        '@tool\ndef calculator(expression: str) -> str:\n    """Exits."""\n    sys.exit(\'no arguments\')\n'
+    )
+    words = ["--url", chat.url, "--model", "m", "--tools", f"{tool}:calculator"]
+    rows = generated(prompts_of(tmp_path / "p.parquet"), tmp_path / "a.parquet", *words)
+    heard = [row["turns"][0][1] for row in rows]
+    assert {tuple(turn["statuses"]) for turn in heard} == {("error",)}
+    assert all("exit (no arguments)" in turn["text"] for turn in heard)
 
 
 def test_an_interaction_answers_until_it_is_content(chat: Chat, tmp_path: Path) -> None:

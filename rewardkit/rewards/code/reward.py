@@ -46,6 +46,9 @@ from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.text import writable
 from rewardkit.types import Sample, Score, failure
 
+_MOST_READ = 1_000_000
+"""Characters of a response in which a program is looked for: the last, or the first for `fence=first`."""
+
 
 @dataclass(frozen=True)
 class CodeOptions:
@@ -218,6 +221,7 @@ def _program(
     response: str, options: CodeOptions, problem: CodeProblem, sandbox: ProgramRunner
 ) -> Program | None:
     """The program in a response; None if there is none or it is blank."""
+    response = response[:_MOST_READ] if options.fence == "first" else response[-_MOST_READ:]
     if options.compat == "verl":
         found: Program | None = Program(extract_like_verl(response))
     elif options.compat == "livecodebench":

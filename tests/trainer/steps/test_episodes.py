@@ -243,9 +243,12 @@ def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
     [
         ({"agent_name": "tool_agnet"}, [], "there is no agent 'tool_agnet'"),
         (
-            {"agent_name": "tool_agent", "extra_info": {"tools_kwargs": {"calcu": {"create_kwargs": None}}}},
-            [f"{ROLLOUT}.multi_turn.tool_config_path=calculator"],
-            "there is no tool 'calcu'",
+            {"agent_name": "single_turn_agent"},
+            [
+                f"{ROLLOUT}.multi_turn.tool_config_path=calculator",
+                f"{ROLLOUT}.agent.default_agent_loop=single_turn_agent",
+            ],
+            "no row has an agent of several turns, which calculator is for",
         ),
         (
             {"agent_name": "tool_agent", "extra_info": {"interaction_kwargs": {"name": "gms8k"}}},
