@@ -8,6 +8,8 @@ from __future__ import annotations
 import datetime
 import os
 import socket
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,9 +18,20 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
 from torch.distributed.tensor import DTensor
 
+from rewardkit.errors import RewardkitError
+
 TIMEOUT = datetime.timedelta(minutes=30)
+"""How long a process waits for the others in a collective."""
+JOIN_TIMEOUT = datetime.timedelta(minutes=5)
+"""How long it waits for them to be there at all."""
+_TOLD_AFTER_S = 30.0
+_SHARED_STORE = (
+    "torchrun's agents share one store for all rounds, in which machines that restart wait for each other: start "
+    "it with TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 on every machine (docs/launch.md)"
+)
 
 
 @dataclass(frozen=True)
@@ -109,13 +122,54 @@ def open_world(device: str) -> Iterator[World]:
     if joins:
         backend = "cpu:gloo,cuda:nccl" if use_cuda else "gloo"
         if started_by_torchrun():
-            dist.init_process_group(backend, timeout=TIMEOUT)
+            store, rank, size = _met_by_all()
+            dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=TIMEOUT)
         else:
             address = f"tcp://127.0.0.1:{free_port()}"
             dist.init_process_group(backend, init_method=address, rank=0, world_size=1)
     yield World(dist.get_rank(), dist.get_world_size(), local)
     if joins:
         dist.destroy_process_group()
+
+
+def _met_by_all() -> tuple[Any, int, int]:
+    """Meet the other processes where torchrun's environment says; return what they share, rank and size.
+
+    Raises:
+        RewardkitError: not all came; the message says which are missing.
+    """
+    given = os.environ
+    rank, size = int(given["RANK"]), int(given["WORLD_SIZE"])
+    host, port = given["MASTER_ADDR"], int(given["MASTER_PORT"])
+    agents = given.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    if agents and rank == 0 and int(given.get("GROUP_WORLD_SIZE", 1)) > 1:
+        print(_SHARED_STORE, file=sys.stderr, flush=True)
+    try:
+        store: Any = TCPStore(
+            host, port, size, rank == 0 and not agents, JOIN_TIMEOUT, wait_for_workers=False
+        )
+        if agents:  # one store for all rounds
+            store = PrefixStore(f"attempt {given.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
+        store.set(f"here/{rank}", socket.gethostname())
+        _await_all(store, rank, size)
+    except dist.DistError as error:
+        why = str(error).partition("\n")[0]
+        raise RewardkitError(f"process {rank} does not find process 0 at {host}:{port}: {why}") from None
+    return store, rank, size
+
+
+def _await_all(store: Any, rank: int, size: int) -> None:
+    began = time.monotonic()
+    told_at = began + _TOLD_AFTER_S
+    while missing := [other for other in range(size) if not store.check([f"here/{other}"])]:
+        who = f"{len(missing)} of {size} processes are not there: rank {', '.join(map(str, missing[:16]))}"
+        now = time.monotonic()
+        if now - began >= JOIN_TIMEOUT.total_seconds():
+            raise RewardkitError(f"{who}, after {JOIN_TIMEOUT.total_seconds():g} s; see what they say")
+        if rank == 0 and now >= told_at:
+            told_at = now + _TOLD_AFTER_S
+            print(f"waiting: {who}", file=sys.stderr, flush=True)
+        time.sleep(0.1)
 
 
 def free_port() -> int:

@@ -1,6 +1,7 @@
 """`rewardkit train` of several processes, of which torchrun's agent forks those that it would start as programs.
 
-python -m tests.trainer.forked_launch WORDS...      (of `rewardkit.trainer.run.main`)
+python -m tests.trainer.forked_launch WORDS...              (of `rewardkit.trainer.run.main`)
+python -m tests.trainer.forked_launch --agent WORDS...      (of `torchrun`)
 
 The rank that the environment names as the REAL_RANK is started as the program that it is.
 """
@@ -17,9 +18,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
+from torch.distributed.run import main as torchrun
 
 from rewardkit.trainer.run.main import main
 
+AGENT = "--agent"
 REAL_RANK = "REWARDKIT_TESTS_REAL_RANK"
 HANDLED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """What the agent handles, in its own way."""
@@ -67,4 +70,7 @@ def _start(self: SubprocessHandler, args: tuple[str, ...], env: dict[str, str]) 
 
 if __name__ == "__main__":
     SubprocessHandler._popen = _start  # type: ignore[method-assign]
-    main()
+    if sys.argv[1] == AGENT:
+        torchrun(sys.argv[2:])
+    else:
+        main()

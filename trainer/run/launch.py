@@ -69,7 +69,8 @@ def _with_torchrun(config: Config, recipe: str | None, overrides: Sequence[str])
     processes = config.trainer.n_gpus_per_node
     if config.trainer.nnodes > 1:
         raise ConfigError(
-            f"trainer.nnodes={config.trainer.nnodes}: start every machine with torchrun --nnodes "
+            f"trainer.nnodes={config.trainer.nnodes}: start every machine with "
+            "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --nnodes "
             f"{config.trainer.nnodes} --nproc-per-node {processes} --rdzv-backend c10d --rdzv-endpoint "
             "HOST:PORT -m rewardkit.trainer.run.main ... (docs/launch.md), or set trainer.launcher=ray"
         )

@@ -6,6 +6,9 @@ import importlib.util
 import json
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ pytest.importorskip("torch")
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config, TrainerConfig
+from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.run import launch
 from tests.living import alive, descendants, until
 from tests.trainer.running import Program
@@ -32,10 +36,16 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 
 
 def start(
-    parquet: Path, model: Path, out: Path, *more: str, module: str = "tests.trainer.forked_launch"
+    parquet: Path,
+    model: Path,
+    out: Path,
+    *more: str,
+    module: str = "tests.trainer.forked_launch",
+    before: Sequence[str] = (),
 ) -> Program:
     return Program(
         module,
+        *before,
         *("--config", "tiny-cpu"),
         f"data.train_files={parquet}",
         "data.train_batch_size=4",
@@ -90,6 +100,53 @@ def test_a_killed_launcher_leaves_no_process_behind(
 
 
 @pytest.mark.slow
+def test_two_machines_go_on_from_the_checkpoint_when_a_process_of_one_was_killed(
+    parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of torchrun's agents, as docs/launch.md starts them, that meet on the loopback."""
+    monkeypatch.setenv("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1")
+    (tmp_path / "mine.py").write_text(KILLS_ITS_PROCESS_ONCE)
+    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--rdzv-id", "run"]
+    agent = [
+        *(
+            "--agent",
+            "--nnodes",
+            "2",
+            "--nproc-per-node",
+            "1",
+            "--max-restarts",
+            "2",
+            "--local-addr",
+            "127.0.0.1",
+        ),
+        *(*meeting, "-m", "rewardkit.trainer.run.main"),
+    ]
+    more = [
+        f"custom_reward_function.path={tmp_path}/mine.py",
+        "trainer.nnodes=2",
+        "trainer.n_gpus_per_node=1",
+    ]
+    agents = [start(parquet, model_folder, tmp_path / "out", *more, before=agent) for _ in range(2)]
+    ends = [one.communicate(timeout=800) for one in agents]
+    assert [one.poll() for one in agents] == [0, 0], ends
+    assert (tmp_path / "killed").exists()
+    assert steps(tmp_path / "out") == [1, 2]
+
+
+def test_processes_that_do_not_come_are_named() -> None:
+    given = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    code = (
+        "import datetime\nfrom rewardkit.trainer import distributed\n"
+        "distributed.JOIN_TIMEOUT = datetime.timedelta(seconds=1)\n"
+        "with distributed.open_world('cpu'):\n    pass\n"
+    )
+    alone = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | given, capture_output=True, text=True
+    )
+    assert "2 of 3 processes are not there: rank 1, 2, after 1 s" in alone.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs ray: pip install ray")
 def test_ray_actors_are_the_same_processes(parquet: Path, model_folder: Path, tmp_path: Path) -> None:
     process = start(
@@ -131,6 +188,7 @@ def test_restarts_are_for_processes_that_died_not_for_wrong_settings(monkeypatch
 def test_several_machines_are_told_how_to_start() -> None:
     config = Config(trainer=TrainerConfig(nnodes=2, n_gpus_per_node=8))
     with pytest.raises(
-        ConfigError, match=r"torchrun --nnodes 2 --nproc-per-node 8 .*docs/launch\.md.*launcher=ray"
+        ConfigError,
+        match=r"TCP_STORE=1 torchrun --nnodes 2 --nproc-per-node 8 .*docs/launch\.md.*launcher=ray",
     ):
         launch.launch(config, None, [])
