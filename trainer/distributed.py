@@ -29,8 +29,8 @@ JOIN_TIMEOUT = datetime.timedelta(minutes=5)
 """How long it waits for them to be there at all."""
 _TOLD_AFTER_S = 30.0
 _SHARED_STORE = (
-    "torchrun's agents share one store for all rounds, in which machines that restart wait for each other: start "
-    "it with TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 on every machine (docs/launch.md)"
+    "torchrun's agents share one store for all rounds, in which machines that restart wait for each other; "
+    "set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 on every machine (docs/launch.md)"
 )
 
 
