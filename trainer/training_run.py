@@ -48,6 +48,8 @@ class TrainingRun:
     """Whether the policy's log-probabilities are computed before its update."""
     first_kl: float | None = None
     """k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
+    flat_steps: int = 0
+    """Steps in a row in which all advantages were 0."""
     syncs: int = 0
     """How often the rollout engine was given the actor's weights."""
     agents: EpisodeSetup | None = None

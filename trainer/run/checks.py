@@ -295,6 +295,11 @@ REFUSED: tuple[Rule, ...] = (
 
 SAID: tuple[Rule, ...] = (
     (
+        lambda c: c.algorithm.use_kl_in_reward and c.actor_rollout_ref.actor.use_kl_loss,
+        "algorithm.use_kl_in_reward and actor_rollout_ref.actor.use_kl_loss are both set: the KL from the "
+        "reference counts twice, in the rewards and in the loss",
+    ),
+    (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,
         "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one prompt, and "
         "actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as in verl; set n above 1",

@@ -29,6 +29,7 @@ class VllmClassifier:
     def __init__(self, options: ModelOptions) -> None:
         # Its engine belongs in our own process, which is the one that gets killed.
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+        _show_only(options.device)
         try:
             with large_imports():  # by themselves: starting its engine searches for garbage three times
                 from vllm import LLM, PoolingParams
@@ -36,10 +37,6 @@ class VllmClassifier:
             raise MissingDependencyError(
                 f"backend=vllm needs vllm ({error}); pip install 'rewardkit[vllm]'"
             ) from None
-        if options.device != "auto":
-            raise InputError(
-                "with backend=vllm choose the device with CUDA_VISIBLE_DEVICES; leave device=auto"
-            )
         try:
             self._llm: Any = LLM(
                 model=options.path,
@@ -64,3 +61,12 @@ class VllmClassifier:
         prompts = [{"prompt_token_ids": list(one)} for one in ids]
         outputs = self._llm.classify(prompts, pooling_params=self._raw, use_tqdm=False)
         return [[float(x) for x in output.outputs.probs] for output in outputs]
+
+
+def _show_only(device: str) -> None:
+    """Let vLLM, which takes the first GPU that it sees, see this one alone; its build for CPUs sees none."""
+    kind, _, index = device.partition(":")
+    if kind != "cuda" or not index:
+        return
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    os.environ["CUDA_VISIBLE_DEVICES"] = seen.split(",")[int(index)] if seen else index

@@ -24,7 +24,8 @@ def test_vllm_and_transformers_agree(make_folder: Callable[..., Path], registry:
     folder = make_folder(hidden_size=128)  # heads of 32, the least that its kernels take
     asked = [Sample(SOURCE, "Tom has apples " * n, "", "How many?") for n in (1, 2, 5)]
     asked.append(Sample(SOURCE, "apples " * 200, "", "too long"))
-    register_reward_model(folder, [SOURCE], backend="vllm", dtype="float32", gpu_memory_utilization=0.1)
+    of_vllm = {"backend": "vllm", "device": "cpu", "dtype": "float32", "gpu_memory_utilization": 0.1}
+    register_reward_model(folder, [SOURCE], **of_vllm)  # a device is named, as training names each process's
     with Scorer() as scorer:
         found = scorer.score_batch(asked)
     expected = score(asked, ModelOptions(str(folder)))
