@@ -191,9 +191,9 @@ def say_if_flat(run: TrainingRun, metrics: dict[str, float]) -> None:
     if run.flat_steps == FLAT_STEPS:
         mean = metrics.get("critic/rewards/mean", 0.0)
         run.logger.say(
-            f"all advantages were 0 for {FLAT_STEPS} steps, so nothing is learned: the responses to each prompt "
-            f"have equal rewards (mean {mean:.3g}). The prompts are too easy or too hard, or the reward never "
-            "pays: `rewardkit gradient` and `rewardkit explain` show which"
+            f"all advantages were 0 for {FLAT_STEPS} steps, so nothing is learned: the responses to a prompt "
+            f"have equal rewards (mean {mean:.3g}), since prompts are too easy or too hard, or the reward "
+            "never pays; `rewardkit gradient` and `rewardkit explain` show which"
         )
 
 
