@@ -25,7 +25,7 @@ import msgspec
 
 from rewardkit.calling import bound, options_parameter, parameters_of
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean
-from rewardkit.user_files import import_reward_file
+from rewardkit.user_files import import_python_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
 """Where a reward runs. `inline`: in the caller's thread; pure, linear in its input, at most a millisecond for
@@ -356,7 +356,7 @@ def load_reward_file(spec: str) -> list[Reward]:
     source, equals, rest = spec.partition("=")
     path_and_name = rest if equals else spec
     path_text, _, function_name = path_and_name.partition(":")
-    module = import_reward_file(Path(path_text))
+    module = import_python_file(Path(path_text))
     if not function_name:
         found = _rewards_in(module)
         if not found:

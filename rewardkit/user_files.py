@@ -83,7 +83,7 @@ class _UserFileFinder:
 _finder = _UserFileFinder()
 
 
-def import_reward_file(path: Path) -> ModuleType:
+def import_python_file(path: Path) -> ModuleType:
     """Import a file once.
 
     Raises:
@@ -95,9 +95,9 @@ def import_reward_file(path: Path) -> ModuleType:
     try:
         source = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise InputError(f"no such reward file: {path}") from None
+        raise InputError(f"no such file: {path}") from None
     except OSError as error:
-        raise InputError(f"cannot read reward file {path}: {error.strerror or error}") from None
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     return _import(UserFile(name, str(path), source))
 
 
@@ -147,7 +147,7 @@ def _import(file: UserFile) -> ModuleType:
     except BaseException as error:
         del sys.modules[file.name]
         what = f"{type(error).__name__}: {error}"
-        raise InputError(f"reward file {file.path} failed to import: {what}") from error
+        raise InputError(f"{file.path} failed to import: {what}") from error
     return module
 
 

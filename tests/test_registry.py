@@ -182,7 +182,7 @@ def test_a_function_can_be_given_to_one_data_source(tmp_path: Path, registry: Re
 @pytest.mark.parametrize(
     ("content", "spec", "message"),
     [
-        (None, "{}", "no such reward file"),
+        (None, "{}", "no such file"),
         ("x = 1\n", "{}", "no function decorated"),
         ("def compute(): ...\n", "{}:compote", "no function 'compote'; did you mean compute"),
         ("1 / 0\n", "{}", "failed to import: ZeroDivisionError"),

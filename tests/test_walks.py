@@ -42,7 +42,7 @@ def test_a_response_passes_five_files(options: dict[str, str], response: str) ->
         "rewards/answers/place.py",
         "rewards/answers/number.py",
     ]
-    assert len(walk.stays) <= 15
+    assert len(walk.stays) <= 17  # two are the question whether this thread may score it
 
 
 def _scored(folder: Path, rows: int) -> Walk:

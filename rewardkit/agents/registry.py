@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rewardkit.errors import InputError, OptionsError, did_you_mean
 from rewardkit.types import Message
-from rewardkit.user_files import import_reward_file
+from rewardkit.user_files import import_python_file
 
 if TYPE_CHECKING:
     from rewardkit.agents.episode import Episode
@@ -149,7 +149,7 @@ def load_agent(spec: str) -> Agent:
         InputError: no such file or loop, or the file fails to import.
     """
     path, _, name = spec.partition(":")
-    module = import_reward_file(Path(path))
+    module = import_python_file(Path(path))
     found = {one.name: one for one in _agents_in(module)}
     if name in found:
         return found[name]

@@ -32,7 +32,7 @@ from rewardkit.agents.tools.declare import Declared, ToolKind, ToolParts, accept
 from rewardkit.agents.tools.results import called
 from rewardkit.errors import ConfigError
 from rewardkit.types import Message
-from rewardkit.user_files import import_reward_file
+from rewardkit.user_files import import_python_file
 
 OURS = {
     "Gsm8kTool": "calc_gsm8k_reward",
@@ -403,7 +403,7 @@ def import_user_file(path: Path) -> ModuleType:
         InputError: no such file, or it fails to import.
     """
     with verl_modules():
-        module = import_reward_file(path)
+        module = import_python_file(path)
         if not hasattr(module, _KEPT):
             setattr(module, _KEPT, _registered_by(module))
         return module

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from rewardkit.composition.reading import without
 from rewardkit.errors import OptionsError, RewardkitError, did_you_mean
 from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
-from rewardkit.user_files import import_reward_file
+from rewardkit.user_files import import_python_file
 
 CombineKind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate"]
 KINDS: tuple[CombineKind, ...] = (
@@ -261,7 +261,7 @@ class _TreeReader:
         file, colon, function = name.rpartition(":")
         if colon and file.endswith(".py"):
             try:
-                declared = reward_of(getattr(import_reward_file(Path(file)), function, None))
+                declared = reward_of(getattr(import_python_file(Path(file)), function, None))
             except RewardkitError as error:
                 raise self.wrong(path, str(error)) from error
             if declared is None:

@@ -18,11 +18,8 @@ import msgspec
 
 from rewardkit.registry import Reward
 from rewardkit.scoring.jobs import Scores, ScoringJob, encode
-from rewardkit.scoring.runner import RewardRunner, is_async
+from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample, Score, failure
-
-INLINE_CHARACTERS = 10_000
-"""A longer response is scored in a worker, whatever its reward promises: only there can it be stopped."""
 
 SLICE = 64
 SLICE_CHARACTERS = 10_000
@@ -45,17 +42,12 @@ class ScoringPlan:
     def __init__(self, reward: Reward, runner: RewardRunner, make_job: Callable[[], ScoringJob]) -> None:
         self.reward = reward
         self.runner = runner
-        self.inline = reward.runs == "inline" and not is_async(reward)
         self._make_job = make_job
 
     @cached_property
     def job(self) -> ScoringJob:
         """What the workers are told of it."""
         return self._make_job()
-
-    def scores_here(self, samples: Sequence[Sample]) -> bool:
-        """True when the calling thread may score these samples."""
-        return self.inline and all(len(sample.response) <= INLINE_CHARACTERS for sample in samples)
 
 
 PlanOf = Callable[[str], ScoringPlan | Score]
@@ -157,14 +149,13 @@ class Pending:
 
     def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
         """What is scored in this thread, and what in the workers; a batch that belongs together stays so."""
-        if plan.reward.batch or not plan.inline:
-            here = plan.scores_here([self._samples[i] for i in places])
-            return (places, []) if here else ([], places)
-        short: list[int] = []
-        rest: list[int] = []
-        for i in places:
-            (short if plan.scores_here([self._samples[i]]) else rest).append(i)
-        return short, rest
+        may_run = plan.runner.may_run
+        if may_run([self._samples[i] for i in places]):
+            return places, []
+        if plan.reward.batch or not plan.runner.inline:
+            return [], places
+        short = [i for i in places if may_run([self._samples[i]])]
+        return short, sorted(set(places).difference(short))
 
     def _score_here(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
         if plan.reward.batch:  # it is promised its samples together

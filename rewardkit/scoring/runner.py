@@ -26,6 +26,9 @@ from rewardkit.types import Sample, Score, failure
 if TYPE_CHECKING:
     import asyncio  # a quarter of a worker's start; imported where a reward is `async`
 
+INLINE_CHARACTERS = 10_000
+"""A longer response is scored in a worker, whatever its reward promises: only there can it be stopped."""
+
 _LOG_EVERY_S = 60.0
 _MAX_KINDS = 1_000
 """Kinds of failures whose last log is remembered."""
@@ -47,8 +50,15 @@ class RewardRunner:
         self.scorer = reward.scorer
         self.by_group = reward.by_group
         self.is_async = is_async(reward)
+        self.inline = reward.runs == "inline" and not self.is_async
         self._call = bound(reward.function, batch=bool(reward.batch))
         self._loop: asyncio.Runner | None = None
+
+    def may_run(self, samples: Sequence[Sample]) -> bool:
+        """True when the thread that asks may score these samples itself."""
+        return (
+            self.inline and max([len(sample.response) for sample in samples], default=0) <= INLINE_CHARACTERS
+        )
 
     def load(self) -> None:
         """Do what the reward wants done before its first sample, such as loading a model."""
@@ -96,8 +106,8 @@ class RewardRunner:
                 if (
                     type(result) is Score
                     and isfinite(result.score)
-                    and _is_ascii(result.extracted)
-                    and _is_ascii(result.detail)
+                    and ((text := result.extracted) is None or (type(text) is str and text.isascii()))
+                    and ((text := result.detail) is None or (type(text) is str and text.isascii()))
                 ):
                     scores.append(replace(result, scorer=self.scorer, seconds=now - before))
                 else:
@@ -165,10 +175,6 @@ class RewardRunner:
         extracted = None if score.extracted is None else writable(str(score.extracted))
         detail = None if score.detail is None else writable(str(score.detail))
         return replace(score, scorer=self.scorer, seconds=seconds, extracted=extracted, detail=detail)
-
-
-def _is_ascii(text: Any) -> bool:
-    return text is None or (type(text) is str and text.isascii())
 
 
 def _log_traceback(reward: Reward, error: BaseException) -> None:

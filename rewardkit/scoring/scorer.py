@@ -150,7 +150,7 @@ class Scorer:
     def scores_here(self, sample: Sample) -> bool:
         """True when this sample is scored in the calling thread (one of an unknown data source is, too)."""
         plan = self._plan(sample.data_source)
-        return isinstance(plan, Score) or plan.scores_here([sample])
+        return isinstance(plan, Score) or plan.runner.may_run([sample])
 
     @property
     def worker_counts(self) -> Counts:
@@ -346,7 +346,7 @@ class Scorer:
         """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
-        return plan if isinstance(plan, ScoringPlan) and plan.scores_here(samples) else None
+        return plan if isinstance(plan, ScoringPlan) and plan.runner.may_run(samples) else None
 
     def _make_plan(self, data_source: str) -> ScoringPlan | Score:
         if len(data_source) > _MAX_NAME:

@@ -78,6 +78,7 @@ def test_what_is_scored_is_not_scored_again(responses: Path, capsys: pytest.Capt
     scored = responses.with_name("responses.scored.parquet")
     before = scored.stat().st_mtime_ns
     assert evaluated(capsys, scored) == first
+    assert evaluated(capsys, responses) == first, "a second time, too, and what is there stays"
     assert scored.stat().st_mtime_ns == before
 
 

@@ -25,7 +25,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("first: [math, gsm8k]\nuntil: rigth", 1, "expected decided or right"),
     ("vote:\n  - {reward: math, weight: -1}", 1, "weight of more than 0"),
     ("name: x\nsum: [x]", 1, "give it another name"),
-    ("reward: nope.py:f", 1, "no such reward file"),
+    ("reward: nope.py:f", 1, "no such file"),
     ("sum: &a\n  - sum: *a", 3, "nested more than 40 deep"),
 )
 NO_YAML: tuple[tuple[str, int, str], ...] = (

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards)
 from rewardkit.registry import REGISTRY
-from rewardkit.scoring.pending import INLINE_CHARACTERS
-from rewardkit.scoring.runner import RewardRunner
+from rewardkit.scoring.runner import INLINE_CHARACTERS, RewardRunner
 from rewardkit.types import Score
 from tests.rewards.hostile import PIECES, QUESTIONS, programs, repeated, samples, texts
 

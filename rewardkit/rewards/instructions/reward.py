@@ -39,7 +39,7 @@ from rewardkit.rewards.instructions.language import LANGUAGES
 from rewardkit.rewards.instructions.rlvr import translated
 from rewardkit.rewards.instructions.table import InstructionChecker, find
 from rewardkit.types import Sample, Score, failure
-from rewardkit.user_files import import_reward_file
+from rewardkit.user_files import import_python_file
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _is_there(name: str) -> bool:
 
 def _load(name: str) -> None:
     if name.endswith(".py"):
-        import_reward_file(Path(name))
+        import_python_file(Path(name))
     else:
         importlib.import_module(name)
     _instructions.cache_clear()

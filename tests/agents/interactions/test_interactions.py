@@ -116,9 +116,9 @@ def test_a_users_class_is_made_for_each_episode_and_finished_once(users: Path, t
             open_interaction(config, "echo"), "a", "b", ground_truth="!", query="q"
         )
         assert (first, second.done, worth) == (UserTurn("a!"), True, 2.0)
-    from rewardkit.user_files import import_reward_file
+    from rewardkit.user_files import import_python_file
 
-    assert import_reward_file(users).Echo.finished == 2
+    assert import_python_file(users).Echo.finished == 2
 
 
 def test_a_class_with_verls_methods_is_started_and_finalized(users: Path, tmp_path: Path) -> None:

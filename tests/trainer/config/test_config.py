@@ -230,7 +230,7 @@ def test_preflight_finds_nothing_where_nothing_is_wrong(
         ("actor_rollout_ref.actor.checkpoint.save_contents=[all]", "can hold model, optimizer, extra"),
         ("critic.model.path=/proc", "critic.model.path: /proc is not a model folder: it has no config.json"),
         ("reward.url=http://127.0.0.1:9", "http://127.0.0.1:9"),
-        ("custom_reward_function.path=nowhere.py", "no such reward file"),
+        ("custom_reward_function.path=nowhere.py", "no such file"),
         ("reward.options.gsm8k.methods=strict", "no option 'methods'"),
         ("actor_rollout_ref.rollout.prompt_length=5", "is below data.max_prompt_length"),
     ],
