@@ -18,10 +18,12 @@ from rewardkit.errors import NoResponseError
 from rewardkit.model_api.answers import (
     conversation_text,
     is_answers,
+    is_call,
     is_content,
     is_conversation,
     said_in,
     texts_of,
+    unknown_shape,
 )
 from rewardkit.types import Message, Sample, Score, failure
 
@@ -185,13 +187,14 @@ def ground_truth_text(value: Any) -> str | None:
 
 def response_text(value: Any) -> str | None:
     """Return what the model wrote: the text itself, all texts of the assistant's among chat messages, those
-    of a message's content, or what the answer of an API says. Another object is its JSON. None for nothing:
+    of a message's content, or what the answer of an API says; of calls of tools their JSON. None for nothing:
     None and NaN.
 
     Calls of tools count in the last message: in others they have been answered.
 
     Raises:
-        NoResponseError: nothing in it is the model's: an API's error, messages of others alone.
+        NoResponseError: nothing in it is the model's: an API's error, messages of others alone, or an object
+            or a list that nobody recognises.
     """
     if value is None or isinstance(value, str):
         return value
@@ -213,7 +216,9 @@ def _list_text(held: list[Any]) -> str:
         return conversation_text(held)
     if len(held) == 1 and (isinstance(held[0], str) or is_answers(held) or is_conversation(held[0])):
         return response_text(held[0]) or ""
-    return json.dumps(held, ensure_ascii=False)
+    if all(map(is_call, held)):
+        return json.dumps(held, ensure_ascii=False)
+    raise NoResponseError(unknown_shape(f"a list of {len(held)} that begins with {held[0]!r:.60}"))
 
 
 def responses_of(value: Any) -> list[Any] | None:

@@ -144,11 +144,15 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
             "a",
         ),
         ({"choices": [{"index": "A", "text": "a"}]}, "a"),
-        ({"error": "is 5 %", "answer": 7}, '{"error": "is 5 %", "answer": 7}'),
         ('{"error": {"message": "x"}}', '{"error": {"message": "x"}}'),
-        ({"status": "failed", "answer": 7}, '{"status": "failed", "answer": 7}'),
         ({"role": "assistant", "content": "a", "tool_calls": True}, "a"),
-        ({"output": "a"}, '{"output": "a"}'),
+        ({"status_code": 200, "body": {"choices": [{"message": {"content": "a"}}]}}, "a"),
+        ({"type": "succeeded", "message": {"role": "assistant", "content": "a"}}, "a"),
+        ({"name": "f", "arguments": {}}, '{"name": "f", "arguments": {}}'),
+        (
+            [{"function": {"name": "f", "arguments": "{}"}}],
+            '[{"function": {"name": "f", "arguments": "{}"}}]',
+        ),
     ],
 )
 def test_a_response_is_what_the_assistant_said(value: Any, text: str | None) -> None:
@@ -203,6 +207,23 @@ def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
     with pytest.raises(NoResponseError) as found:
         response_text(value)
     assert str(found.value) == why
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ({"error": "is 5 %", "answer": 7}, "the keys error, answer"),
+        ({"status": "failed", "answer": 7}, "the keys status, answer"),
+        ({"output": "a"}, "the keys output"),
+        ({}, "nothing in it"),
+        ([{"final": "#### 7"}], "a list of 1 that begins with {'final': '#### 7'}"),
+        ([["#### 7"], 7], "a list of 2"),
+    ],
+)
+def test_an_object_or_list_that_nobody_knows_is_no_response(value: Any, what: str) -> None:
+    with pytest.raises(NoResponseError, match="no text, chat messages or answer of an API") as found:
+        response_text(value)
+    assert what in str(found.value)
 
 
 @pytest.mark.parametrize(

@@ -32,14 +32,38 @@ _LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
 
 
 def texts_of(answer: Mapping[str, Any]) -> list[str]:
-    """Return what an answer says, as `answer_texts` does; of what is no answer of an API the one text of its
-    JSON, as a model that answers in JSON means it.
+    """Return what an answer says, as `answer_texts` does; of a call of a tool its JSON.
 
     Raises:
-        NoResponseError: as of `answer_texts`.
+        NoResponseError: as of `answer_texts`, or it is neither.
     """
     texts = answer_texts(answer)
-    return [json.dumps(answer, ensure_ascii=False)] if texts is None else texts
+    if texts is not None:
+        return texts
+    if is_call(answer):
+        return [json.dumps(answer, ensure_ascii=False)]
+    raise NoResponseError(unknown_shape("an object with " + _keys(answer)))
+
+
+def is_call(value: Any) -> bool:
+    """Return True for a call of a tool, as `tool_call` reads it of a text."""
+    if not isinstance(value, Mapping):
+        return False
+    called = value["function"] if isinstance(value.get("function"), Mapping) else value
+    return isinstance(called.get("name"), str) and bool({"arguments", "parameters", "args"} & set(called))
+
+
+def unknown_shape(what: str) -> str:
+    """Return why an object or a list that nobody recognises is no response."""
+    return (
+        f"the response is {what}, which is no text, chat messages or answer of an API that is known; if the "
+        "model answered in JSON, write it as a text"
+    )
+
+
+def _keys(value: Mapping[str, Any]) -> str:
+    names = [str(name)[:40] for name in list(value)[:6]]
+    return f"the keys {', '.join(names)}{', ...' if len(value) > 6 else ''}" if names else "nothing in it"
 
 
 def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
@@ -64,6 +88,14 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
         return [said_in({"content": [answer]})]
     if (text := _single(answer)) is not None:
         return [text]
+    for name in ("body", "result"):  # a line of OpenAI's batches, of Anthropic's
+        if isinstance(held := answer.get(name), Mapping) and {
+            "status_code",
+            "request_id",
+            "type",
+            "custom_id",
+        } & (set(answer) | set(held)):
+            return answer_texts(held)
     output = answer.get("output")
     if isinstance(output, Mapping) and "request_id" in answer:  # DashScope
         return [output["text"]] if isinstance(output.get("text"), str) else answer_texts(output)
