@@ -1,6 +1,6 @@
 """What the server costs beside a bare FastAPI echo, and how it bears a trainer's burst.
 
-    python benchmarks/server.py [--only echo|burst] [--seconds 0.1] [--samples 1400] [--nap 0.2]
+    python benchmarks/server.py [--only echo|burst|crowd] [--seconds 0.1] [--samples 1400] [--nap 0.2]
 
 `echo`: CPU time of the server process (`/proc/PID/schedstat`) rather than wall time, since other jobs
 disturb wall time and not this. Both servers run uvicorn with uvloop and httptools, one process; the load
@@ -9,6 +9,9 @@ comes over 16 keep-alive connections from raw sockets. The figures are medians o
 `burst`: OpenRLHF's client has all samples of a step in flight at once, each in a request of its own over its
 own connection, and waits 180 s. Bars: every sample is scored; meanwhile a second client's sample of the same
 reward, asked for every two seconds, is answered within a second in the median, and within five always.
+
+`crowd`: 3,000 posts of aiohttp's at once, each over its own connection, while eight processes keep the cores
+busy. Bar: 3,000 scores.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+import aiohttp
 import msgspec
 
 CONNECTIONS = 16
@@ -35,6 +39,10 @@ TURNS = 20
 SERVE = [sys.executable, "-m", "rewardkit", "serve", "--port", "0", "--no-sandbox"]
 SIZES = (1, 64)
 """Samples in a request."""
+
+CROWD = 3_000
+BUSY = 8
+BUSY_LOOP = [sys.executable, "-c", "while True: pass"]
 
 CLIENT_WAITS_S = 180.0
 OTHER_EVERY_S = 2.0
@@ -184,6 +192,40 @@ async def bear(port: int, samples: int, nap_s: float) -> list[str]:
     return [bar for bar, is_missed in missed.items() if is_missed]
 
 
+async def crowd(port: int) -> list[str]:
+    """Post all at once, print what came of it, and return the bar if it was missed."""
+    body = msgspec.json.encode(sample(2))
+    headers = {"content-type": "application/json"}
+
+    async def post(session: aiohttp.ClientSession) -> str:
+        try:
+            async with session.post(f"http://127.0.0.1:{port}/score", data=body, headers=headers) as answer:
+                scored = (await answer.json()).get("score") == 1.0
+                return "scored" if scored else str(answer.status)
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            return type(error).__name__
+
+    began = time.perf_counter()
+    limits = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=CLIENT_WAITS_S)
+    async with aiohttp.ClientSession(connector=limits[0], timeout=limits[1]) as session:
+        outcomes = Counter(await asyncio.gather(*(post(session) for _ in range(CROWD))))
+    print(f"crowd: {dict(outcomes)} of {CROWD:,} in {time.perf_counter() - began:.1f} s")
+    return ["a post of the crowd was lost"] if outcomes["scored"] < CROWD else []
+
+
+def crowd_beside_busy_processes() -> list[str]:
+    """Run the crowd while the cores are busy with something else."""
+    busy = [subprocess.Popen(BUSY_LOOP) for _ in range(BUSY)]
+    server = Server(SERVE)
+    try:
+        return asyncio.run(crowd(server.port))
+    finally:
+        server.close()
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
 @contextmanager
 def nap_server(scorers: int = 2) -> Iterator[int]:
     """Run a server whose one reward sleeps, with so many scoring processes; yield its port."""
@@ -222,17 +264,19 @@ def echo(seconds: float) -> None:
 def main() -> None:
     """Measure, and fail when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", choices=("echo", "burst"))
+    parser.add_argument("--only", choices=("echo", "burst", "crowd"))
     parser.add_argument("--seconds", type=float, default=0.1, help="of a turn; 20 turns are a round")
     parser.add_argument("--samples", type=int, default=1_400, help="in flight at once")
     parser.add_argument("--nap", type=float, default=0.2, help="seconds to score a sample of the burst")
     args = parser.parse_args()
     missed: list[str] = []
-    if args.only != "burst":
+    if args.only in (None, "echo"):
         echo(args.seconds)
-    if args.only != "echo":
+    if args.only in (None, "burst"):
         with nap_server() as port:
-            missed = asyncio.run(bear(port, args.samples, args.nap))
+            missed += asyncio.run(bear(port, args.samples, args.nap))
+    if args.only in (None, "crowd"):
+        missed += crowd_beside_busy_processes()
     sys.exit("; ".join(missed) or 0)
 
 

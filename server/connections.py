@@ -1,4 +1,4 @@
-"""What a connection may cost before it has sent a whole request: bytes and seconds of headers.
+"""What a connection may cost before it has sent a whole request: bytes and seconds of headers, and its place.
 
 uvicorn's HTTP protocol with limits that uvicorn has for h11 alone, or not at all. How many connections
 there may be is uvicorn's own `limit_concurrency`; bodies are the guard's business, which knows the routes.
@@ -7,6 +7,7 @@ there may be is uvicorn's own `limit_concurrency`; bodies are the guard's busine
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -15,7 +16,14 @@ MAX_HEADER_BYTES = 64 << 10
 """Of the request line, the headers, and whatever else is no body, that may wait for what ends it."""
 
 REQUEST_TIMEOUT_S = 10.0
-"""How long a connection may take until its first request has begun, and any request for its headers."""
+"""How long a request that has begun may take until its headers are complete. A connection that says nothing
+may stay: a busy client opens thousands before it gets round to the first request."""
+
+_GRACE_S = 1.0
+"""After that time: what came within it may be unread yet, where this process was busy."""
+
+_CLOSED_TOGETHER = 100
+"""The share of the places, one in so many, that is made free when none is left."""
 
 MAX_PIPELINED = 500
 """Requests that may have been sent on one connection beyond the one that is being handled."""
@@ -25,16 +33,21 @@ _log = logging.getLogger("rewardkit.server")
 
 
 class LimitedHeaders(HttpToolsProtocol):
-    """One connection. It is closed where headers are too long or too slow, or too many requests wait."""
+    """One connection. It is closed where headers are too long or too slow, or too many requests wait; and
+    where it has said nothing for longest, and another needs its place."""
 
     _unread = 0
     """Bytes since the last that were of a body or ended a request's headers."""
+    _heard = 0.0
+    """When it last sent something, by the loop's clock."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock."""
+        """Take a place, and have others make room where there is none."""
         super().connection_made(transport)
-        self._start_clock()
+        self._heard = self.loop.time()
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            self._make_room(max(1, self.limit_concurrency // _CLOSED_TOGETHER))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
@@ -43,14 +56,14 @@ class LimitedHeaders(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, and look at how much waits for the end of its headers."""
+        self._heard = self.loop.time()
         self._unread += len(data)
         super().data_received(data)
         if self._unread > MAX_HEADER_BYTES and not self.transport.is_closing():
-            _log.warning("closed a connection whose headers are over %d KiB", MAX_HEADER_BYTES >> 10)
             self.transport.write(_TOO_LARGE)
-            self.transport.close()
+            self._close(f"its headers are over {MAX_HEADER_BYTES >> 10} KiB")
         elif self._unread and self._deadline is None and self._is_idle():
-            self._start_clock()  # a part of the next request's headers
+            self._start_clock()
 
     def on_headers_complete(self) -> None:
         """Start the request, or let it wait for those before it."""
@@ -59,8 +72,7 @@ class LimitedHeaders(HttpToolsProtocol):
         if len(self.pipeline) < MAX_PIPELINED:
             super().on_headers_complete()
         elif not self.transport.is_closing():
-            _log.warning("closed a connection on which %d requests wait for an answer", MAX_PIPELINED)
-            self.transport.close()
+            self._close(f"{MAX_PIPELINED} requests on it wait for an answer")
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
@@ -68,17 +80,38 @@ class LimitedHeaders(HttpToolsProtocol):
         super().on_body(body)
 
     def shutdown(self) -> None:
-        """Close, unless the first request is still on its way: its answer will close the connection."""
+        """Close, unless the first request may be on its way: its answer will close the connection."""
         if self.cycle is not None:
             super().shutdown()
+        elif self._deadline is None:
+            self._start_clock()
 
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
     def _start_clock(self) -> None:
-        self._deadline = self.loop.call_later(REQUEST_TIMEOUT_S, self.transport.close)
+        self._deadline = self.loop.call_at(self._heard + REQUEST_TIMEOUT_S, self._look_again)
+
+    def _look_again(self) -> None:
+        why = f"no complete headers after {REQUEST_TIMEOUT_S:g} s"
+        self._deadline = self.loop.call_later(_GRACE_S, self._close, why)
 
     def _stop_clock(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _close(self, why: str) -> None:
+        address = self.transport.get_extra_info("peername") or ("",)
+        _log.warning("closed a connection: %s", why, extra={"client": address[0]})
+        self.transport.close()
+
+    def _make_room(self, places: int) -> None:
+        """Close as many others of those that have nothing under way, the longest silent first."""
+        others = [other for other in self.connections if isinstance(other, LimitedHeaders)]
+        idle = [other for other in others if other._is_idle() and not other._unread and other is not self]
+        silent = heapq.nsmallest(places, idle, key=lambda other: other._heard)
+        for other in silent:
+            self.connections.discard(other)  # at once, so that the next newcomer counts right
+            other.transport.abort()
+        _log.warning("closed %d idle connections: there are no places for more", len(silent))

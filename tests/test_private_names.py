@@ -25,8 +25,8 @@ def test_uvicorns_protocol_has_what_ours_overrides() -> None:
     for name in ("connection_made", "connection_lost", "data_received", "on_headers_complete", "on_body", "shutdown"):  # fmt: skip
         assert callable(getattr(protocol, name))
     state = inspect.getsource(protocol.__init__)
-    for name in ("self.cycle", "self.pipeline", "self.transport", "self.loop"):
-        assert name in state
+    for name in ("cycle", "pipeline", "transport", "loop", "connections", "limit_concurrency"):
+        assert f"self.{name}" in state
 
 
 def test_transformers_models_say_what_they_can() -> None:

@@ -39,11 +39,17 @@ async def app(scope: dict, receive: object, send: object) -> None:  # type: igno
 class Bare:
     """uvicorn with our connections and a small application, in a thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit_concurrency: int | None = None) -> None:
         self.socket = socket.socket()
         self.socket.bind(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
-        config = uvicorn.Config(app, http=LimitedHeaders, log_config=None, lifespan="off")
+        config = uvicorn.Config(
+            app,
+            http=LimitedHeaders,
+            log_config=None,
+            lifespan="off",
+            limit_concurrency=limit_concurrency,
+        )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 
@@ -57,9 +63,9 @@ class Bare:
 
 
 @contextlib.contextmanager
-def bare() -> Iterator[Bare]:
+def bare(limit_concurrency: int | None = None) -> Iterator[Bare]:
     RELEASED.clear()
-    made = Bare()
+    made = Bare(limit_concurrency)
     made.thread.start()
     until(lambda: made.server.started)
     try:
@@ -110,8 +116,11 @@ def test_long_headers_are_read_and_longer_ones_are_not_waited_for() -> None:
         assert closed(longer)
 
 
-def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 1.5)
+def test_a_request_that_dribbles_is_closed_and_a_connection_that_waits_with_its_first_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(connections, "_GRACE_S", 0.1)
     with bare() as server, contextlib.ExitStack() as stack:
         silent, dribbling, slow, second = (stack.enter_context(server.connect()) for _ in range(4))
         slow.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -121,10 +130,39 @@ def test_a_connection_that_says_nothing_or_dribbles_is_closed(monkeypatch: pytes
         with contextlib.suppress(OSError):
             for byte in GET[:-2]:
                 dribbling.sendall(bytes([byte]))
-                time.sleep(0.06)
-        assert closed(silent) and closed(dribbling) and closed(second)
+                time.sleep(0.03)
+        assert closed(dribbling) and closed(second)
         RELEASED.set()
         assert slow.recv(100).startswith(b"HTTP/1.1 200")  # it only waited for its answer
+        silent.sendall(GET)
+        assert silent.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_where_places_run_out_those_go_that_were_silent_longest_and_no_request() -> None:
+    with bare(limit_concurrency=6) as server, contextlib.ExitStack() as stack:
+        slow = stack.enter_context(server.connect())
+        slow.sendall(GET.replace(b"/healthz", b"/slow"))
+        begun = stack.enter_context(server.connect())
+        begun.sendall(GET[:10])
+        silent = []
+        for _ in range(10):
+            silent.append(stack.enter_context(server.connect()))
+            assert server.answers()
+        assert all(closed(connection) for connection in silent[:7])
+        for connection in (silent[-1], begun):
+            connection.sendall(GET if connection is silent[-1] else GET[10:])
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        RELEASED.set()
+        assert slow.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_a_stop_does_not_wait_for_connections_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0.5)
+    with bare() as server, server.connect() as silent:
+        assert server.answers()
+        server.server.should_exit = True
+        assert closed(silent)
+        server.thread.join()
 
 
 def test_requests_may_be_sent_before_the_answers_of_those_before_them() -> None:
