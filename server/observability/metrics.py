@@ -23,7 +23,7 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 
 _SCORE_BUCKETS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 2.0, 5.0, 10.0)
-"""From 0 on, or prometheus-client gives no sum; what is below counts in the first."""
+"""What is below 0 counts in the first."""
 
 _MAX_CLIENTS = 200
 OTHER_CLIENTS = "(others)"
@@ -74,9 +74,16 @@ class Metrics:
         )
         self._scores = Histogram(
             "rewardkit_score",
-            "Scores of a data source, those that failed aside: a mean or a share that jumps is worth a look",
+            "Scores of a data source, those that failed aside; negative ones count as 0, since a sum that "
+            "falls is a restart to Prometheus. (sum - rewardkit_score_negative_total) / count is the mean",
             ["data_source"],
             buckets=_SCORE_BUCKETS,
+            registry=registry,
+        )
+        self._negative_scores = Counter(
+            "rewardkit_score_negative",
+            "How far below 0 the scores of a data source were, added up",
+            ["data_source"],
             registry=registry,
         )
         self._queue_seconds = Counter(
@@ -117,7 +124,10 @@ class Metrics:
             if status == "ok":
                 distribution = self._scores.labels(label)
                 for _ in range(n):
-                    distribution.observe(score)
+                    distribution.observe(max(score, 0.0))
+                self._negative_scores.labels(label).inc(
+                    n * max(-score, 0.0)
+                )  # there even if it is never more
             counts[label, status] = counts.get((label, status), 0) + n
             in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
         for key, n in counts.items():

@@ -69,6 +69,28 @@ def test_scores_are_counted_by_range_so_that_a_collapse_is_seen(http: TestClient
     assert more('rewardkit_score_bucket{data_source="gsm8k",le="1.0"}') == 8
 
 
+def text_score(sample: Sample) -> float:
+    return float(sample.response)
+
+
+def test_scores_below_zero_lower_no_figure_and_the_mean_can_be_had() -> None:
+    registry = Registry()
+    registry.register(
+        Reward(name="given", version=1, target=text_score, data_sources=("given",), runs="inline")
+    )
+    figures = []
+    with Scorer(registry=registry, workers=1) as scorer, TestClient(create_app(scorer)) as client:
+        for response in ("1.0", "-2.0", "0.4", "-1.8"):
+            sample = {"data_source": "given", "response": response, "ground_truth": ""}
+            assert client.post("/score", json=sample).status_code == 200
+            text = client.get("/metrics").text
+            names = ("rewardkit_score_sum", "rewardkit_score_negative_total", "rewardkit_score_count")
+            figures.append([value(text, f'{name}{{data_source="given"}}') for name in names])
+    assert figures == sorted(figures) and all(a <= b for a, b in zip(*figures[-2:], strict=True))
+    above, below, count = figures[-1]
+    assert (above - below) / count == pytest.approx(-0.6)
+
+
 def test_waiting_for_a_worker_is_counted(http: TestClient) -> None:
     http.post(
         "/score", json={"data_source": "math", "response": "\\boxed{1}", "ground_truth": "\\frac{2}{2}"}
@@ -112,7 +134,7 @@ def test_every_alert_is_about_figures_that_the_server_has() -> None:
         families = {family.name for family in create_app(scorer).state.metrics.registry.collect()}
     wanted = {name for rule in rules for name in re.findall(r"rewardkit_\w+", rule["expr"])}
     assert {re.sub(r"_(total|bucket|count|sum)$", "", name) for name in wanted} <= families
-    assert all(rule["for"] and rule["annotations"]["summary"] for rule in rules)
+    assert all("record" in rule or (rule["for"] and rule["annotations"]["summary"]) for rule in rules)
 
 
 def test_the_image_is_pinned_and_gets_no_more_than_the_package() -> None:
