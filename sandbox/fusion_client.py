@@ -6,7 +6,6 @@ here. `fusion.py` is the other end.
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
 import secrets
@@ -16,6 +15,7 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from rewardkit.http_addresses import address_of
 from rewardkit.http_retry import RETRIED
 from rewardkit.sandbox import fusion_calls
 from rewardkit.sandbox.answers import Answer, SolutionBudget, explain
@@ -38,18 +38,6 @@ _COMPILE_S = 60.0
 """Elapsed time for a compiler there; theirs allows 10 s unless told otherwise."""
 
 
-def service_url(url: str) -> urllib.parse.SplitResult:
-    """Return the parts of a service's URL.
-
-    Raises:
-        ValueError: it is none.
-    """
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"'{url}' is no URL of a service; expected http://HOST:PORT/run_code")
-    return parts
-
-
 class FusionClient:
     """Runs programs on such a service. Its isolation is that service's own. Safe from any thread.
 
@@ -63,25 +51,22 @@ class FusionClient:
 
     def __init__(self, url: str) -> None:
         try:
-            parts = service_url(url)
+            address = address_of(url)
         except ValueError as error:
             raise SandboxUnavailable(str(error)) from None
-        host = parts.netloc.rpartition("@")[2]
+        parts = urllib.parse.urlsplit(address.url)
         path = (
             parts.path
             if parts.path.rstrip("/").endswith("/run_code")
             else f"{parts.path.rstrip('/')}/run_code"
         )
-        self.url = urllib.parse.urlunsplit((parts.scheme, host, path, parts.query, ""))
+        self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
         self.level = f"of {self.url}"
         self._parts = urllib.parse.urlsplit(self.url)
         self._makes_calls = False
         self._headers = {"Content-Type": "application/json"}
-        if parts.username or parts.password:
-            secret = (
-                f"{urllib.parse.unquote(parts.username or '')}:{urllib.parse.unquote(parts.password or '')}"
-            )
-            self._headers["Authorization"] = f"Basic {base64.b64encode(secret.encode()).decode()}"
+        if address.authorization is not None:
+            self._headers["Authorization"] = address.authorization
 
     def run(
         self,

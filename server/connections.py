@@ -81,7 +81,8 @@ class LimitedHeaders(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """Close, unless the first request may be on its way: its answer will close the connection."""
-        if self.cycle is not None:
+        asked = self.cycle is not None
+        if asked:
             super().shutdown()
         elif self._deadline is None:
             self._start_clock()

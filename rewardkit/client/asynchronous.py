@@ -19,8 +19,8 @@ from rewardkit.client.wire import (
     deadline_header,
     encode,
     join_singles,
-    request_headers,
     scores_of,
+    server_at,
 )
 from rewardkit.http_sessions import end_with_loop
 from rewardkit.types import Sample, Score
@@ -37,7 +37,7 @@ class AsyncClient:
 
     Args:
         url: for example `http://127.0.0.1:8000`.
-        token: sent as a bearer token.
+        token: as for `Client`.
         timeout_s: as for `Client`; it counts from when the request is sent, not from the call.
         connections: requests under way at once. Single samples beyond that share requests.
     """
@@ -45,9 +45,8 @@ class AsyncClient:
     def __init__(
         self, url: str, *, token: str | None = None, timeout_s: float = 60.0, connections: int = 64
     ) -> None:
-        self.url = url.rstrip("/")
+        self.url, self._headers = server_at(url, token)
         self.timeout_s = timeout_s
-        self._headers = request_headers(token)
         self._slots = asyncio.Semaphore(connections)
         self._session: aiohttp.ClientSession | None = None
         self._connections = connections

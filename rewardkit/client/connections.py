@@ -11,7 +11,6 @@ import urllib.parse
 from collections.abc import Callable
 
 from rewardkit.client.wire import HttpAnswer
-from rewardkit.errors import ServerError
 
 IDLE_S = 30.0
 """A connection that was idle for longer is not used again: the server may be about to close it."""
@@ -23,8 +22,6 @@ class HttpConnections:
     def __init__(self, url: str) -> None:
         self.url = url
         parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ServerError(f"{url} is no address of a server; write it as http://HOST:PORT")
         self.prefix = parts.path
         self._idle: queue.LifoQueue[tuple[float, http.client.HTTPConnection]] = queue.LifoQueue()
         self._make = _maker(parts)

@@ -22,8 +22,8 @@ from rewardkit.client.wire import (
     error_of,
     join_singles,
     json_of,
-    request_headers,
     scores_of,
+    server_at,
 )
 from rewardkit.errors import UnknownDataSourceError
 from rewardkit.types import Sample, Score
@@ -36,7 +36,7 @@ class Client:
 
     Args:
         url: for example `http://127.0.0.1:8000`.
-        token: sent as a bearer token.
+        token: sent as a bearer token, unless the URL holds one: `http://:TOKEN@HOST:8000`.
         timeout_s: deadline of a request of up to 1,024 samples, with everything that is sent again. The
             server is told, and stops scoring in time.
 
@@ -47,9 +47,8 @@ class Client:
     """
 
     def __init__(self, url: str, *, token: str | None = None, timeout_s: float = 60.0) -> None:
-        self.url = url.rstrip("/")
+        self.url, self._headers = server_at(url, token)
         self.timeout_s = timeout_s
-        self._headers = request_headers(token)
         self._connections = HttpConnections(self.url)
         self._threads: ThreadPoolExecutor | None = None
         self._making = threading.Lock()

@@ -12,6 +12,7 @@ import msgspec
 
 from rewardkit.errors import RefusedError, ServerError
 from rewardkit.groups import group_of
+from rewardkit.http_addresses import address_of
 from rewardkit.types import Sample, Score
 
 BATCH_SAMPLES = 1_024
@@ -42,9 +43,21 @@ class HttpAnswer:
     body: bytes
 
 
-def request_headers(token: str | None) -> dict[str, str]:
+def server_at(url: str, token: str | None) -> tuple[str, dict[str, str]]:
+    """Return the address without what else stands in it, and the headers of every request to it.
+
+    Raises:
+        ServerError: it is no address.
+    """
+    try:
+        address = address_of(url)
+    except ValueError as error:
+        raise ServerError(str(error)) from None
     headers = {"content-type": "application/json"}
-    return headers | {"authorization": f"Bearer {token}"} if token else headers
+    authorization = address.authorization or (f"Bearer {token}" if token else None)
+    if authorization is not None:
+        headers["authorization"] = authorization
+    return address.url.rstrip("/"), headers
 
 
 def deadline_header(left_s: float) -> dict[str, str]:

@@ -11,6 +11,7 @@ import msgspec
 
 from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.agents.rows import EpisodeRow
+from rewardkit.http_addresses import CredentialsUnshown
 from rewardkit.types import Message, Status
 
 
@@ -63,8 +64,8 @@ class GenerationSettings:
     """None: a response is one turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+@dataclass(frozen=True, slots=True, repr=False)
+class EngineSettings(CredentialsUnshown):
     """Which engine, and what it needs to start."""
 
     name: str

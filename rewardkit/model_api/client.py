@@ -19,6 +19,7 @@ import aiohttp
 import msgspec
 
 from rewardkit.errors import MissingDependencyError
+from rewardkit.http_addresses import CredentialsUnshown, address_of
 from rewardkit.http_retry import retry_after_s
 from rewardkit.http_sessions import end_with_loop
 from rewardkit.model_api.answers import content_text
@@ -35,12 +36,12 @@ _LONGEST_REST_S = 120.0
 """`openai` does not wait for a server that asks for more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+@dataclass(frozen=True, slots=True, repr=False)
+class Endpoint(CredentialsUnshown):
     """Who is asked, and how often."""
 
     url: str
-    """Base of the API, such as `http://localhost:8000/v1`."""
+    """Base of the API, such as `http://localhost:8000/v1`. Name and password in it are its key."""
     model: str
     api_key_env: str = ""
     """The environment variable with the key; empty: none is sent."""
@@ -52,7 +53,14 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        return f"{self.url.rstrip('/').removesuffix(_PATH)}{_PATH}"
+        """Where requests go, without name and password."""
+        return f"{address_of(self.url).url.rstrip('/').removesuffix(_PATH)}{_PATH}"
+
+    @property
+    def authorization(self) -> str | None:
+        """The header that says who asks; None: there is none."""
+        key = os.environ.get(self.api_key_env, "") if self.api_key_env else ""
+        return address_of(self.url).authorization or (f"Bearer {key}" if key else None)
 
 
 class EndpointError(RuntimeError):
@@ -157,14 +165,13 @@ class _Connections:
         import httpx2
         import openai
 
-        key = os.environ.get(endpoint.api_key_env, "") if endpoint.api_key_env else ""
         try:
             answer = await self._client.post(
                 endpoint.address,
                 cast_to=httpx2.Response,
                 content=json.dumps(body).encode(),  # in ASCII: half a character can be sent, too
                 options={
-                    "headers": {"Authorization": f"Bearer {key}" if key else openai.omit},
+                    "headers": {"Authorization": endpoint.authorization or openai.omit},
                     "timeout": endpoint.request_timeout_s,
                     "max_retries": endpoint.retries,
                 },
@@ -232,7 +239,7 @@ def _completion(content: bytes) -> dict[str, Any]:
 
 
 def _refusal(answer: httpx2.Response, endpoint: Endpoint) -> EndpointError:
-    said = " ".join(answer.text[:400].split())[:160]
+    said = " ".join(_unsaid(answer.text, endpoint)[:400].split())[:160]
     message = f"{endpoint.who} answered {answer.status_code}: {said}"
     if answer.status_code == 400 and _NEW_LIMIT in answer.text:
         return _OldLimitError(message)
@@ -246,6 +253,12 @@ def _refusal(answer: httpx2.Response, endpoint: Endpoint) -> EndpointError:
     if answer.status_code == 404:
         return EndpointError(f"{message}; asked was {endpoint.address} for the model '{endpoint.model}'")
     return EndpointError(message)
+
+
+def _unsaid(text: str, endpoint: Endpoint) -> str:
+    """What a server says, without the key where it repeats that."""
+    key = (endpoint.authorization or "").partition(" ")[2]
+    return text.replace(key, "...") if key else text
 
 
 def _why_none(error: Exception, endpoint: Endpoint) -> str:

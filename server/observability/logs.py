@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+from rewardkit.http_addresses import without_credentials
 from rewardkit.server.request import CURRENT
 
 _MAX_WAITING = 10_000
@@ -33,7 +34,7 @@ class JsonFormatter(logging.Formatter):
             + f".{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": without_credentials(record.getMessage()),
         }
         request = CURRENT.get()
         if request is not None:
@@ -42,7 +43,7 @@ class JsonFormatter(logging.Formatter):
                 line["trace_id"] = request.trace.id
         line |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = without_credentials(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import socket
 import threading
@@ -111,6 +112,21 @@ def test_no_key_is_sent_but_the_one_that_is_named(stub: Stub, monkeypatch: pytes
     ask(stub.endpoint(api_key_env="MY_KEY"))
     ask(stub.endpoint(api_key_env="NOT_SET"))
     assert [key for _, key in stub.seen] == [None, "Bearer k-1", None]
+
+
+def test_a_key_in_the_address_is_sent_and_no_error_shows_it(
+    stub: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "k-1")
+    with_key = {"url": f"http://me:s3cret@{stub.address}/v1", "api_key_env": "MY_KEY"}
+    assert ask(stub.endpoint(**with_key)) == "yes"
+    sent = f"Basic {base64.b64encode(b'me:s3cret').decode()}"
+    for status, said in ((404, "no such model"), (401, f"wrong: {sent}")):
+        stub.scripted = [answer(status, said.encode())]
+        with pytest.raises(EndpointError) as refused:
+            ask(stub.endpoint(**with_key))
+        assert not any(secret in str(refused.value) for secret in ("s3cret", sent))
+    assert {key for _, key in stub.seen} == {sent}
 
 
 @pytest.mark.parametrize(

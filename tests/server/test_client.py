@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import threading
 import time
@@ -251,3 +252,15 @@ def test_a_prefix_that_is_not_the_servers_is_not_taken_for_a_missing_reward(url:
 def test_an_address_that_is_none_is_a_typed_error() -> None:
     with pytest.raises(ServerError, match="http://HOST:PORT"):
         Client("localhost:8000")
+
+
+@both
+def test_a_token_in_the_address_is_sent_and_no_error_shows_it(batch: Batch, fake: MakeFake) -> None:
+    server = fake(SCORES, (401, {}, b'{"error": {"type": "unauthorized", "message": "no"}}'))
+    url = server.url.replace("//", "//:s3cret@")
+    assert [score.score for score in batch(url, [RIGHT], token="of another server")] == [1.0]
+    with pytest.raises(RefusedError) as refused:
+        batch(url, [RIGHT])
+    sent = "Basic " + base64.b64encode(b":s3cret").decode()
+    assert [headers["authorization"] for headers in server.headers] == [sent, sent]
+    assert "s3cret" not in str(refused.value) and "401" in str(refused.value)

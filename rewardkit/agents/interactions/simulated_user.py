@@ -14,6 +14,7 @@ from typing import Any
 
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import ConfigError, InputError
+from rewardkit.http_addresses import CredentialsUnshown, without_credentials
 from rewardkit.model_api.client import Endpoint, complete_text, require_openai
 from rewardkit.types import Message
 
@@ -24,8 +25,8 @@ When you have it, or see that you will not get it, say {stop_word} and nothing e
 """
 
 
-@dataclass(frozen=True)
-class UserSettings:
+@dataclass(frozen=True, repr=False)
+class UserSettings(CredentialsUnshown):
     """Who plays the user: the interaction's `config`."""
 
     url: str = ""
@@ -47,8 +48,9 @@ class UserSettings:
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")) or not self.model:
+            shown = without_credentials(self.url)
             raise ConfigError(
-                f"simulated_user needs url (http://...) and model; found {self.url!r} and {self.model!r}"
+                f"simulated_user needs url (http://...) and model; found {shown!r} and {self.model!r}"
             )
         if not self.stop_word:
             raise ConfigError("simulated_user needs a stop_word")

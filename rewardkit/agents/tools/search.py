@@ -22,6 +22,7 @@ from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.tools.index import Document, Index
 from rewardkit.agents.tools.results import called
 from rewardkit.errors import ConfigError
+from rewardkit.http_addresses import without_credentials
 from rewardkit.http_retry import RETRIED, retry_after_s
 
 MAX_QUERIES = 8
@@ -125,7 +126,7 @@ async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> li
         after_s = retry_after_s(answer.headers)
         if answer.status not in RETRIED:
             break
-    raise RuntimeError(f"the retrieval service {url} {problem}")
+    raise RuntimeError(f"the retrieval service {without_credentials(url)} {without_credentials(problem)}")
 
 
 def _documents(content: bytes, queries: int) -> list[list[Document]]:

@@ -20,6 +20,7 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
+from rewardkit.http_addresses import without_credentials
 from rewardkit.model_api.answers import content_text
 from rewardkit.model_api.client import Endpoint, EndpointError, complete, require_openai
 from rewardkit.tool_calls.call import Call, call_of
@@ -51,7 +52,8 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Endpoin
     if not engine.url:
         raise ConfigError(f"the engine 'endpoint' needs --url, such as {_EXAMPLE}")
     if not engine.url.lower().startswith(("http://", "https://")):
-        raise ConfigError(f"--url '{engine.url}' must begin with http:// or https://, such as {_EXAMPLE}")
+        shown = without_credentials(engine.url)
+        raise ConfigError(f"--url '{shown}' must begin with http:// or https://, such as {_EXAMPLE}")
     require_openai("the engine 'endpoint'")
     return EndpointEngine(engine, settings)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rewardkit.errors import InputError
+from rewardkit.http_addresses import address_of
 from rewardkit.rewards.code.assertions import with_body
 from rewardkit.rewards.code.checkers import FunctionChecker, OutputChecker, ProgramChecker, SandboxFailed
 from rewardkit.rewards.code.compare import TEXT, Comparator
@@ -40,7 +41,7 @@ from rewardkit.rewards.code.running import (
     run_tests,
 )
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
-from rewardkit.sandbox.fusion_client import FusionClient, service_url
+from rewardkit.sandbox.fusion_client import FusionClient
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find
 from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.text import writable
@@ -109,7 +110,7 @@ class CodeOptions:
         if self.checker is not None:
             FunctionChecker(self.checker).source()
         if self.sandbox_url is not None:
-            service_url(self.sandbox_url)
+            address_of(self.sandbox_url)
 
 
 def score(sample: Sample, options: CodeOptions) -> Score:
