@@ -182,6 +182,7 @@ def command(
         needs: dict[str, Callable[[], object]] = {} if no_sandbox else {"sandbox": levels.choose}
         with ExitStack() as stack:
             stack.enter_context(logs.json_logs(access_log=access_log))
+            stack.enter_context(logs.output_logged())
             stack.enter_context(_tracebacks_logged())
             scorer = stack.enter_context(
                 Scorer(options=options, workers=share, timeout_s=timeout_s, express=True)

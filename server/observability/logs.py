@@ -21,6 +21,9 @@ from rewardkit.server.request import CURRENT
 _MAX_WAITING = 10_000
 """Lines that may wait to be written."""
 
+_MAX_OUTPUT = 64 << 10
+"""Bytes of what is printed that become one line at most."""
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
 
@@ -89,6 +92,44 @@ def json_logs(*, access_log: bool = False, fd: int = 2) -> Iterator[None]:
     finally:
         root.removeHandler(writer)
         writer.close()
+
+
+@contextlib.contextmanager
+def output_logged() -> Iterator[None]:
+    """Within it, what this process and those that it starts print becomes log lines: whatever comes together,
+    a traceback say, is one. To be entered within `json_logs`, which must write past it.
+    """
+    read_end, write_end = os.pipe()
+    kept = {fd: os.dup(fd) for fd in (1, 2)}
+    for fd in kept:
+        os.dup2(write_end, fd)
+    os.close(write_end)
+    reader = threading.Thread(target=_log_output, args=(read_end,), name="rewardkit-output", daemon=True)
+    reader.start()
+    try:
+        yield
+    finally:
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed when we started
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        for fd, before in kept.items():
+            os.dup2(before, fd)
+            os.close(before)
+        reader.join(1.0)  # it ends with the last process that can print
+
+
+def _log_output(read_end: int) -> None:
+    log = logging.getLogger("rewardkit.output")
+    rest = b""
+    while piece := os.read(read_end, _MAX_OUTPUT):
+        whole, end, rest = (rest + piece).rpartition(b"\n")
+        if not end and len(rest) > _MAX_OUTPUT:
+            whole, rest = rest, b""
+        if whole.strip():
+            log.warning("%s", whole.decode("utf-8", "backslashreplace"))
+    if rest.strip():
+        log.warning("%s", rest.decode("utf-8", "backslashreplace"))
+    os.close(read_end)
 
 
 def write_line(line: str, fd: int = 2) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -12,12 +13,12 @@ import pytest
 import yaml
 from fastapi.testclient import TestClient
 
-from rewardkit import Sample, Scorer
+from rewardkit import Client, Sample, Scorer
 from rewardkit.registry import Registry, Reward
 from rewardkit.scoring import runner
 from rewardkit.server.app import create_app
 from rewardkit.server.observability.metrics import OTHER_CLIENTS
-from tests.server.serving import serving
+from tests.server.serving import serve, serving
 from tests.server.test_metrics import value
 
 RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
@@ -156,3 +157,36 @@ def test_the_image_is_pinned_and_gets_no_more_than_the_package() -> None:
         "pyproject.toml",
     }
     assert all((ROOT / name).exists() for name in kept)
+
+
+LOUD = """
+import sys
+from rewardkit import reward
+
+@reward("test/prints", runs="inline")
+def prints(sample):
+    print("on stdout")
+    print("http://:s3cret@host", file=sys.stderr)
+    return 1.0
+
+@reward("test/raises", timeout_s=30)
+def raises(sample):
+    print("from a worker", flush=True)
+    raise KeyError("nobody thought of this")
+"""
+
+
+def test_what_rewards_print_and_raise_are_log_lines_like_any_other(tmp_path: Path) -> None:
+    (tmp_path / "rewards.py").write_text(LOUD)
+    with serve("--no-sandbox", "--reward", str(tmp_path / "rewards.py")) as server:
+        with Client(server.url) as client:
+            sources = ("test/prints", "test/raises")
+            assert [client.score(Sample(source, "", "")).status for source in sources] == ["ok", "error"]
+        assert server.stop() == 0
+        assert server.process.stderr is not None
+        lines = [json.loads(line) for line in server.process.stderr.read().splitlines()]
+    assert {line["logger"] for line in lines} == {"rewardkit.output"}
+    said = "\n".join(line["message"] for line in lines)
+    assert all(one in said for one in ("on stdout", "http://host", "from a worker")) and "s3cret" not in said
+    (raised,) = [line["message"] for line in lines if "nobody thought of this" in line["message"]]
+    assert "Traceback" in raised and "rewards.py" in raised
