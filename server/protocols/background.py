@@ -25,6 +25,9 @@ KEPT_S = 900.0
 ASKED_KEPT_S = 60.0
 """The same once it has been asked for and answered: the answer may have been lost on its way."""
 
+ELSEWHERE = "behind a balancer each client must stay with one server"
+"""Why else something may not be known here that was begun."""
+
 _SWEEP_EVERY_S = 1.0
 """How often what has expired is looked for."""
 

@@ -22,7 +22,7 @@ from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
 from rewardkit.model_api.answers import content_text
-from rewardkit.server.protocols.background import Store
+from rewardkit.server.protocols.background import ELSEWHERE, Store
 from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.protocols.sessions import Session, Sessions
 from rewardkit.server.tasks import Task, TaskSet, task_set_of
@@ -304,7 +304,7 @@ class _Environments:
     def _session(self, request: Request) -> Session:
         found = self._sessions.get(_session_id(request))
         if found is None:
-            raise HTTPException(404, "no such session; open one with /create")
+            raise HTTPException(404, f"no such session; open one with /create; {ELSEWHERE}")
         return found
 
     def _task_of(self, session: Session) -> Task:

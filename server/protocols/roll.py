@@ -15,7 +15,7 @@ import msgspec
 from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
-from rewardkit.server.protocols.background import Store
+from rewardkit.server.protocols.background import ELSEWHERE, Store
 from rewardkit.server.protocols.base import (
     ProtocolContext,
     SampleOrProblem,
@@ -50,7 +50,7 @@ class Poll(msgspec.Struct):
     reward_request_id: str
 
 
-_GONE = {"errcode": GONE, "errmsg": "unknown here, or expired"}
+_GONE = {"errcode": GONE, "errmsg": f"unknown here, or expired; {ELSEWHERE}"}
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "reward_info": {"ground_truth": "72"}}
 
 _decode_submission: BodyDecoder[Submission] = BodyDecoder(Submission, "a submission to ROLL's reward system")

@@ -95,3 +95,10 @@ def test_the_manifest_gives_the_server_no_more_than_it_needs() -> None:
     assert pod["automountServiceAccountToken"] is False
     writable = [mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")]
     assert writable == ["/tmp"]
+
+
+def test_where_the_manifest_has_several_servers_each_client_stays_with_one() -> None:
+    """ROLL's results and sessions are kept by the one that was asked first."""
+    documents = {d["kind"]: d for d in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())}
+    assert documents["Deployment"]["spec"]["replicas"] > 1
+    assert documents["Service"]["spec"]["sessionAffinity"] == "ClientIP"
