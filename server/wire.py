@@ -177,6 +177,7 @@ _KINDS = {
     408: "timeout",
     413: "too_large",
     415: "unsupported_encoding",
+    503: "unavailable",
 }
 
 

@@ -17,6 +17,8 @@ from rewardkit import Scorer
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.server.app import create_app
 from rewardkit.server.ground_truths import GroundTruthIndex
+from rewardkit.server.task_files import open_task_sets
+from tests.server.test_ors import write_tasks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
 ELLIPSIS = "…"
@@ -102,3 +104,34 @@ def test_rolls_example_is_answered_as_the_page_says(http: TestClient) -> None:
     assert poll == {"reward_request_id": submitted["reward_request_id"]}
     result = http.request("GET", "/roll/result", json={"reward_request_id": answer["reward_request_id"]})
     assert fits(shown, result.json()), result.json()
+
+
+REFUSED: dict[int, tuple[str, str, dict[str, Any]]] = {
+    400: ("POST", "/num_tasks", {"json": {"split": "none"}}),
+    401: ("GET", "/rewards", {"headers": {"authorization": "Bearer wrong"}}),
+    403: ("GET", "/rewards", {"headers": {"origin": "http://elsewhere.example"}}),
+    404: ("POST", "/openrlhf/gms8k", {"json": {"query": ["q"], "prompts": ["q"], "labels": ["1"]}}),
+    405: ("GET", "/score", {}),
+    413: ("POST", "/score", {"content": b" " * 2_000}),
+    415: ("POST", "/score", {"content": b"[]", "headers": {"content-encoding": "gzip"}}),
+    421: ("GET", "/rewards", {"headers": {"host": "rebound.example"}}),
+    422: ("POST", "/score", {"content": b"["}),
+    503: ("GET", "/readyz", {}),
+}
+"""By status: a request that is refused with it."""
+
+
+def test_every_error_is_one_that_the_page_lists_with_its_type(tmp_path: Path) -> None:
+    listed = {
+        (int(status), kind)
+        for status, kinds in re.findall(r"^\| (\d{3}) \| (`[^|]+`) \|", PAGE, re.MULTILINE)
+        for kind in re.findall(r"`(\w+)`", kinds)
+    }
+    tasks = open_task_sets([str(write_tasks(tmp_path / "sums"))])
+    with Scorer(workers=1) as scorer:
+        for status, (method, path, rest) in REFUSED.items():
+            app = create_app(scorer, tokens=["t"] if status == 401 else (), max_body_bytes=1_000, tasks=tasks)
+            app.state.health.draining = status == 503
+            answer = TestClient(app).request(method, path, **rest)
+            assert (answer.status_code, answer.json()["error"]["type"]) in listed, (status, answer.text)
+            assert answer.status_code == status and answer.json()["error"]["message"]
