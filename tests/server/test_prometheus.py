@@ -9,6 +9,7 @@ import subprocess
 import urllib.parse
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -51,7 +52,7 @@ class Prometheus:
         assert self.process.stderr is not None
         self.port = 0
         for line in self.process.stderr:
-            if found := re.search(r'msg="?Listening on"? address=127\.0\.0\.1:(\d+)', line):
+            if found := re.search(r'msg="Listening on".* address=127\.0\.0\.1:(\d+)', line):
                 self.port = int(found[1])
                 break
         assert self.port, "it did not start"
@@ -63,8 +64,12 @@ class Prometheus:
             return data
 
     def value(self, expression: str) -> float | None:
-        result = self.ask("query", query=expression)["result"]
-        return float(result[0]["value"][1]) if result else None  # type: ignore[index]
+        result: Any = self.ask("query", query=expression)["result"]
+        return float(result[0]["value"][1]) if result else None
+
+    def healths(self) -> set[str]:
+        groups: Any = self.ask("rules")["groups"]
+        return {rule["health"] for group in groups for rule in group["rules"]}
 
     def close(self) -> None:
         self.process.kill()
@@ -91,12 +96,10 @@ def test_prometheus_shows_a_negative_mean_on_the_dashboard_and_in_the_rules(tmp_
 
             def seen(asked: str) -> bool:
                 client.score_batch([Sample("test/given", score, "") for score in ("-2.0", "0.8")])
-                return prometheus.value(asked) is not None
+                return prometheus.value(asked) == pytest.approx(-0.6)
 
             for asked in (expression, "data_source:rewardkit_score:mean15m"):
                 until(lambda asked=asked: seen(asked))
-                assert prometheus.value(asked) == pytest.approx(-0.6)
-            groups = prometheus.ask("rules")["groups"]
-            assert {rule["health"] for group in groups for rule in group["rules"]} == {"ok"}  # type: ignore[attr-defined]
+            until(lambda: prometheus.healths() == {"ok"})
         finally:
             prometheus.close()

@@ -6,6 +6,7 @@ those against files in `run/preflight.py`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rewardkit.errors import ConfigError
+from rewardkit.http_addresses import without_credentials
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.verl import Translation, translate
 
@@ -105,10 +107,10 @@ def merged(layers: Layers) -> Any:
 
 
 def as_dict(config: Config) -> dict[str, Any]:
-    """Return the whole resolved config as plain data."""
+    """Return the whole resolved config as plain data, to be shown: its addresses have no passwords."""
     plain = OmegaConf.to_container(OmegaConf.structured(config), resolve=True)
-    assert isinstance(plain, dict)
-    return {str(section): values for section, values in plain.items()}
+    shown: dict[str, Any] = json.loads(without_credentials(json.dumps(plain)))
+    return shown
 
 
 def as_yaml(config: Config) -> str:

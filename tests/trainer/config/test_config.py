@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewar
 from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config.explain import explain
-from rewardkit.trainer.config.load import RECIPES, as_yaml, load_config
+from rewardkit.trainer.config.load import RECIPES, as_dict, as_yaml, load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.verl import leaves
 from rewardkit.trainer.run.build import needs_old_log_probs
@@ -260,3 +260,10 @@ def test_a_file_that_is_no_parquet_and_an_unknown_data_source_are_refused(
     pq.write_table(table, file)
     with pytest.raises(RewardkitError, match="did you mean openai/gsm8k"):
         check(config)
+
+
+def test_what_trackers_get_has_every_setting_and_no_password() -> None:
+    config = load_config("tiny-cpu", [*NEEDED, "reward.url=http://:s3cret@h:8000"])
+    shown = as_dict(config)
+    assert shown["reward"]["url"] == "http://h:8000"
+    assert shown["trainer"]["total_epochs"] == config.trainer.total_epochs
