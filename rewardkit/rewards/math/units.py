@@ -1,84 +1,114 @@
-"""Units of measure: their table, powers and products of them, and what the words after a number mean.
+"""Units of measure: what a unit is made of, how it is spelled, and what the words after a number mean.
 
-Reading and comparing both ask here; how two values with units compare is in `comparing/quantities`.
+The units themselves are in `unit_table`, the counted nouns in `reading/nouns`; how two values with units
+compare is in `comparing/quantities`.
 """
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from rewardkit.rewards.math.reading.nouns import harmless, table
+from rewardkit.rewards.math import unit_table
+from rewardkit.rewards.math.reading.nouns import MILLIONS, harmless, table
 
-_UNIT_TABLE = {
-    "length": "mm .001 millimeter;cm .01 centimeter 厘米;dm .1 decimeter 分米;m 1 meter metre 米;"
-    "km 1000 kilometer kilometre 千米 公里;in .0254 inch inches;ft .3048 foot feet;yd .9144 yard;"
-    "mi 1609.344 mile",
-    "time": "s 1 sec second 秒;min 60 minute 分钟;h 3600 hr hour 小时;day 86400 天;week 604800 周;"
-    "ms .001 millisecond",
-    "mass": "mg .000001 milligram;g .001 gram gm 克;kg 1 kilogram kgs 千克 公斤;t 1000 ton tonne 吨;"
-    "lb .45359237 lbs pound;oz .028349523125 ounce",
-    "volume": "ml .001 milliliter mL 毫升;l 1 liter litre L 升;"
-    "gal 3.785411784 gallon;qt .946352946 quart;pint .473176473",
-    "year": "year 12 yr 年;month 1 个月",
-    "money$": "$ 1 dollar usd 美元 buck;cent .01 ¢",
-    "money¥": "¥ 1 yuan rmb 元 cny",
-    "money€": "€ 1 euro eur",
-    "money£": "£ 1 gbp",
-    "°C": "°C 1 celsius;",
-    "°F": "°F 1 fahrenheit;",
-    "K": "K 1 kelvin;",
-    "angle": "rad 1 radian",
-}
-"""By dimension: in each piece a unit, its factor to the dimension's base unit, and its other names."""
 PLAIN_NOUNS = table(
     "unit units way ways time times people person student students point points item items piece pieces "
     "个 种 人 次 只 条 本 件 名 张 页 块 颗 位 棵 头 辆 支 瓶 组 项 步 岁 th st nd rd sq square"
 )
 ORDINALS = frozenset({"th", "st", "nd", "rd"})
 _PHRASE = re.compile(r"[A-Za-z\s'.,()/-]*(?:\^?[23])?")
-_COMPOUND = {"mph": "mi / h", "kph": "km / h", "kmh": "km / h", "kmph": "km / h"}
-_POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "平方": 2, "立方": 3}
-_PIECE = re.compile(r"(平方|立方)?([^\W\d_]+|[$€£¥¢°][CF]?)(?:\^?([-−]?\d))?|(/|每)")
+_USUAL_POWERS = (0, 3, -2)
+"""Of ten: prefixes that are read in any case where no other unit is spelled like it: `KG`, `kPA`."""
+_MAX_POWER = 20
+_MAX_FACTORS = 12
+_MAX_DEPTH = 4
 
 
-def _build_units() -> dict[str, tuple[str, float]]:
-    units: dict[str, tuple[str, float]] = {}
-    for dimension, rows in _UNIT_TABLE.items():
-        for row in filter(None, rows.split(";")):
-            first, factor, *names = row.split()
-            for name in (first, *names):
-                units[name] = (dimension, float(factor))
-                if len(name) > 2 and name.isascii() and name.isalpha():
-                    units[name + "s"] = (dimension, float(factor))
-    return units
+class Measure(NamedTuple):
+    """The size of a unit: `factor * pi**pi` of its base units."""
 
+    dimensions: tuple[tuple[str, int], ...] = ()
+    """Base units and their powers, in order of their names; none has the power 0."""
+    factor: Fraction = Fraction(1)
+    pi: int = 0
 
-UNITS = _build_units()
-"""By name: dimension, and factor to its base unit."""
+    def times(self, other: Measure, power: int = 1) -> Measure:
+        powers = dict(self.dimensions)
+        for name, exponent in other.dimensions:
+            powers[name] = powers.get(name, 0) + exponent * power
+        kept = tuple(sorted((name, exponent) for name, exponent in powers.items() if exponent))
+        return Measure(kept, self.factor * other.factor**power, self.pi + other.pi * power)
 
 
 class Unit(NamedTuple):
     """What words after a number mean."""
 
-    dimensions: tuple[tuple[str, int], ...] | None
-    """Dimension and power of each known unit; None when the words are only a noun."""
-    factor: Fraction
+    measure: Measure | None
+    """None when the words are only a noun."""
+    factors: tuple[tuple[str, int], ...]
+    """The names in a unit of measure, and their powers."""
     droppable: bool
     """False when the words say something about the number: `is wrong`, `or more`."""
-    folded: str
+    words: str
 
 
-@lru_cache(maxsize=4096)
+class Run(NamedTuple):
+    """A unit of measure that was found in a text."""
+
+    end: int
+    spelling: str
+    """Names with their powers, `m s^-2`."""
+    ends_text: bool
+    certain: bool
+    """False for letters that may be variables as well: `5 J`, `5 \\Omega`."""
+
+
+def run(text: str, start: int, *, after_number: bool) -> Run | None:
+    """Return the unit of measure that begins at `start` and ends with its item; None if there is none.
+
+    Letters without a font are a unit only where a numeral stands directly before them (`after_number`).
+    """
+    reader = _Reader(text, start)
+    reader.product("")
+    if not reader.complete or _FOLLOWS.match(text, reader.end) is None:
+        return None
+    del reader.factors[reader.complete :]
+    command = text[start] == "\\"
+    spaced = text[start - 1] == " "
+    certain = reader.marked or (not command and _is_no_product(reader.factors, spaced=spaced))
+    if not reader.marked and not (after_number and (certain or spaced or command)):
+        return None
+    spelling = " ".join(name if power == 1 else f"{name}^{power}" for name, power in reader.factors)
+    return Run(reader.end, spelling, not text[reader.end :].strip(" ."), certain)
+
+
+def _is_no_product(factors: list[tuple[str, int]], *, spaced: bool) -> bool:
+    """Whether letters without a font are hardly variables: `60km/h`, `5 kPa`, `5 m/s`."""
+    if factors[0][0] in unit_table.EVERYDAY:
+        return True
+    names = [name for name, _ in factors]
+    return spaced and (any(len(name) >= _LONG for name in names) or any(power < 0 for _, power in factors))
+
+
+@lru_cache(maxsize=4_096)
 def read(words: str) -> Unit:
     """Return the meaning of the words after a number."""
-    folded = " ".join(words.replace("\\", " ").split())
-    known = _known(folded)
-    if known is not None:
-        return Unit(*known, True, folded.casefold())
-    return Unit(None, Fraction(1), _is_noun(folded), folded.casefold())
+    folded = " ".join(words.split())
+    reader = _Reader(folded)
+    if reader.product("") and reader.end == len(folded.rstrip(" .")):
+        measure = reader.measure()
+        droppable = folded not in MILLIONS and (bool(measure.dimensions) or measure == Measure())
+        return Unit(measure, tuple(reader.factors), droppable, folded)
+    folded = " ".join(folded.replace("\\", " ").split())
+    return Unit(None, (), _is_noun(folded), folded)
+
+
+def is_unit(word: str) -> bool:
+    """Return True when a word is the name of a unit of measure."""
+    return _named(word) is not None
 
 
 def _is_noun(words: str) -> bool:
@@ -88,41 +118,237 @@ def _is_noun(words: str) -> bool:
     return all(word in PLAIN_NOUNS for word in words.split())
 
 
-def _known(words: str) -> tuple[tuple[tuple[str, int], ...], Fraction] | None:
-    """Dimensions and factor if every word is a unit: `cm^2`, `square feet`, `km/h`, `meters per second`."""
-    text = (
-        _COMPOUND.get(words.casefold(), words).replace(" per ", " / ").replace("²", "^2").replace("³", "^3")
-    )
-    dimensions: dict[str, int] = {}
-    factor = Fraction(1)
-    sign = 1
-    pending = 1
-    read_to = 0
-    for found in _PIECE.finditer(text):
-        if text[read_to : found.start()].strip(" .^*·()"):
-            return None
-        read_to = found.end()
-        prefix, name, exponent, slash = found.groups()
-        if slash:
-            sign = -1
-            continue
-        if name in _POWERS:
-            pending = _POWERS[name]
-            continue
-        unit = UNITS.get(name) or (UNITS.get(name.casefold()) if len(name) > 1 else None)
-        if unit is None:
-            return None
-        power = sign * (int(exponent) if exponent else 1) * _POWERS.get(prefix or "", 1) * pending
-        pending = 1
-        dimension, times, size = _measured(*unit)
-        dimensions[dimension] = dimensions.get(dimension, 0) + times * power
-        factor *= size**power
-    if not dimensions or text[read_to:].strip(" ."):
-        return None
-    return tuple(sorted((d, p) for d, p in dimensions.items() if p)), factor
+# The names of units.
 
 
-def _measured(dimension: str, size: float) -> tuple[str, int, Fraction]:
-    """A unit's dimension, its power, and the size in base units: a litre is a thousandth of a cubic metre."""
-    exact = Fraction(str(size))
-    return ("length", 3, exact / 1000) if dimension == "volume" else (dimension, 1, exact)
+@cache
+def _symbols() -> dict[str, tuple[str, int]]:
+    """By symbol, prefixes included: the definition of the unit without prefix, and the power of ten."""
+    found: dict[str, tuple[str, int]] = {}
+    for symbols, _, unit, prefixed in _rows():
+        for symbol in symbols if prefixed else ():
+            found |= {prefix + symbol: (unit, power) for prefix, power in _prefixes()[0].items()}
+    return found | {symbol: (unit, 0) for symbols, _, unit, _ in _rows() for symbol in symbols}
+
+
+@cache
+def _words() -> dict[str, tuple[str, bool]]:
+    """By word: the definition of its unit, and whether prefixes are taken."""
+    return {word: (unit, prefixed) for _, words, unit, prefixed in _rows() for word in words}
+
+
+@cache
+def _folded_symbols() -> dict[str, tuple[str, int] | None]:
+    """By symbol in small letters: its unit and power of ten, if that is a usual one; None where capitals tell
+    two units apart."""
+    found: dict[str, tuple[str, int] | None] = {}
+    for symbol, unit in _symbols().items():
+        folded = symbol.casefold()
+        found[folded] = unit if found.get(folded, unit) == unit and unit[1] in _USUAL_POWERS else None
+    return found
+
+
+@cache
+def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
+    """Symbols, words, definition (`=` and its own name for a base unit), whether prefixes are taken."""
+    found = []
+    for line in filter(None, unit_table.UNITS.splitlines()):
+        symbols, words, definition, prefixed = (part.split() for part in line.split("|"))
+        found.append((symbols, words, " ".join(definition) or "=" + (symbols + words)[0], bool(prefixed)))
+    return tuple(found)
+
+
+@cache
+def _prefixes() -> tuple[dict[str, int], dict[str, int]]:
+    """The powers of ten by symbol, and by word."""
+    rows = [row.split() for row in unit_table.PREFIXES.split(";")]
+    return {row[0]: int(row[1]) for row in rows}, {word: int(row[1]) for row in rows for word in row[2:]}
+
+
+@lru_cache(maxsize=4_096)
+def _named(name: str) -> Measure | None:
+    """The unit of a name: a symbol as it is written, a word in any case, a symbol that only one unit has."""
+    found = _symbols().get(name) or _in_words(name.casefold())
+    if found is None and len(name) > 1:
+        found = _folded_symbols().get(name.casefold())
+    return None if found is None else _defined(found[0]).times(Measure((), Fraction(10) ** found[1]))
+
+
+def _in_words(word: str) -> tuple[str, int] | None:
+    """The unit of a word, in the singular or plural, with its prefix: `kilometers`."""
+    for plural in ("", "s", "es"):
+        stem = word.removesuffix(plural)
+        if not stem or (plural and (not word.endswith(plural) or not stem.isascii())):
+            continue
+        if (found := _words().get(stem)) is not None:
+            return found[0], 0
+        for prefix, power in _prefixes()[1].items():
+            found = _words().get(stem.removeprefix(prefix)) if stem.startswith(prefix) else None
+            if found is not None and found[1]:
+                return found[0], power
+    return None
+
+
+@cache
+def _defined(definition: str) -> Measure:
+    """The measure of a definition in `unit_table`: a number and other units; `=` leads a base unit's name."""
+    if definition.startswith("="):
+        return Measure(((definition[1:], 1),))
+    measure = Measure()
+    for factor in definition.split():
+        name, _, power = factor.partition("^")
+        if name[0].isdigit():
+            part: Measure | None = Measure((), Fraction(name))
+        else:
+            part = Measure((), Fraction(1), 1) if name == "π" else _named(name)
+        assert part is not None, factor
+        measure = measure.times(part, int(power or 1))
+    return measure
+
+
+# Spellings of units.
+
+_FONT = r"\\(?:text|mathrm|operatorname)\s*\{\s*"
+_LEXEME = re.compile(
+    rf"""(?P<space>\s+|\\[,;:!\s])
+    |(?P<celsius>\^?\s*(?:\{{\s*\\circ\s*\}}|\\circ|°)\s*(?:{_FONT}[CF]\s*\}}|[CF](?![A-Za-z])))
+    |(?P<ohm>(?:{_FONT}[A-Za-zµ]\s*\}}\s*|[A-Za-zµ]|\\mu\s*)?(?:\\Omega|[ΩΩ])(?![A-Za-z]))
+    |(?P<micro>(?:\\mu(?![A-Za-z])|[µμ])\s*(?:{_FONT}[A-Za-z]+\s*\}}|[A-Za-z]+))
+    |(?P<open>{_FONT}|\{{)|(?P<close>\}})|(?P<bracket>\()|(?P<fraction>\\frac(?![A-Za-z]))
+    |(?P<times>\\cdot(?![A-Za-z])|\\times(?![A-Za-z])|[*·⋅]|(?<=[A-Za-z]{{2}})-(?=[A-Za-z]{{2}}))
+    |(?P<per>/|per(?![A-Za-z]|\s*cent\b)|每)
+    |(?P<before>square(?![A-Za-z])|sq\b\.?|cubic(?![A-Za-z])|cu\b\.?|平方|立方)
+    |(?P<name>[A-Za-zÅå][A-Za-zåöÅ]*|[$€£¥¢]|(?:(?!平方|立方)[^\x00-\x7f每\W\d_])+)""",
+    re.VERBOSE,
+)
+_POWER = re.compile(
+    r"\s*(?:\^\s*(?:\{\s*(?P<braced>[-+−]?\s*\d{1,2})\s*\}|(?P<bare>[-+−]?\d{1,2}))|(?P<word>squared|cubed|[²³])(?![A-Za-z]))"
+)
+_POWERS = {
+    "square": 2, "sq": 2, "cubic": 3, "cu": 3, "平方": 2, "立方": 3, "squared": 2, "cubed": 3, "²": 2, "³": 3,
+}  # fmt: skip
+_FONTS = re.compile(_FONT + r"|[{}\s^]|\\circ")
+_FOLLOWS = re.compile(
+    r"\s*(?:\Z|[,;:.)\]}=<>\d]|\\[}\\]|(?:\\(?:text|le|ge|ne|approx|end|cup|cap|to)|and|or)(?![A-Za-z]))"
+)
+_LONG = 3
+"""Letters of a name that is no product of variables."""
+
+
+class _Reader:
+    """A product of units that is read from a text: as much of it as is one."""
+
+    def __init__(self, text: str, start: int = 0) -> None:
+        self.text = text
+        self.position = start
+        self.end = start
+        """Where the longest product so far ends, with all its braces closed."""
+        self.factors: list[tuple[str, int]] = []
+        self.complete = 0
+        """How many of the factors stand before `end`."""
+        self.depth = 0
+        self.marked = False
+        """Whether something says that these are no variables: a font."""
+
+    def measure(self) -> Measure:
+        """The measure of the factors."""
+        measure = Measure()
+        for name, power in self.factors:
+            part = _named(name)
+            assert part is not None
+            measure = measure.times(part, power)
+        powers = dict(measure.dimensions)
+        if len(self.factors) > 1 or self.factors[0][1] != 1:
+            # Beside other units degrees of Celsius measure differences, as kelvins do.
+            for name, size in (("°C", Fraction(1)), ("°F", Fraction(5, 9))):
+                power = powers.get(name, 0)
+                measure = measure.times(Measure(((name, 1),)), -power).times(
+                    Measure((("K", 1),), size), power
+                )
+        return measure
+
+    def product(self, closing: str, sign: int = 1) -> bool:
+        """Read factors up to a closing bracket, or as many as there are; False where these are none.
+
+        What follows a slash is under it, up to the end: J/mol K is J/(mol K).
+        """
+        depth = 0
+        before = 1
+        found = False
+        while (lexeme := _LEXEME.match(self.text, self.position)) is not None:
+            kind = lexeme.lastgroup
+            if kind == "close" and not depth:
+                break
+            self.position = lexeme.end()
+            if kind in ("open", "close"):
+                depth += 1 if kind == "open" else -1
+                self.marked = self.marked or lexeme.group() != "{"
+                if kind == "close" and found:
+                    self._raise_last()
+            elif kind == "per":
+                sign = -abs(sign)
+            elif kind == "before":
+                before = _POWERS[lexeme.group().rstrip(".")]
+            elif kind not in ("space", "times"):
+                if not self._factor(lexeme, sign * before):
+                    return False
+                before = 1
+                found = True
+            if found and not depth and not closing and before == 1 and kind not in ("space", "times", "per"):
+                self.end = self.position
+                self.complete = len(self.factors)
+        return self._closed(closing, found) if closing else found
+
+    def _closed(self, closing: str, found: bool) -> bool:
+        if not found or self.text[self.position : self.position + 1] != closing:
+            return False
+        self.position += 1
+        return True
+
+    def _factor(self, lexeme: re.Match[str], power: int) -> bool:
+        kind = lexeme.lastgroup
+        first = len(self.factors)
+        self.depth += 1
+        if self.depth > _MAX_DEPTH or first >= _MAX_FACTORS:
+            return False
+        if kind == "bracket":
+            read = self.product(")")
+        elif kind == "fraction":
+            read = self._group(1) and self._group(-1)
+        else:
+            name = _FONTS.sub("", lexeme.group())
+            self.marked = self.marked or (kind in ("micro", "celsius") and "\\circ" in lexeme.group())
+            self.marked = self.marked or (kind in ("micro", "ohm") and bool(re.search(_FONT, lexeme.group())))
+            name = name.replace("\\mu", "µ").replace("μ", "µ").replace("\\Omega", "Ω").replace("Ω", "Ω")
+            name = "°" + name.removeprefix("°") if kind == "celsius" else name
+            read = _named(name) is not None
+            self.factors.append((name, 1))
+        self.depth -= 1
+        if not read:
+            return False
+        power *= self._power()
+        self.factors[first:] = [(name, inner * power) for name, inner in self.factors[first:]]
+        return all(abs(inner) <= _MAX_POWER for _, inner in self.factors)
+
+    def _group(self, sign: int) -> bool:
+        """Read one argument of a fraction."""
+        while self.text[self.position : self.position + 1] == " ":
+            self.position += 1
+        if self.text[self.position : self.position + 1] != "{":
+            return False
+        self.position += 1
+        return self.product("}", sign)
+
+    def _power(self) -> int:
+        """The power that stands next, 1 if none does."""
+        found = _POWER.match(self.text, self.position)
+        if found is None:
+            return 1
+        self.position = found.end()
+        digits = found["braced"] or found["bare"]
+        return int(digits.replace("−", "-").replace(" ", "")) if digits else _POWERS[found["word"]]
+
+    def _raise_last(self) -> None:
+        """Raise the last factor to a power behind its font: `\\text{ m/s}^2` is m/s^2."""
+        name, power = self.factors[-1]
+        self.factors[-1] = (name, power * self._power())

@@ -132,10 +132,10 @@ def _measured(text: str) -> tuple[Value | None, str]:
         return found.value, ""
     if (code := _CURRENCIES.get(unit.casefold())) is not None:
         return found.value, code
-    known = read_unit(unit.replace("metre", "meter").replace("litre", "liter"))
-    if known.dimensions is None:
+    known = read_unit(unit)
+    if known.measure is None:
         return found.value, " ".join(words(unit.casefold()))
-    return Fraction(found.value) * known.factor, str(known.dimensions)
+    return Fraction(found.value) * known.measure.factor, f"{known.measure.dimensions} {known.measure.pi}"
 
 
 # Dates.

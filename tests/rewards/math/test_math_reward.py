@@ -87,6 +87,12 @@ def test_each_policy_can_be_changed() -> None:
     assert same("\\pi", "3.142") and not same("\\pi", "3.142", rounding_digits=5)
 
 
+def test_what_is_set_beside_a_preset_stays_even_at_the_default() -> None:
+    assert compare("\\pi", "3.142", MathOptions(preset="strict", rounding_digits=4)).equal
+    assert compare("5\\text{ cm}", "5", MathOptions(preset="strict", units="optional")).equal
+    assert not compare("\\pi", "3.142", MathOptions(preset="strict")).equal
+
+
 def test_the_strict_preset_demands_a_box_units_and_exactness() -> None:
     assert scored("The answer is 5.", "5", preset="strict") == 0.0
     assert scored("\\boxed{5}", "5 cm", preset="strict") == 0.0

@@ -32,6 +32,8 @@ def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
     """A relation, a condition of several, or a set-builder form, against anything."""
     if isinstance(a, Logic) and a.op == "and" and all(relations.assignment(p) for p in a.parts):
         return equal(Seq("", "", a.parts), b, options)
+    if isinstance(b, Seq) and _has_values_and_bounds(b):
+        return sequences.matched((a,), b.items, options, equal)
     if isinstance(a, Rel) and not isinstance(b, (Rel, Logic, Builder)):
         found = _relation_value(a, b, options, equal)
         if found is not _NO_RULE:
@@ -54,6 +56,14 @@ def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
     if isinstance(a, Logic) and not all(isinstance(part, (Rel, Logic, Builder)) for part in a.parts):
         return False  # propositions: no set is theirs
     return set_of_reals(a, b, options, equal)
+
+
+def _has_values_and_bounds(listed: Seq) -> bool:
+    """Whether a bare list mixes values with what restricts an unknown, `x>0, 1, 2`: no set of numbers."""
+    items, _ = sequences.declared(listed.items)
+    bounds = [isinstance(item, Rel) and any(op != "=" for op in item.ops) for item in items]
+    values = [not isinstance(item, (Rel, Logic)) for item in items]
+    return not listed.opening and any(bounds) and any(values)
 
 
 def _other_unknowns(a: Node, b: Node) -> bool:
@@ -99,7 +109,7 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
             )  # x = y = z = 1 and (1, 1, 1)
         return equal(found[1], b, options)
     if a.ops == ("mod", "modulus") and family(b) == "scalar":
-        return equal(a.sides[1], b, options) if _is_residue(a) else False
+        return False  # a class of numbers is none of them
     if a.ops == ("in",) and relations.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE
@@ -140,14 +150,6 @@ def _two_relations(a: Rel, b: Rel, options: MathOptions, equal: Rule) -> bool | 
     if found is None and a.ops == b.ops == ("=",):
         return False if symbols(a) != symbols(b) or relations.refuted(a, b) else None
     return found
-
-
-def _is_residue(congruence: Rel) -> bool:
-    """Whether `3 (mod 5)` may stand for 3: `72 (mod 5)` may not stand for 72."""
-    try:
-        return 0 <= exact(congruence.sides[1]) < exact(congruence.sides[2])
-    except (Irrational, TooLarge):
-        return False
 
 
 def _congruent(a: Rel, b: Rel, options: MathOptions, equal: Rule) -> bool | None:

@@ -86,8 +86,9 @@ def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     if isinstance(b, Degree):
         return False
     found = equal(_hundredth(a.value), b, options)
-    if found or options.units == "required":
-        return found
+    value = scalar.real_value(a.value)
+    if found or options.units == "required" or (value is not None and abs(value) < 1):
+        return found  # without its sign a number below one is the fraction itself: 0.25 is 25%
     plain = equal(a.value, b, options) if not isinstance(a.value, Percent) else False
     return plain if plain is not False else found
 

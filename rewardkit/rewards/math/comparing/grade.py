@@ -180,8 +180,8 @@ def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Math
         )
         return ground_truth.choice == answer.choice if certain else None
     lists = [words.choice_list(side.words) for side in (ground_truth, answer)]
-    if lists[0] and lists[0] == lists[1]:
-        return True
+    if lists[0] and lists[1]:
+        return set(lists[0]) == set(lists[1])
     for this, listed in ((ground_truth, lists[1]), (answer, lists[0])):
         if listed and words.choice_run(this.words) == listed:
             return True

@@ -12,6 +12,7 @@ from rewardkit.rewards.math.reading.nouns import same_things
 from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.tree.nodes import (
     Add,
+    Const,
     Degree,
     Mul,
     Node,
@@ -23,6 +24,9 @@ from rewardkit.rewards.math.tree.nodes import (
     number,
     symbols,
 )
+from rewardkit.rewards.math.units import Measure
+
+_ANGLE = (("deg", 1),)
 
 
 def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
@@ -33,14 +37,13 @@ def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
         second = _single_quantity(b)
         return _two_quantities(first, second, options, equal) if second is not None else False
     unit = units.read(first.unit)
-    spelled = _spelled_unit(first)
-    if spelled is not None and symbols(b) and equal(spelled, b, options):
+    if symbols(b) and (spelled := _as_variables(first)) is not None and equal(spelled, b, options):
         return True
+    if isinstance(b, Degree) and unit.measure is not None and unit.measure.dimensions == _ANGLE:
+        return _two_quantities(first, Quantity(b.value, "deg"), options, equal)
     if isinstance(b, (Degree, Percent)):
-        return equal(first.value, b, options) if unit.droppable and unit.dimensions is None else False
-    if not unit.droppable:
-        return False
-    if options.units == "required" and unit.dimensions is not None:
+        return equal(first.value, b, options) if unit.droppable and unit.measure is None else False
+    if first.bare or not unit.droppable or (options.units == "required" and unit.measure is not None):
         return False
     return equal(first.value, b, options)
 
@@ -51,40 +54,54 @@ def _single_quantity(node: Node) -> Quantity | None:
         return node
     assert isinstance(node, Add)
     parts = [t for t in node.terms if isinstance(t, Quantity)]
-    known = [units.read(p.unit) for p in parts]
-    if (
-        len(parts) != len(node.terms)
-        or len({u.dimensions for u in known}) != 1
-        or known[0].dimensions is None
-    ):
+    known = [measure for part in parts if (measure := units.read(part.unit).measure) is not None]
+    if len(known) != len(node.terms) or len({measure.dimensions for measure in known}) != 1:
         return None
-    terms = [Mul((number(u.factor / known[0].factor), p.value)) for u, p in zip(known, parts, strict=True)]
+    terms = [_converted(part.value, size, known[0]) for part, size in zip(parts, known, strict=True)]
     return Quantity(Add(tuple(terms)), parts[0].unit)
 
 
 def _two_quantities(a: Quantity, b: Quantity, options: MathOptions, equal: Rule) -> bool | None:
     first, second = units.read(a.unit), units.read(b.unit)
-    if first.dimensions is not None and second.dimensions is not None:
-        if first.dimensions != second.dimensions:
-            return False
-        if first.factor == second.factor:
-            return equal(a.value, b.value, options)
-        ratio = first.factor / second.factor
-        return equal(Mul((number(ratio), a.value)), b.value, options)
-    same_words = fold(first.folded) == fold(second.folded)
-    if not same_words and not (
-        first.droppable and second.droppable and same_things(first.folded, second.folded)
-    ):
+    if first.measure is not None and second.measure is not None:
+        return _two_measures(a.value, first.measure, b.value, second.measure, options, equal)
+    same = first.measure is second.measure is None and fold(first.words) == fold(second.words)
+    if same and max(len(first.words), len(second.words)) <= _MOST_LETTERS:
+        same = first.words == second.words  # mw, Mw: whose prefix nobody can tell
+    if not same and not (first.droppable and second.droppable and same_things(first.words, second.words)):
         return False
     return equal(a.value, b.value, options)
 
 
-def _spelled_unit(quantity: Quantity) -> Node | None:
+def _two_measures(
+    a: Node, first: Measure, b: Node, second: Measure, options: MathOptions, equal: Rule
+) -> bool | None:
+    """Compare in the unit of either side: a rounded decimal is read in its own."""
+    if first.dimensions != second.dimensions:
+        return False
+    found = equal(_converted(a, first, second), b, options)
+    return found if found or first == second else equal(a, _converted(b, second, first), options)
+
+
+def _converted(value: Node, unit: Measure, other: Measure) -> Node:
+    """A value in another unit of the same dimensions."""
+    ratio = unit.times(other, -1)
+    factors: list[Node] = [] if ratio.factor == 1 else [number(ratio.factor)]
+    if ratio.pi:
+        factors.append(Pow(Const("pi"), Num(ratio.pi)))
+    return Mul((*factors, value)) if factors else value
+
+
+def _as_variables(quantity: Quantity) -> Node | None:
     """The unit read as variables: `144 \\text{ m}^3` as 144 m^3."""
-    letters, _, power = quantity.unit.partition("^")
-    if not (letters.isalpha() and letters.isascii() and len(letters) <= 3):
-        return None
-    factors: list[Node] = [Sym(letter) for letter in letters]
-    if power.isdigit():
-        factors[-1] = Pow(factors[-1], Num(int(power)))
-    return Mul((quantity.value, *factors))
+    factors: list[Node] = [quantity.value]
+    for name, power in units.read(quantity.unit).factors:
+        if len(name) > _MOST_LETTERS:
+            return None
+        *letters, last = (Sym(_GREEK.get(letter, letter)) for letter in name)
+        factors += [*letters, last if power == 1 else Pow(last, Num(power))]
+    return Mul(tuple(factors)) if len(factors) > 1 else None
+
+
+_GREEK = {"µ": "mu", "Ω": "Omega"}
+_MOST_LETTERS = 3

@@ -9,7 +9,7 @@ from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, con
 from rewardkit.rewards.math.comparing.points import integer_names, points
 from rewardkit.rewards.math.comparing.scalar import equal
 from rewardkit.rewards.math.guards import TooLarge
-from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions
 from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -112,7 +112,7 @@ def _sides_differ(a: Node, b: Node) -> bool:
     """Whether two sides of a chain are known to be different."""
     a, b = (n.value if isinstance(n, Quantity) else n for n in (a, b))
     if _scalar(a) and _scalar(b):
-        return equal(a, b, MathOptions()) is False
+        return equal(a, b, DEFAULT) is False
     return a != b
 
 

@@ -44,7 +44,7 @@ def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> 
 
 def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
     """Whether a decimal shows enough: the digits asked for, or as many places and one digit fewer."""
-    wanted = options.rounding_digits
+    wanted = options.rounding_digits or 0
     if wanted <= 0 or decimal[1] > 1_000:
         return False
     digits = len(str(abs(int(decimal[0] * Fraction(10) ** decimal[1]))))

@@ -86,7 +86,7 @@ def is_restated(ground_truth: Node, answer: Node, options: MathOptions, equal: R
 
 def _family(a: Seq, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     """`\\frac{\\pi}{4} + n\\pi, n \\in \\mathbb{Z}` and a family that says no more of its letter."""
-    rest, domains = _declared(a.items)
+    rest, domains = declared(a.items)
     if not domains or len(rest) != 1 or not symbols(b):
         return False
     return _with_integers(rest, (b,), domains, {}, options, equal)
@@ -126,8 +126,8 @@ def _brackets(seq: Seq) -> tuple[str, str]:
 
 def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     """Bare lists and sets: unordered, repetitions ignored; named values without names keep their order."""
-    first, domains = _declared(a.items)
-    second, others = _declared(b.items)
+    first, domains = declared(a.items)
+    second, others = declared(b.items)
     if domains or others:
         return _with_integers(first, second, domains, others, options, equal)
     if (counted := counted_alike(first, second, options, equal)) is not None:
@@ -160,7 +160,7 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
     return (lists[0], lists[1]) if len(bases) == 1 and "" not in bases else None
 
 
-def _declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
+def declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
     """Split off declarations like `k \\in \\mathbb{Z}`; return the rest, and the declared names with whether
     they are any integer."""
     names = {}

@@ -35,6 +35,7 @@ from rewardkit.rewards.math.tree.nodes import (
     negate,
     number,
     symbols,
+    walk,
 )
 
 _FUNCTION_LETTERS = frozenset("fghFGH")
@@ -237,6 +238,7 @@ def reversed_bracket(parser: Parser) -> Node:
 
 
 def _parentheses(parser: Parser, opening: str) -> Node:
+    start = parser.position - 1
     if parser.kind() == "close":
         closing = parser.advance().value
         return Seq(opening, closing, ())
@@ -251,9 +253,20 @@ def _parentheses(parser: Parser, opening: str) -> Node:
         return inner
     if opening == "[" and token.value == "]" and isinstance(inner, Matrix):
         return inner
+    if opening == "[" and token.value == "]" and _groups(parser, start, inner):
+        return inner
     if opening == "[" and token.value == "]":
         return Seq("[", "]", (inner,))
     raise Unparsable(f"{opening}...{token.value} around one value")
+
+
+def _groups(parser: Parser, start: int, inner: Node) -> bool:
+    """Whether square brackets only group, `[x-3]^2+1`: within a formula, and round a sum with a whole number
+    in it, of which nobody writes an integer part."""
+    before = parser.tokens[start - 1].kind if start else ""
+    within = before in ("op", "num", "sym", "close") or parser.kind() == "op" or parser.starts_factor()
+    whole = isinstance(inner, Add) and any(isinstance(term, Num) for term in inner.terms)
+    return within and whole and not any(isinstance(part, Div) for part in walk(inner))
 
 
 def _braces(parser: Parser, opening: str) -> Node:

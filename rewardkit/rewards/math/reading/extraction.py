@@ -60,16 +60,17 @@ class Extraction:
 def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None) -> Extraction:
     """Return the answer that a response gives: in its last frame, else as `options.methods` allow."""
     options = resolve(options)
+    methods = options.methods or ()
     text = own_text(response, prompt)
     if not text or text.isspace():
         return Extraction(None, "empty")
-    found = _framed(text, options)
+    found = _framed(text, methods, every_box=options.preset == "strict")
     question = question_of(prompt)
     if found is None and question:
         text = without_prompt(text, prompt)
-    if found is None and _is_line_of_maths(text.strip()) and not _FRAMES.keys() >= set(options.methods):
+    if found is None and _is_line_of_maths(text.strip()) and not _FRAMES.keys() >= set(methods):
         found = Extraction(_LEADING_ARROW.sub("", text.strip()), "whole")
-    for method in options.methods:
+    for method in methods:
         if found is None and method in _METHODS:
             found = _METHODS[method](text, question)
     if found is None:
@@ -82,14 +83,14 @@ def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None
 # Frames.
 
 
-def _framed(text: str, options: MathOptions) -> Extraction | None:
-    if options.preset == "strict" and "boxed" in options.methods and (found := _all_boxes(text)):
+def _framed(text: str, methods: tuple[Method, ...], *, every_box: bool) -> Extraction | None:
+    if every_box and "boxed" in methods and (found := _all_boxes(text)):
         return found
-    kinds = [kind for method in options.methods for kind in _FRAMES.get(method, ())]
+    kinds = [kind for method in methods for kind in _FRAMES.get(method, ())]
     group = next(groups(text, *kinds, holds=_is_maths), None) or next(groups(text, *kinds), None)
     if group is not None:
         return _of_group(group)
-    return _unclosed(text) if "boxed" in options.methods else None
+    return _unclosed(text) if "boxed" in methods else None
 
 
 def _is_maths(text: str) -> bool:

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from rewardkit.rewards.math.reading.words import JOINTS
-from rewardkit.rewards.math.tree.nodes import App, Logic, Mul, Node, Rel, Seq, Sym
+from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    App,
+    Const,
+    Div,
+    Fn,
+    Logic,
+    Mul,
+    Node,
+    Num,
+    Pow,
+    Rel,
+    Seq,
+    Sym,
+)
 
 
 def assemble(groups: list[list[Node]], joints: list[str]) -> Node:
     """Return the tree of a listing from its comma groups and the words or semicolons between them."""
+    groups = [_shared(group) if len(group) > 1 else group for group in groups]
     if len(groups) == 1:
         items = groups[0]
         return items[0] if len(items) == 1 else Seq("", "", tuple(items))
@@ -23,6 +38,48 @@ def assemble(groups: list[list[Node]], joints: list[str]) -> Node:
     if sizes != {1} and len(sizes) == 1 and all(isinstance(item, Rel) for item in flat):
         return Seq("", "", tuple(Seq("(", ")", tuple(group)) for group in groups))
     return Seq("", "", tuple(flat))
+
+
+def _shared(items: list[Node]) -> list[Node]:
+    """A list whose members say whole what they share: `a, b > 0`, `x \\ne 1, 2`, `1, 3 \\pmod 8`."""
+    found: list[Node] = []
+    for item in items:
+        last = found[-1] if found else None
+        if isinstance(item, Rel) and item.ops in _BOUNDS and isinstance(item.sides[0], Sym):
+            names = _trailing(found, Sym)
+            found[len(found) - len(names) :] = [Rel(item.ops, (name, item.sides[1])) for name in names]
+        elif isinstance(item, Rel) and item.ops == ("mod", "modulus"):
+            found, item = _residues(found, item)
+        elif isinstance(last, Rel) and last.ops == ("!=",) and isinstance(item, _VALUES):
+            item = Rel(last.ops, (last.sides[0], item))
+        found.append(item)
+    return found
+
+
+def _residues(before: list[Node], last: Rel) -> tuple[list[Node], Rel]:
+    """`x \\equiv 1, 3 \\pmod 8`: all residues with the subject of the first and the modulus of the last."""
+    values = _trailing(before, (Num, Sym, Mul, Add))
+    rest = before[: len(before) - len(values)]
+    subject = last.sides[0]
+    match rest[-1:]:
+        case [Rel(ops=("mod",), sides=(named, first))]:
+            subject = named
+            values = [first, *values]
+            rest.pop()
+    shared = [Rel(last.ops, (subject, value, last.sides[2])) for value in (*values, last.sides[1])]
+    return [*rest, *shared[:-1]], shared[-1]
+
+
+_BOUNDS = {("!=",), ("<",), (">",), ("<=",), (">=",), ("in",), ("notin",)}
+_VALUES = (Num, Const, Mul, Add, Div, Pow, Fn)
+
+
+def _trailing(items: list[Node], kinds: type | tuple[type, ...]) -> list[Node]:
+    """The last members of a list, as far as they are of these kinds."""
+    start = len(items)
+    while start and isinstance(items[start - 1], kinds):
+        start -= 1
+    return items[start:]
 
 
 def _formula(items: list[Node], joints: list[str]) -> Node:

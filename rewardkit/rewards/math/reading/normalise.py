@@ -12,7 +12,7 @@ import unicodedata
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.words import table
-from rewardkit.rewards.math.units import UNITS
+from rewardkit.rewards.math.units import is_unit
 
 THIN = "\u2009"
 """Stands for the thin space of `1\\,000` until digits are grouped."""
@@ -21,11 +21,13 @@ CURRENCY = "\u00a4"
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+_SMALL = re.compile(f"[{''.join(_SUPERSCRIPTS)}]+|[{''.join(_SUBSCRIPTS)}]+")
 _GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta",
-    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
-    "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Δ": "Delta",
-    "Σ": "Sigma", "Ω": "Omega", "Γ": "Gamma", "Φ": "Phi", "Ψ": "Psi", "Λ": "Lambda", "Θ": "Theta",
+    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "µ": "mu", "ν": "nu", "ξ": "xi", "π": "pi",
+    "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega",
+    "Δ": "Delta", "Σ": "Sigma", "Ω": "Omega", "\u2126": "Omega", "Γ": "Gamma", "Φ": "Phi", "Ψ": "Psi",
+    "Λ": "Lambda", "Θ": "Theta",
 }  # fmt: skip
 _SIGNS = {
     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-", "×": r"\times ", "÷": r"\div ",
@@ -47,8 +49,6 @@ _SIGNS = {
 _TYPOGRAPHY = {
     **{ord(k): v for k, v in _SIGNS.items()},
     **{ord(k): f"\\{v} " for k, v in _GREEK.items()},
-    **{ord(k): f"^{{{v}}}" for k, v in _SUPERSCRIPTS.items()},
-    **{ord(k): f"_{{{v}}}" for k, v in _SUBSCRIPTS.items()},
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in _SIGNS},
     **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065)], ""),
     **dict.fromkeys([0xA0, 0x3000, *range(0x2000, 0x200B), 0x202F, 0x205F], " "),
@@ -80,7 +80,7 @@ _COMMANDS: dict[str, str] = {
     **{f"\\{c}": " " for c in " ;:>/"},
     "\\lbrace": "\\{", "\\rbrace": "\\}", "\\!": "", "\\,": THIN, "\\(": " ", "\\)": " ", "\\[": " ",
     "\\]": " ", "\\$": CURRENCY, "\\_": "_", "\\&": " and ", "\\#": "#", "\\\n": " ", "\\%": "%",
-    '\\"': "", "\\lparen": "(", "\\rparen": ")",
+    '\\"': "", "\\AA": "Å", "\\lparen": "(", "\\rparen": ")",
 }  # fmt: skip
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
 _DOUBLED = re.compile(
@@ -138,10 +138,17 @@ def clean(text: str) -> str:
 
 def ascii_signs(text: str) -> str:
     """Return the text with typographic signs, other scripts' digits and full-width forms spelled in ASCII."""
-    text = text[: 4 * MAX_ANSWER_CHARS].translate(_TYPOGRAPHY)
+    text = _SMALL.sub(_in_braces, text[: 4 * MAX_ANSWER_CHARS]).translate(_TYPOGRAPHY)
     if text.isascii():
         return text
     return "".join(str(unicodedata.decimal(c)) if not c.isascii() and c.isdecimal() else c for c in text)
+
+
+def _in_braces(small: re.Match[str]) -> str:
+    """A run of raised or lowered signs, `s⁻²`, as one group."""
+    raised = small.group()[0] in _SUPERSCRIPTS
+    inner = "".join(map((_SUPERSCRIPTS if raised else _SUBSCRIPTS).__getitem__, small.group()))
+    return f"{'^' if raised else '_'}{{{inner}}}"
 
 
 def _clean_commands(text: str) -> str:
@@ -184,7 +191,7 @@ def _unit_vector(found: re.Match[str]) -> str:
 def _as_text(braced: re.Match[str]) -> str:
     """Words that lost their text command, `4{cm}` or `4{apples}`, get it back if they are known."""
     word = braced.group(1)
-    return f"\\text{{{word}}}" if word in UNITS or harmless(word) else braced.group()
+    return f"\\text{{{word}}}" if is_unit(word) or harmless(word) else braced.group()
 
 
 def _is_power(text: str) -> bool:

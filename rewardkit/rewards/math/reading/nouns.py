@@ -157,7 +157,7 @@ _NAMES = _NOUNS | _SINGULARS | _MASS | _MEASURES
 _HARMLESS = _NAMES | _QUALITIES | _LINKS | _POLITE | _MULTIPLYING
 
 
-_MILLIONS = frozenset("MGTB")
+MILLIONS = frozenset("MGTB")
 """Capitals that stand for a multiple after a number; small ones are metres, grams and tons."""
 
 
@@ -165,7 +165,7 @@ _MILLIONS = frozenset("MGTB")
 def harmless(phrase: str) -> bool:
     """Whether these words after a number leave it what it is: every word is known, and none multiplies it."""
     found: list[str] = _WORD.findall(phrase)
-    if not _MILLIONS.isdisjoint(found):
+    if not MILLIONS.isdisjoint(found):
         return False
     words = [word.casefold().removesuffix("'s").removesuffix("’s") for word in found]
     if len(words) > _MAX_WORDS or not all(word in _HARMLESS for word in words):

@@ -255,7 +255,7 @@ class _Descent:
         if self.kind() == "text":
             return self.words()
         value = self.sum()
-        if self.kind() != "text":
+        if self.kind() not in ("text", "letters"):
             return value
         parts = [with_words(self, value)]
         while self.kind() == "num":

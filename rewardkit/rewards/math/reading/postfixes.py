@@ -117,6 +117,8 @@ def _with_minutes(parser: Parser, degrees: Node) -> Node:
 
 def with_words(parser: Parser, value: Node) -> Node:
     """Return a value with the words that are read next, those that multiply it carried out."""
+    if parser.kind() == "letters":
+        return Quantity(value, parser.advance().value, bare=True)
     unit = _unit(parser)
     first, _, rest = unit.partition(" ")
     while first.casefold() in SCALES:

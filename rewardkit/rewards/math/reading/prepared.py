@@ -15,6 +15,7 @@ from rewardkit.rewards.math.reading import text as words
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.normalise import clean
 from rewardkit.rewards.math.reading.spelled import spelled_number
+from rewardkit.rewards.math.reading.words import is_formula
 from rewardkit.rewards.math.tree.nodes import (
     App,
     Const,
@@ -72,7 +73,11 @@ class PreparedAnswer:
     @cached_property
     def is_wordy(self) -> bool:
         """Whether there is nothing here but words."""
-        return bool(_WORDY.fullmatch(self.words)) and (len(self.words) > 1 or not self.words.isascii())
+        return (
+            not is_formula(self.words)
+            and bool(_WORDY.fullmatch(self.words))
+            and (len(self.words) > 1 or not self.words.isascii())
+        )
 
     @cached_property
     def reading(self) -> Node | None:

@@ -42,7 +42,8 @@ _SYNONYMS = {
     "neither": "neither even nor odd|neither odd nor even|非奇非偶",
 }  # fmt: skip
 _CANONICAL = {variant: name for name, row in _SYNONYMS.items() for variant in (name, *row.split("|"))}
-_ARTICLES = re.compile(r"\b(?:the|a|an)\b ?")
+_ARTICLES = re.compile(r"(?:\b(?:[Tt]he|THE|an|a)|\A(?:An?))\b (?=[^\W\d_]{2,})(?!(?:and|or|AND|OR)\b)")
+"""Before another word: the letter of a choice or a name is none."""
 _PUNCTUATION = re.compile(r"[\s\-_.,;:!?'\"`*~{}()\[\]$\\]+")
 _COMMAND = re.compile(
     r"\\(?:text|mbox|textbf|textit|textrm|mathrm|mathbf|operatorname|mathit|mathsf|texttt|emph|hbox|rm|bf|it)"
@@ -99,10 +100,8 @@ _PRIMED = re.compile(r"[^'‘’`\"].*(?<![^\W\d_]{3})['’′]+[ .,;:!]*")
 
 def fold(text: str, *, keep_case: bool = False) -> str:
     """Return words in the form they are compared in: folded, without articles, accents or punctuation."""
-    words = " ".join(_PUNCTUATION.sub(" ", text).split())
-    if not keep_case or len(words) == 1:
-        words = words if keep_case else words.casefold()
-    words = _ARTICLES.sub("", words).strip() or words
+    words = _ARTICLES.sub("", " ".join(_PUNCTUATION.sub(" ", text).split()))
+    words = words if keep_case else words.casefold()
     canonical = _CANONICAL.get(words) or _CANONICAL.get(text.strip().casefold())
     if canonical:
         return canonical

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TOKENS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import words
 from rewardkit.rewards.math.reading.normalise import CURRENCY
-from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS, UNITS
+from rewardkit.rewards.math.unit_table import EVERYDAY
+from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS
 
 
 class Token(NamedTuple):
@@ -50,6 +52,11 @@ _COMMAND_TOKENS = {
     "-": ("space", ""), "over": ("over", ""), "colon": ("colon", ":"), "cis": ("fn", "cis"),
 }  # fmt: skip
 _TEXT_COMMANDS = {"text", "mathrm", "operatorname"}
+_BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
+_VALUES = {"num", "close", "sym", "const"}
+"""What a unit of measure may stand behind."""
+_END_OF_POWER = Token("close", "}")
+_FIGURES = {"num", "op", "open", "close", "frac", "sqrt"}
 _BLACKBOARD = {"R": "R", "Z": "Z", "N": "N", "Q": "Q", "C": "C"}
 
 
@@ -69,17 +76,21 @@ def tokenize(text: str) -> list[Token]:
         assert found is not None  # the last alternative takes any character
         kind = found.lastgroup or ""
         value = found.group()
-        position = found.end()
+        start, position = found.span()
         if kind == "space":
             continue
-        if kind == "num":
+        begins_unit = kind == "word" or value in _BEGIN_UNITS
+        if begins_unit and tokens and (unit := _unit(text, start, kind, tokens)) is not None:
+            tokens.append(Token("text" if unit.certain else "letters", unit.spelling))
+            position = unit.end
+        elif kind == "num":
             if len(value) > MAX_DIGITS:
                 raise TooLarge(f"a number of {len(value)} digits")
             tokens.append(Token("num", value))
         elif kind == "cmd":
             position = _command(value[1:], text, position, tokens)
         elif kind == "word":
-            _refuse_apart(value, text[found.start() - 1 : found.start()], tokens)
+            _refuse_apart(value, text[start - 1 : start], tokens)
             _word(value, tokens)
         elif kind == "rel":
             tokens.append(Token("rel", words.RELATIONS[value]))
@@ -87,9 +98,18 @@ def tokenize(text: str) -> list[Token]:
             position = _other(value, text, position, tokens)
         if len(tokens) > MAX_TOKENS:
             raise TooLarge(f"more than {MAX_TOKENS} tokens")
-    if tokens[-1:] == [Token("fn", "min")] and len(tokens) > 1 and tokens[-2].kind == "num":
-        tokens[-1] = Token("text", "min")  # minutes: a function would have arguments
     return tokens
+
+
+def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | None:
+    """The unit of measure that a word or command behind a value begins, if it does."""
+    last = tokens[-1]
+    if last.kind not in _VALUES or (kind == "word" and last.kind != "num" and last != _END_OF_POWER):
+        return None
+    alone = last.kind != "sym" and all(token.kind in _FIGURES for token in tokens)
+    after_number = last.kind == "num" or alone
+    unit = units.run(text, start, after_number=after_number) if after_number or kind == "cmd" else None
+    return unit if unit is not None and (unit.certain or (alone and unit.ends_text)) else None
 
 
 def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
@@ -167,8 +187,6 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("percent", ""))
     elif folded in words.DEGREE_WORDS:
         tokens.append(Token("degree", ""))
-    elif bare and inner in UNITS and tokens and tokens[-1].kind == "num":
-        tokens.append(Token("text", inner))  # upright after a number: a unit, not a variable
     elif bare and (len(inner) == 1 or inner in words.FUNCTIONS):
         _word(inner, tokens) if inner.isalpha() and inner.isascii() else tokens.extend(tokenize(inner))
     elif "\\" in inner or any(map(str.isdigit, inner)):
@@ -222,6 +240,9 @@ def _word(word: str, tokens: list[Token]) -> None:
         tokens.append(Token("sym", word))
     elif len(word) == 1:
         tokens.append(_letter(word))
+    elif function := words.called_of_x(word):
+        _word(function, tokens)
+        tokens.append(_letter("x"))
     elif _is_word(word, folded, after_value):
         tokens.append(Token("text", word))
     else:
@@ -232,7 +253,7 @@ def _is_word(word: str, folded: str, after_value: bool) -> bool:
     """Whether letters are one word rather than a product of variables: `not 0` is not n o t times 0."""
     if len(word) > 3 or (folded in words.FUNCTION_WORDS and not word.isupper()):
         return True
-    return after_value and (folded in UNITS or folded in PLAIN_NOUNS)
+    return after_value and (folded in EVERYDAY or folded in PLAIN_NOUNS)
 
 
 def _letter(letter: str) -> Token:

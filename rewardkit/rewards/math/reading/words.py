@@ -1,4 +1,4 @@
-"""The vocabulary: which letters are functions, constants, connectives. Tables only; units are in `units`."""
+"""The vocabulary: which letters are functions, constants, connectives. Units are in `units`."""
 
 from __future__ import annotations
 
@@ -48,3 +48,18 @@ FUNCTION_WORDS = table(
 """Short words that are never a product of variables: `not 0` is not n times o times t times 0."""
 PERCENT_WORDS = frozenset({"percent", "percents", "pct", "percentage", "per cent"})
 DEGREE_WORDS = frozenset({"degrees", "degree", "deg", "度"})
+
+
+def called_of_x(word: str) -> str:
+    """Return the function of `sinx`; empty for any other word."""
+    return word[:-1] if word[-1:] == "x" and word[:-1] in FUNCTIONS else ""
+
+
+def is_formula(text: str) -> bool:
+    """Return True for names of functions with their arguments, in words alone: `x sin x`, `ln x`."""
+    found = text.split()
+    named = [word in FUNCTIONS or bool(called_of_x(word)) for word in found]
+    return any(named) and all(
+        known or len(word) == 1 or word in CONSTANTS or word in GREEK
+        for known, word in zip(named, found, strict=True)
+    )

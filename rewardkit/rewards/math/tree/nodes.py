@@ -120,6 +120,8 @@ class Quantity(_Node, frozen=True):
     family = "quantity"
     value: Node
     unit: str
+    bare: bool = False
+    """Whether the unit is letters without a font, which may be variables as well: `5 J`."""
 
 
 class Seq(_Node, frozen=True):
@@ -224,7 +226,7 @@ def negate(node: Node) -> Node:
     if isinstance(node, (Percent, Degree)):
         return type(node)(negate(node.value))
     if isinstance(node, Quantity):
-        return Quantity(negate(node.value), node.unit)
+        return Quantity(negate(node.value), node.unit, node.bare)
     return Mul((MINUS_ONE, node))
 
 

@@ -49,8 +49,8 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
             return Percent(parts[0])
         case Degree():
             return Degree(parts[0])
-        case Quantity(unit=unit):
-            return Quantity(parts[0], unit)
+        case Quantity(unit=unit, bare=bare):
+            return Quantity(parts[0], unit, bare)
         case Rel(ops=ops):
             return Rel(ops, parts)
         case Logic(op=op):
