@@ -54,10 +54,12 @@ _PRESETS: dict[str, dict[str, Any]] = {
 
 def resolve(options: MathOptions) -> MathOptions:
     """Return the options with their preset filled in; what the user set himself stays."""
+    if None not in (options.methods, options.units, options.rounding_digits):
+        return options
     unset = {
         name: value for name, value in _PRESETS[options.preset].items() if getattr(options, name) is None
     }
-    return replace(options, **unset) if unset else options
+    return replace(options, **unset)
 
 
 DEFAULT = resolve(MathOptions())

@@ -58,6 +58,7 @@ Sv | sievert | J kg^-1 | *
 kat | katal | mol s^-1 | *
 
 L l | liter litre 升 | 1/1000 m^3 | *
+cc | | 1/1000000 m^3 |
 bar | | 100000 Pa | *
 eV | electronvolt | 1.602176634e-19 J | *
 cal | calorie 卡 | 4.184 J | *

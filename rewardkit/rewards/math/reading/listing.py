@@ -62,7 +62,7 @@ def _residues(before: list[Node], last: Rel) -> tuple[list[Node], Rel]:
     rest = before[: len(before) - len(values)]
     subject = last.sides[0]
     match rest[-1:]:
-        case [Rel(ops=("mod",), sides=(named, first))]:
+        case [Rel(ops=("mod",) | ("=",), sides=(named, first))]:
             subject = named
             values = [first, *values]
             rest.pop()

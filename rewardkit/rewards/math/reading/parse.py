@@ -153,7 +153,16 @@ class _Descent:
             node = Fn("factorial", (node,))
         return node
 
+    def at_modulus(self) -> bool:
+        """Whether `\\pmod 7` or `(mod 7)` is next."""
+        return self.kind() == "pmod" or (self.at("open", "(") and self.peek(1).kind == "pmod")
+
     def modulus(self) -> Node:
+        if self.at("open", "("):
+            self.advance()
+            inner = self.modulus()
+            self.expect("close", ")")
+            return inner
         self.expect("pmod")
         if self.at("open", "{"):
             return self.argument()
@@ -212,7 +221,7 @@ class _Descent:
         if self.peek() in (("rel", "="), ("rel", "~")):
             self.advance()  # `= 5` and `\\approx 5` are the ends of a line whose beginning was left out
         first = self.side()
-        if self.kind() == "pmod":
+        if self.at_modulus():
             return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
         operators: list[str] = []
         sides = [first]
@@ -224,8 +233,9 @@ class _Descent:
         if not operators:
             return first
         tree: Node = Rel(tuple(operators), tuple(sides))
-        if self.kind() == "pmod":
-            tree = Rel((*operators, "modulus"), (*sides, self.modulus()))
+        if self.at_modulus():
+            congruent = ("mod" if operator == "=" else operator for operator in operators)
+            tree = Rel((*congruent, "modulus"), (*sides, self.modulus()))
         return tree
 
     def side(self) -> Node:
@@ -391,6 +401,8 @@ class _Descent:
             return self.bars == 0 and not self.in_builder
         if token == Token("open", "[") and self.peek(1).kind in _AFTER_AN_INTERVAL:
             return False  # the end of `]a, b[`
+        if token.kind == "open" and self.at_modulus():
+            return False
         return token.kind in _STARTS_FACTOR
 
 

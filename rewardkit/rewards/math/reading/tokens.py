@@ -183,6 +183,8 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         if inner.startswith(","):
             tokens.append(Token("sep", ","))
         tokens.append(Token("conn", words.CONNECTIVES[folded]))
+    elif folded == "mod":
+        tokens.append(Token("pmod", "rest"))
     elif folded in words.PERCENT_WORDS:
         tokens.append(Token("percent", ""))
     elif folded in words.DEGREE_WORDS:
