@@ -9,6 +9,8 @@ EXAMPLES: dict[str, Examples] = {
         ("x\\neq-1,4", "x\\neq-1", False),
         ("x\\neq-1,4", "x\\neq-1, x\\neq 4", True),
         ("x\\neq-1,4", "x \\ne 4 \\text{ and } x\\ne -1", True),
+        ("x\\ne 1, 2 \\text{ and } 3", "x\\ne 3, 2, 1", True),
+        ("k, k\\in\\mathbb{Z}", "k\\in\\mathbb{Z}", False),
         ("x>0,1,2", "x>0", False),
         ("x>0,1,2", "x>0, 2, 1", True),
         ("x\\in(0,\\infty)", "x>0, 1", False),

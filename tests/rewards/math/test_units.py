@@ -26,6 +26,7 @@ OTHERS = (
     ("5", "5m"), ("5", "5 m"), ("5", "5 J"), ("2", "2 cd"), ("2cd", "2"), ("25^\\circ C", "298.15 K"),
     ("25^\\circ C", "25^\\circ F"), ("5\\text{ tons}", "5000\\text{ kg}"), ("5 J", "5 W"), ("\\$5", "5\\text{ euros}"),
     ("60\\text{ Hz}", "60\\text{ rpm}"), ("5\\text{ mw}", "5\\text{ Mw}"), ("5\\text{ T}", "5\\text{ trillion}"),
+    ("5\\text{ joules}", "5\\text{ apples}"), ("5\\text{ mW}", "5\\text{ boxes in all}"), ("5\\text{ m}", "5\\text{ feet long}"),
 )  # fmt: skip
 LETTERS = (("2cd", "2 dc"), ("5\\text{ m}", "5m"), ("6 s t", "6ts"), ("m=2", "3m=6"))
 """Letters that are no units, or may be."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rewardkit.rewards.math import units
 from rewardkit.rewards.math.comparing.rule import Rule, is_quantity
 from rewardkit.rewards.math.policies import MathOptions
-from rewardkit.rewards.math.reading.nouns import same_things
+from rewardkit.rewards.math.reading.nouns import names_things, same_things
 from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -24,7 +24,7 @@ from rewardkit.rewards.math.tree.nodes import (
     number,
     symbols,
 )
-from rewardkit.rewards.math.units import Measure
+from rewardkit.rewards.math.units import Measure, Unit
 
 _ANGLE = (("deg", 1),)
 
@@ -65,12 +65,19 @@ def _two_quantities(a: Quantity, b: Quantity, options: MathOptions, equal: Rule)
     first, second = units.read(a.unit), units.read(b.unit)
     if first.measure is not None and second.measure is not None:
         return _two_measures(a.value, first.measure, b.value, second.measure, options, equal)
-    same = first.measure is second.measure is None and fold(first.words) == fold(second.words)
+    return equal(a.value, b.value, options) if _same_words(first, second) else False
+
+
+def _same_words(first: Unit, second: Unit) -> bool:
+    """Whether two phrases of which one is no unit of measure say the same of a number."""
+    for unit, phrase in ((first, second), (second, first)):
+        if unit.measure is not None:  # 72 miles, and 72 miles in all
+            within = [units.read(word).measure for word in phrase.words.split()]
+            return phrase.droppable and (unit.measure in within or not names_things(phrase.words))
+    same = fold(first.words) == fold(second.words)
     if same and max(len(first.words), len(second.words)) <= _MOST_LETTERS:
-        same = first.words == second.words  # mw, Mw: whose prefix nobody can tell
-    if not same and not (first.droppable and second.droppable and same_things(first.words, second.words)):
-        return False
-    return equal(a.value, b.value, options)
+        return first.words == second.words  # mw, Mw: whose prefix nobody can tell
+    return same or (first.droppable and second.droppable and same_things(first.words, second.words))
 
 
 def _two_measures(

@@ -22,6 +22,9 @@ from rewardkit.rewards.math.tree.nodes import (
 
 def assemble(groups: list[list[Node]], joints: list[str]) -> Node:
     """Return the tree of a listing from its comma groups and the words or semicolons between them."""
+    if set(joints) == {"and"} and all(len(g) == 1 and isinstance(g[0], _VALUES) for g in groups[1:]):
+        groups = [[item for group in groups for item in group]]  # x \\ne 1, 2 and 3
+        joints = []
     groups = [_shared(group) if len(group) > 1 else group for group in groups]
     if len(groups) == 1:
         items = groups[0]
@@ -46,7 +49,7 @@ def _shared(items: list[Node]) -> list[Node]:
     for item in items:
         last = found[-1] if found else None
         if isinstance(item, Rel) and item.ops in _BOUNDS and isinstance(item.sides[0], Sym):
-            names = _trailing(found, Sym)
+            names = [] if item.sides[0] in found else _trailing(found, Sym)
             found[len(found) - len(names) :] = [Rel(item.ops, (name, item.sides[1])) for name in names]
         elif isinstance(item, Rel) and item.ops == ("mod", "modulus"):
             found, item = _residues(found, item)

@@ -181,6 +181,11 @@ def same_things(phrase: str, other: str) -> bool:
     return bool(first & second) or not (first and second)
 
 
+def names_things(phrase: str) -> bool:
+    """Whether a phrase names what is counted, and does not only speak of it: "apples", but not "in all"."""
+    return bool(_named(phrase))
+
+
 def _named(phrase: str) -> set[str]:
     words = {word.casefold() for word in _WORD.findall(phrase)}
     return {_singular(word) for word in words if word in _NAMES}
