@@ -24,6 +24,7 @@ _USUAL_POWERS = (0, 3, -2)
 """Of ten: prefixes that are read in any case where no other unit is spelled like it: `KG`, `kPA`."""
 _MAX_POWER = 20
 _MAX_FACTORS = 12
+_MAX_LETTERS = 30
 _MAX_DEPTH = 4
 
 
@@ -235,6 +236,14 @@ _LONG = 3
 """Letters of a name that is no product of variables."""
 
 
+def _name(lexeme: re.Match[str]) -> str:
+    """The name of a unit without its fonts, `kΩ` for `\\mathrm{k}\\Omega`."""
+    name = _FONTS.sub("", lexeme.group())
+    if lexeme.lastgroup == "celsius":
+        return "°" + name.removeprefix("°")
+    return name.replace("\\mu", "µ").replace("μ", "µ").replace("\\Omega", "Ω").replace("\u2126", "Ω")
+
+
 class _Reader:
     """A product of units that is read from a text: as much of it as is one."""
 
@@ -282,7 +291,7 @@ class _Reader:
             self.position = lexeme.end()
             if kind in ("open", "close"):
                 depth += 1 if kind == "open" else -1
-                self.marked = self.marked or lexeme.group() != "{"
+                self.marked = self.marked or (kind == "open" and lexeme.group() != "{")
                 if kind == "close" and found:
                     self._raise_last()
             elif kind == "per":
@@ -316,12 +325,9 @@ class _Reader:
         elif kind == "fraction":
             read = self._group(1) and self._group(-1)
         else:
-            name = _FONTS.sub("", lexeme.group())
-            self.marked = self.marked or (kind in ("micro", "celsius") and "\\circ" in lexeme.group())
-            self.marked = self.marked or (kind in ("micro", "ohm") and bool(re.search(_FONT, lexeme.group())))
-            name = name.replace("\\mu", "µ").replace("μ", "µ").replace("\\Omega", "Ω").replace("Ω", "Ω")
-            name = "°" + name.removeprefix("°") if kind == "celsius" else name
-            read = _named(name) is not None
+            name = _name(lexeme)
+            self.marked = self.marked or kind == "celsius" or "{" in lexeme.group()
+            read = len(name) <= _MAX_LETTERS and _named(name) is not None
             self.factors.append((name, 1))
         self.depth -= 1
         if not read:
