@@ -115,7 +115,8 @@ def is_unit(word: str) -> bool:
 def _is_noun(words: str) -> bool:
     """Whether words that are no known unit may be left out, for they say nothing of the number."""
     if words.isascii():
-        return words.casefold() in ORDINALS or (_PHRASE.fullmatch(words) is not None and harmless(words))
+        phrase = len(words) > 1 and _PHRASE.fullmatch(words) is not None
+        return words.casefold() in ORDINALS or (phrase and harmless(words))
     return all(word in PLAIN_NOUNS for word in words.split())
 
 
@@ -212,8 +213,9 @@ def _defined(definition: str) -> Measure:
 _FONT = r"\\(?:text|mathrm|operatorname)\s*\{\s*"
 _LEXEME = re.compile(
     rf"""(?P<space>\s+|\\[,;:!\s])
-    |(?P<celsius>\^?\s*(?:\{{\s*\\circ\s*\}}|\\circ|°)\s*(?:{_FONT}[CF]\s*\}}|[CF](?![A-Za-z])))
-    |(?P<ohm>(?:{_FONT}[A-Za-zµ]\s*\}}\s*|[A-Za-zµ]|\\mu\s*)?(?:\\Omega|[ΩΩ])(?![A-Za-z]))
+    |(?P<celsius>(?:\^?\s*(?:\{{\s*\\circ\s*\}}|\\circ|°)|[Dd]egrees?(?![A-Za-z]))
+        \s*(?:{_FONT}[CF]\s*\}}|(?:[CF]|[Cc]elsius|[Ff]ahrenheit)(?![A-Za-z])))
+    |(?P<ohm>(?:{_FONT}[A-Za-zµ]\s*\}}\s*|[A-Za-zµ]|\\mu\s*)?(?:\\Omega|[Ω\u2126])(?![A-Za-z]))
     |(?P<micro>(?:\\mu(?![A-Za-z])|[µμ])\s*(?:{_FONT}[A-Za-z]+\s*\}}|[A-Za-z]+))
     |(?P<open>{_FONT}|\{{)|(?P<close>\}})|(?P<bracket>\()|(?P<fraction>\\frac(?![A-Za-z]))
     |(?P<times>\\cdot(?![A-Za-z])|\\times(?![A-Za-z])|[*·⋅]|(?<=[A-Za-z]{{2}})-(?=[A-Za-z]{{2}}))
@@ -240,7 +242,7 @@ def _name(lexeme: re.Match[str]) -> str:
     """The name of a unit without its fonts, `kΩ` for `\\mathrm{k}\\Omega`."""
     name = _FONTS.sub("", lexeme.group())
     if lexeme.lastgroup == "celsius":
-        return "°" + name.removeprefix("°")
+        return "°" + ("F" if "F" in name or "fahr" in name else "C")
     return name.replace("\\mu", "µ").replace("μ", "µ").replace("\\Omega", "Ω").replace("\u2126", "Ω")
 
 

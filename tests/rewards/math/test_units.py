@@ -19,12 +19,13 @@ SPELLINGS = {
     "5\\,\\mu\\mathrm{F}": ("5 µF", "5 μF", "5\\,\\mathrm{\\mu F}", "5000 nF", "5\\text{ microfarads}"),
     "1.5 kJ": ("1500 J", "1.5 kN m", "1500 N·m", "1500\\text{ joules}", "1.5\\text{ kilojoules}"),
     "8.314\\mathrm{~J}\\,\\mathrm{K}^{-1}\\,\\mathrm{mol}^{-1}": ("8.314 J/(mol K)", "8.314 J/mol·K", "8.314 J/(mol °C)"),
+    "25^\\circ\\mathrm{C}": ("25 °C", "25 degrees Celsius", "25\\text{ degrees C}", "25\\text{ Celsius}"),
     "60\\text{ km/h}": ("60km/h", "60 kilometers per hour", "60 千米/时", "\\frac{50}{3}\\text{ m/s}"),
 }  # fmt: skip
 OTHERS = (
     ("5 mW", "5 MW"), ("5\\text{ mW}", "5\\text{ MW}"), ("5\\text{ m}", "5\\text{ M}"), ("9.8 m/s^2", "9.8 m/s"),
     ("5", "5m"), ("5", "5 m"), ("5", "5 J"), ("2", "2 cd"), ("2cd", "2"), ("25^\\circ C", "298.15 K"),
-    ("25^\\circ C", "25^\\circ F"), ("5\\text{ tons}", "5000\\text{ kg}"), ("5 J", "5 W"), ("\\$5", "5\\text{ euros}"),
+    ("25^\\circ C", "25^\\circ F"), ("5\\text{ tons}", "5000\\text{ kg}"), ("5 J", "5 W"), ("5\\text{ A}", "5\\text{ a}"), ("\\$5", "5\\text{ euros}"),
     ("60\\text{ Hz}", "60\\text{ rpm}"), ("5\\text{ mw}", "5\\text{ Mw}"), ("5\\text{ T}", "5\\text{ trillion}"),
     ("5\\text{ joules}", "5\\text{ apples}"), ("5\\text{ mW}", "5\\text{ boxes in all}"), ("5\\text{ m}", "5\\text{ feet long}"),
 )  # fmt: skip
