@@ -201,7 +201,8 @@ class Sandbox:
             idle_s = None if limits.idle_s is None else limits.idle_s * more
             ample = replace(limits, cpu_s=limits.cpu_s * more, idle_s=idle_s)
             answers += self._check_some(source, prepared, rest, budget.within(ample), budget)
-            if stop and any(answer.status != "ok" for answer in answers[done:]):
+            failed = any(answer.status != "ok" for answer in answers[done:])
+            if (stop and failed) or answers[-1].status == "cancelled":
                 break
         return answers
 

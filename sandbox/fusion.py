@@ -2,14 +2,18 @@
 
 Whatever speaks to SandboxFusion (verl's `sandbox_fusion.url`, say) can use this sandbox. Field names are
 those of github.com/bytedance/SandboxFusion; under the key `rewardkit`, which theirs ignores and never sends,
-stand limits and measures that they have no names for.
+stand limits and measures that they have no names for, and tests that call the program (`fusion_answers.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import msgspec
+
+from rewardkit.sandbox import fusion_answers
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, TIMED_OUT, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.pool import Pool, SandboxBusy
@@ -19,6 +23,7 @@ EXTENSION = "rewardkit"
 _MAX_TIMEOUT_S = 600.0
 _CORES = 4.0
 _MAX_OUTPUT_BYTES = 256 << 20
+_FINISHED = {"status": "Finished", "execution_time": None, "return_code": 0, "stdout": "", "stderr": ""}
 
 
 async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,6 +38,9 @@ async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         job = _job(body)
+        if (asked := _asked(body)) is not None:
+            reply = await pool.awith(partial(fusion_answers.perform, job=job, asked=asked))
+            return _answer("Success", "", None, {**_FINISHED, EXTENSION: msgspec.to_builtins(reply)})
         outcome = await pool.arun(job)
     except (ValueError, SandboxBusy, SandboxUnavailable) as error:
         return _answer("SandboxError", str(error), None, None)
@@ -67,7 +75,18 @@ def _compiled(job: Job) -> dict[str, Any] | None:
     """Their `compile_result` of a program that was compiled; it may be an earlier one, so it has no time."""
     if job.language == PYTHON or not LANGUAGES[job.language].is_compiled:
         return None
-    return {"status": "Finished", "execution_time": None, "return_code": 0, "stdout": "", "stderr": ""}
+    return _FINISHED
+
+
+def _asked(body: Mapping[str, Any]) -> fusion_answers.AnswersRequest | None:
+    """What a request asks of the program beside running it."""
+    asked = (body.get(EXTENSION) or {}).get("tests")
+    if asked is None:
+        return None
+    try:
+        return msgspec.convert(asked, fusion_answers.AnswersRequest)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{EXTENSION}.tests: {error}") from None
 
 
 def _job(body: Mapping[str, Any]) -> Job:

@@ -1,7 +1,7 @@
 """Runs programs on a service that answers `/run_code`: SandboxFusion, or a `rewardkit serve --run-code`.
 
-For hosts on which no isolation holds. Only the program and its input are sent: what it ought to print stays
-here. `fusion.py` is the other end.
+For hosts on which no isolation holds. What a program ought to print stays here. `fusion.py` is the other end;
+assertions, which hold what they expect, go only to one of ours (`fusion_answers.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import ssl
 import time
 import urllib.parse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
+
+import msgspec
 
 from rewardkit.http_addresses import address_of
 from rewardkit.http_retry import RETRIED
-from rewardkit.sandbox import fusion_calls
-from rewardkit.sandbox.answers import Answer, SolutionBudget, explain
+from rewardkit.sandbox import fusion_answers, fusion_calls
+from rewardkit.sandbox.answers import Answer, SolutionBudget, explain, no_answer
 from rewardkit.sandbox.fusion import EXTENSION
 from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, OutcomeStatus, SandboxUnavailable
@@ -34,6 +37,10 @@ _ELAPSED_FACTOR = 3.0
 """A service that only measures elapsed time is given so many times the CPU time, ..."""
 _ELAPSED_S = 5.0
 """... and so much more."""
+_LONGEST_S = 1500.0
+"""Elapsed time for tests that have no limit together."""
+_PATIENCE_S = 60.0
+"""Elapsed time that a service has beyond what the run may take."""
 _COMPILE_S = 60.0
 """Elapsed time for a compiler there; theirs allows 10 s unless told otherwise."""
 
@@ -63,6 +70,7 @@ class FusionClient:
         self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
         self.level = f"of {self.url}"
         self._parts = urllib.parse.urlsplit(self.url)
+        self._is_ours: bool | None = None
         self._makes_calls = False
         self._headers = {"Content-Type": "application/json"}
         if address.authorization is not None:
@@ -89,6 +97,13 @@ class FusionClient:
         Raises:
             SandboxUnavailable: the service cannot be reached.
         """
+        body = self._body(program, stdin, limits, prelude=prelude, language=language)
+        answer = self._ask(program, body, limits.wall)
+        return answer if isinstance(answer, Outcome) else _outcome(answer)
+
+    def _body(
+        self, program: str | bytes, stdin: str | bytes, limits: Limits, *, language: str = PYTHON, **more: Any
+    ) -> bytes:
         body = {
             "code": _text(program),
             "stdin": _text(stdin),
@@ -101,12 +116,11 @@ class FusionClient:
                 "wall_s": limits.wall,
                 "idle_s": limits.idle_s or limits.wall,
                 "output_bytes": limits.output_bytes,
-                "prelude": prelude,
                 "language": language,
+                **more,
             },
         }
-        answer = self._ask(json.dumps(body).encode(), limits.wall + 60.0)
-        return answer if isinstance(answer, Outcome) else _outcome(answer)
+        return json.dumps(body).encode()
 
     def call(
         self,
@@ -119,15 +133,20 @@ class FusionClient:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Call a function of a Python program with each case's arguments, a run each; as `Sandbox.call`.
+        """Call a function of a Python program with each case's arguments, as `Sandbox.call`.
+
+        A service that is not ours makes each call in a run of its own.
 
         Raises:
             SandboxUnavailable: the service cannot be reached.
         """
+        budget = budget or SolutionBudget()
+        if self.why_not_ours() is None:
+            call = fusion_answers.call_request(function, cases, keywords, stop)
+            return self._ask_tests(program, limits, budget, call=call)
         if (unproved := self._prove_calls()) is not None:
             return [unproved]
         whole = fusion_calls.harness(_text(program))
-        budget = budget or SolutionBudget()
         answers: list[Answer] = []
         for i, case in enumerate(cases):
             if budget.is_spent:
@@ -142,6 +161,59 @@ class FusionClient:
                 break
         return answers
 
+    def check(
+        self,
+        program: str | bytes,
+        setup: str,
+        tests: Sequence[str],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        before: Sequence[str] | None = None,
+        budget: SolutionBudget | None = None,
+        stop: bool = False,
+    ) -> list[Answer]:
+        """Run assertions there, in another child than the program, as `Sandbox.check`.
+
+        Raises:
+            SandboxUnavailable: the service cannot be reached, or is not one of ours.
+        """
+        if (why := self.why_not_ours()) is not None:
+            raise SandboxUnavailable(why)
+        steps = list(before or [""] * len(tests))
+        asked = fusion_answers.CheckRequest(setup, list(tests), steps, stop)
+        return self._ask_tests(program, limits, budget or SolutionBudget(), check=asked)
+
+    def _ask_tests(
+        self, program: str | bytes, limits: Limits, budget: SolutionBudget, **asked: Any
+    ) -> list[Answer]:
+        left = fusion_answers.left(budget)
+        tests = msgspec.to_builtins(fusion_answers.AnswersRequest(budget=left, **asked))
+        body = self._body(program, "", limits, tests=tests)
+        answer = self._ask(program, body, min(left.ends_s, _LONGEST_S))
+        if not isinstance(answer, Outcome):
+            try:
+                reply = msgspec.convert(answer["run_result"][EXTENSION], fusion_answers.AnswersReply)
+                return reply.settle(budget)
+            except (msgspec.ValidationError, KeyError, TypeError):
+                answer = _outcome(answer)
+        return [no_answer(replace(answer, status="sandbox_error") if answer.ok else answer)]
+
+    def why_not_ours(self) -> str | None:
+        """None if it is a service of ours, which keeps what a test expects from the program; else why not.
+
+        Raises:
+            SandboxUnavailable: the service cannot be reached, or fails.
+        """
+        if self._is_ours is None:
+            asked = fusion_answers.AnswersRequest(budget=fusion_answers.left(SolutionBudget()))
+            tests = msgspec.to_builtins(asked)
+            answer = self._ask("", self._body("", "", DEFAULT_LIMITS, tests=tests), _LONGEST_S)
+            outcome = answer if isinstance(answer, Outcome) else _outcome(answer)
+            if outcome.status == "sandbox_error" or isinstance(answer, Outcome):
+                raise SandboxUnavailable(f"the sandbox failed: {outcome.detail}")
+            self._is_ours = "answers" in (answer["run_result"].get(EXTENSION) or {})
+        return None if self._is_ours else f"{self.url} is no 'rewardkit serve --run-code'"
+
     def _prove_calls(self) -> Answer | None:
         """None once a call of ours has been made there; else what came of it. Its Python may be too old."""
         if self._makes_calls:
@@ -152,14 +224,17 @@ class FusionClient:
         why = f"{self.url} makes no calls of functions; it needs Python 3.9 or newer: {explain(outcome)}"
         return None if self._makes_calls else Answer("sandbox_error", error=why)
 
-    def _ask(self, body: bytes, timeout_s: float) -> dict[str, Any] | Outcome:
-        """Send a request, again where the service is busy or was not reached."""
+    def _ask(self, program: str | bytes, body: bytes, wall_s: float) -> dict[str, Any] | Outcome:
+        """Send a request, again where the service is busy or was not reached.
+
+        That the program alone is too much for it is the program's failure.
+        """
         failed: Outcome | SandboxUnavailable = Outcome("sandbox_error")
         for attempt in range(_ATTEMPTS):
             if attempt:
                 time.sleep(_PAUSE_S * 2 ** (attempt - 1))
             try:
-                status, answer = self._exchange(body, timeout_s)
+                status, answer = self._exchange(body, wall_s + _PATIENCE_S)
             except (OSError, http.client.HTTPException) as error:
                 failed = SandboxUnavailable(
                     f"no sandbox service at {self.url}: {error}; is it running? Ours is started with "
@@ -168,7 +243,9 @@ class FusionClient:
                 continue
             if status == http.client.OK:
                 return self._read(answer)
-            failed = Outcome("sandbox_error", detail=f"{self.url} answered HTTP {status}")
+            own = status == http.client.REQUEST_ENTITY_TOO_LARGE and 2 * len(program) > len(body)
+            ended: OutcomeStatus = "memory_limit" if own else "sandbox_error"
+            failed = Outcome(ended, detail=f"{self.url} answered HTTP {status}")
             if status not in RETRIED:
                 break
         if isinstance(failed, SandboxUnavailable):
@@ -249,4 +326,4 @@ def _seconds(value: Any) -> float:
 
 
 def _text(data: str | bytes) -> str:
-    return data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    return (data if isinstance(data, bytes) else data.encode("utf-8", "replace")).decode("utf-8", "replace")

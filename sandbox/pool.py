@@ -10,9 +10,10 @@ import asyncio
 import os
 import threading
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from types import TracebackType
+from typing import Any, TypeVar
 
 from rewardkit.errors import RewardkitError
 from rewardkit.sandbox import levels
@@ -21,17 +22,19 @@ from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.outcome import IsolationLevel, Outcome
 from rewardkit.sandbox.worker import Job
 
+T = TypeVar("T")
+
 
 class SandboxBusy(RewardkitError, RuntimeError):
     """The pool's queue is full and the caller asked not to wait."""
 
 
-class Ticket(Future[Outcome]):
+class Ticket(Future[T]):
     """The future outcome of one run; cancelling it kills the run if it has begun."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, work: Callable[[Sandbox], T]) -> None:
         super().__init__()
-        self.job = job
+        self.work = work
         self.sandbox: Sandbox | None = None
         self.kill_it = False
         self.lock = threading.Lock()
@@ -73,7 +76,7 @@ class Pool:
         self._allow_unsafe = allow_unsafe
         self._builds = Builds()  # one for all: a program that several of them run is built once
         self._changed = threading.Condition()
-        self._queues: dict[Hashable, deque[Ticket]] = {}
+        self._queues: dict[Hashable, deque[Ticket[Any]]] = {}
         self._turns: deque[Hashable] = deque()
         self._waiting = 0
         self._closed = False
@@ -82,7 +85,7 @@ class Pool:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, job: Job, *, caller: Hashable = None, wait: bool = True) -> Ticket:
+    def submit(self, job: Job, *, caller: Hashable = None, wait: bool = True) -> Ticket[Outcome]:
         """Queue a run.
 
         Args:
@@ -93,7 +96,10 @@ class Pool:
         Raises:
             SandboxBusy: the queue is full and `wait` is false.
         """
-        ticket = Ticket(job)
+        return self._submit(lambda sandbox: sandbox.run_job(job), caller, wait)
+
+    def _submit(self, work: Callable[[Sandbox], T], caller: Hashable, wait: bool) -> Ticket[T]:
+        ticket = Ticket(work)
         caller = threading.get_ident() if caller is None else caller
         with self._changed:
             if self._waiting >= self.queue_size and not wait:
@@ -117,8 +123,16 @@ class Pool:
         Raises:
             SandboxBusy: the queue is full.
         """
+        return await self.awith(lambda sandbox: sandbox.run_job(job), caller=caller)
+
+    async def awith(self, work: Callable[[Sandbox], T], *, caller: Hashable = None) -> T:
+        """Have a thread of the pool call `work` with its sandbox; cancelling the task kills what runs there.
+
+        Raises:
+            SandboxBusy: the queue is full.
+        """
         task = asyncio.current_task()
-        ticket = self.submit(job, caller=id(task) if caller is None else caller, wait=False)
+        ticket = self._submit(work, id(task) if caller is None else caller, wait=False)
         try:
             return await asyncio.wrap_future(ticket)
         except asyncio.CancelledError:
@@ -134,14 +148,14 @@ class Pool:
                 if ticket.set_running_or_notify_cancel():
                     self._run(sandbox, ticket)
 
-    def _run(self, sandbox: Sandbox, ticket: Ticket) -> None:
+    def _run(self, sandbox: Sandbox, ticket: Ticket[Any]) -> None:
         with ticket.lock:
             sandbox.arm()
             ticket.sandbox = sandbox
             if ticket.kill_it:
                 sandbox.cancel()
         try:
-            outcome = sandbox.run_job(ticket.job)
+            outcome = ticket.work(sandbox)
         except Exception as error:
             self._release(ticket)
             ticket.set_exception(error)
@@ -149,11 +163,11 @@ class Pool:
             self._release(ticket)
             ticket.set_result(outcome)
 
-    def _release(self, ticket: Ticket) -> None:
+    def _release(self, ticket: Ticket[Any]) -> None:
         with ticket.lock:
             ticket.sandbox = None
 
-    def _next(self) -> Ticket | None:
+    def _next(self) -> Ticket[Any] | None:
         """Take one run of the caller whose turn it is."""
         with self._changed:
             self._changed.wait_for(lambda: self._turns or self._closed)

@@ -200,11 +200,19 @@ def test_a_service_that_measures_elapsed_time_is_asked_for_it(monkeypatch: pytes
     assert (late.status, late.cpu_s) == ("cpu_timeout", 9.0)
 
 
+def test_only_a_program_that_is_itself_too_large_has_failed_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FusionClient("http://host/run_code")
+    monkeypatch.setattr(client, "_exchange", lambda body, timeout_s: (413, b""))
+    assert client.run("#" * 9_999).status == "memory_limit"
+    assert client.run("pass", "x" * 9_999).status == "sandbox_error"
+
+
 def test_a_call_that_the_service_fails_is_no_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     client = FusionClient("http://host/run_code")
     monkeypatch.setattr(client, "_exchange", lambda body, timeout_s: (500, b""))
     monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
-    assert [a.status for a in client.call("def f(): pass", "f", [[], []])] == ["sandbox_error"]
+    with pytest.raises(SandboxUnavailable, match="HTTP 500"):
+        client.call("def f(): pass", "f", [[], []])
     monkeypatch.setattr(client, "_exchange", Elsewhere())
     old = client.call("def f(): pass", "f", [[]])[0]
     assert old.status == "sandbox_error" and "Python 3.9" in str(old.error)

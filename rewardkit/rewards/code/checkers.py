@@ -1,7 +1,7 @@
 """What decides where several outputs are right: a function of the user's, or a program that a set publishes.
 
 Each runs in a jail of its own, with the output of the model's program as data. It holds what is expected, so
-no service elsewhere is asked.
+of services elsewhere it goes to ours alone, which have such jails.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from rewardkit.errors import reason_of
 from rewardkit.rewards.code.problem import GroundTruthError
-from rewardkit.sandbox import Limits, Outcome, Sandbox
+from rewardkit.sandbox import Limits, Outcome
+from rewardkit.sandbox.fusion_client import FusionClient
 from rewardkit.sandbox.jail import values
 
 _PROGRAM_CPU_S = 10.0
@@ -58,7 +59,7 @@ class FunctionChecker:
         except ValueError as error:
             raise GroundTruthError(str(error)) from None
         function = self.name.rpartition(":")[2]
-        (answer,) = on_this_host(sandbox, "a checker").call(
+        (answer,) = with_walls(sandbox, "a checker").call(
             source, function, [[checked.given, checked.got, checked.expected]], replace(limits, wall_s=None)
         )
         if answer.status != "ok":
@@ -125,18 +126,19 @@ class ProgramChecker:
             "solution_output.txt": checked.got.encode("utf-8", "replace").decode(),
         }
         allowed = replace(limits, cpu_s=_PROGRAM_CPU_S, wall_s=None, idle_s=None)
-        runner = on_this_host(sandbox, "a checker program")
+        runner = with_walls(sandbox, "a checker program")
         outcome: Outcome = runner.run(_RUN, json.dumps(texts), allowed)
         if outcome.status in ("sandbox_error", "cancelled"):
             raise SandboxFailed(outcome.detail or outcome.status)
         return outcome.stdout.decode("utf-8", "replace").strip() if outcome.ok else None
 
 
-def on_this_host(sandbox: Any, what: str) -> Sandbox:
-    """Return the sandbox where it is one of this host's: expected outputs go to no service."""
-    if not isinstance(sandbox, Sandbox):
+def with_walls(sandbox: Any, what: str) -> Any:
+    """Return the sandbox if its runs cannot see each other: ours cannot, on this host or elsewhere."""
+    why = sandbox.why_not_ours() if isinstance(sandbox, FusionClient) else None
+    if why is not None:
         raise SandboxFailed(
-            f"{what} holds what is expected, which {sandbox.level} is not to see; it needs a sandbox on this "
-            "host: leave out the option sandbox_url, and see 'rewardkit doctor'"
+            f"{what} holds the expected output, which only a service of ours keeps from the program: {why}; "
+            "set the option sandbox.url to one, or leave it out where 'rewardkit doctor' finds a level"
         )
     return sandbox

@@ -88,8 +88,8 @@ class CodeOptions:
     """Accept level none, which isolates nothing."""
     sandbox_url: str | None = None
     """Also written `sandbox.url`: run programs on a service that answers SandboxFusion's `/run_code`, such as
-    `rewardkit serve --run-code`, for hosts on which no isolation holds. Only tests of whole programs can be
-    run there; what they ought to print stays here."""
+    `rewardkit serve --run-code`, for hosts on which no isolation holds. Ours scores every form of tests;
+    SandboxFusion scores standard input and calls (docs/sandbox.md)."""
 
     def __post_init__(self) -> None:
         """Refuse options with which no program can pass, or none can be run."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from rewardkit.rewards.code import compare
 from rewardkit.rewards.code.assertions import CallCase
-from rewardkit.rewards.code.checkers import CheckedOutput, OutputChecker, SandboxFailed, on_this_host
+from rewardkit.rewards.code.checkers import CheckedOutput, OutputChecker, SandboxFailed, with_walls
 from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError, StdinTest, Test
 from rewardkit.sandbox import DEFAULT_LIMITS, Answer, Limits, Outcome, SolutionBudget
 from rewardkit.sandbox.answers import explain
@@ -68,6 +68,19 @@ class ProgramRunner(Protocol):
         stop: bool = ...,
     ) -> list[Answer]:
         """Call a function of a program, as `Sandbox.call` does."""
+
+    def check(
+        self,
+        program: str | bytes,
+        setup: str,
+        tests: Sequence[str],
+        limits: Limits = ...,
+        *,
+        before: Sequence[str] | None = ...,
+        budget: SolutionBudget | None = ...,
+        stop: bool = ...,
+    ) -> list[Answer]:
+        """Run assertions on a program, as `Sandbox.check` does."""
 
 
 class TookTooLong(RuntimeError):
@@ -283,7 +296,7 @@ def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     limits = replace(
         run.limits, idle_s=4 * _IDLE_FACTOR * run.limits.cpu_s
     )  # each process waits for the other
-    answers = on_this_host(run.sandbox, "an assertion").check(
+    answers = with_walls(run.sandbox, "an assertion").check(
         run.program,
         run.problem.setup,
         sources,

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from rewardkit.registry import REGISTRY
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take
 from rewardkit.rewards.code.reward import CodeOptions, _rules, explain, score
-from rewardkit.sandbox import Pool
-from rewardkit.sandbox.fusion import run_code
 from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, Toolchain, find, toolchain
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score
@@ -179,90 +172,6 @@ def test_every_alias_marks_a_block() -> None:
         for name in (language.name, *language.aliases):
             found = take(f"```{name}\nx = don't \"\"\" '''\n```\nText.\n", "last", None, None)
             assert found == Program("x = don't \"\"\" '''\n", find(name) or ""), name
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[str]:
-    """A server that answers `/run_code`, and keeps what it was sent."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            SENT.append(body)
-            answer = asyncio.run(run_code(pool, json.loads(body)))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with Pool(1) as pool:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-SENT: list[bytes] = []
-
-
-def test_runs_are_sent_elsewhere_and_what_is_expected_is_not(service: str) -> None:
-    truth = {"tests": [{"input": "1 2\n", "output": "00003"}, {"input": "40 2\n", "output": "00042"}]}
-    padded = "print(f'{sum(map(int, input().split())):05}')"
-    found = scored(fenced("python", padded), truth, sandbox_url=service)
-    assert (found.status, found.score) == ("ok", 1.0), found.detail
-    assert f"level of {service}/run_code" in (found.detail or "")
-    assert scored(fenced("python", SUM_PY.replace("sum", "max")), truth, sandbox_url=service).score == 0.0
-    loops = scored(fenced("python", "while True: pass"), truth, sandbox_url=service, cpu_s=0.1)
-    assert (loops.status, loops.score, loops.parts["timed_out"]) == ("ok", 0.0, 1.0)
-    assert SENT and not any(b"00003" in body or b"00042" in body for body in SENT)
-
-
-def test_other_languages_run_elsewhere_too(service: str) -> None:
-    needs("c")
-    assert scored(fenced("c", SUM_C), {"tests": TESTS}, sandbox_url=service).score == 1.0
-    broken = scored(fenced("c", "int main(void) {"), {"tests": TESTS}, sandbox_url=service)
-    assert (broken.status, broken.score) == ("ok", 0.0) and "compile_error" in (broken.detail or "")
-
-
-@pytest.mark.parametrize(
-    ("program", "passed"),
-    [
-        ("def f(x, y=0):\n    print('noise')\n    return (x + y, {x: [None]})", 3),
-        ("def f(x, y=0): return (x, {x: [None]}) if x != 2 else 1 / 0", 2),
-        ("import sys\nprint('x' * 99)\ndef f(x, y=0): sys.exit(0)", 0),
-        ("def f(x, y=0): return input()", 0),
-        ("def f(", 0),
-    ],
-)
-def test_functions_are_called_elsewhere_as_they_are_here(service: str, program: str, passed: int) -> None:
-    asserted = {"tests": [f"assert f({x}, y=0) == ({x}, {{{x}: [None]}})" for x in (1, 2, 3)]}
-    SENT.clear()
-    there, here = (
-        scored(fenced("python", program), asserted, sandbox_url=url, continuous=True)
-        for url in (service, None)
-    )
-    assert (there.status, there.parts["passed"]) == ("ok", float(passed)), there.detail
-    assert (there.score, there.correct) == (here.score, here.correct)
-    assert SENT and not any(b"assert" in body for body in SENT)
-
-
-def test_what_a_service_cannot_do_is_an_error(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asserted = {"tests": ["assert f(1) in (1, 2)"]}
-    found = scored(fenced("python", "def f(x): return x"), asserted, sandbox_url=service)
-    assert found.status == "error" and "needs a sandbox on this host" in (found.detail or "")
-    monkeypatch.setattr("rewardkit.sandbox.fusion_client._PAUSE_S", 0.0)
-    gone = scored(fenced("python", SUM_PY), {"tests": TESTS}, sandbox_url="http://127.0.0.1:9/run_code")
-    assert gone.status == "error" and "is it running" in (gone.detail or "")
-
-
-def test_the_option_may_be_written_with_a_dot() -> None:
-    options = REGISTRY.resolve("apps").make_options({"sandbox.url": "http://host:8000"})
-    assert options.sandbox_url == "http://host:8000"
 
 
 @pytest.mark.parametrize(("language", "source"), [("cpp", SUM_CPP), ("cpp", SUM_C)])

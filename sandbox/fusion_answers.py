@@ -1,0 +1,119 @@
+"""Calls of functions and assertions as a field of `/run_code`, both ends of it: ours has it, theirs does not.
+
+A service of ours answers them as `Sandbox.call` and `Sandbox.check` do on its own host: the program is in a
+child of its own, the assertions in another, the jail between them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rewardkit.sandbox.answers import Answer, SolutionBudget
+from rewardkit.sandbox.box import Sandbox
+from rewardkit.sandbox.jail import values
+from rewardkit.sandbox.worker import Job
+
+_FOREVER_S = 1e9
+
+
+class CallRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of `Sandbox.call`; those of the function are tagged, as `jail/values.py` has them."""
+
+    function: str
+    cases: list[list[Any]]
+    keywords: list[dict[str, Any]]
+    stop: bool
+
+
+class CheckRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of `Sandbox.check`."""
+
+    setup: str
+    tests: list[str]
+    before: list[str]
+    stop: bool
+
+
+class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is left of a `SolutionBudget`, in seconds."""
+
+    cpu_s: float
+    failures_s: float
+    ends_s: float
+
+
+class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request has beside its program and its limits. Without `call` and `check` nothing is run."""
+
+    call: CallRequest | None = None
+    check: CheckRequest | None = None
+    budget: BudgetLeft
+
+
+class AnswersReply(msgspec.Struct, frozen=True):
+    """One answer for each test that was run, and what is left for more."""
+
+    answers: list[Answer]
+    budget: BudgetLeft
+
+    def settle(self, budget: SolutionBudget) -> list[Answer]:
+        """Return the answers, having taken what they cost from the caller's budget."""
+        budget.cpu_s = self.budget.cpu_s
+        budget.failures_s = self.budget.failures_s
+        return self.answers
+
+
+def call_request(
+    function: str,
+    cases: Sequence[Sequence[Any]],
+    keywords: Sequence[Mapping[str, Any]] | None,
+    stop: bool,
+) -> CallRequest:
+    """Return a call as it is sent."""
+    named = [{name: values.encode(value) for name, value in case.items()} for case in keywords or []]
+    return CallRequest(function, [[values.encode(value) for value in case] for case in cases], named, stop)
+
+
+def left(budget: SolutionBudget) -> BudgetLeft:
+    """Return what is left of a budget now."""
+    ends_s = min(budget.ends - time.monotonic(), _FOREVER_S)
+    return BudgetLeft(min(budget.cpu_s, _FOREVER_S), min(budget.failures_s, _FOREVER_S), ends_s)
+
+
+def perform(sandbox: Sandbox, job: Job, asked: AnswersRequest) -> AnswersReply:
+    """Run what a client asks of the program of a job.
+
+    Raises:
+        ValueError: the arguments of a call cannot be read.
+    """
+    budget = SolutionBudget(
+        asked.budget.cpu_s, asked.budget.failures_s, time.monotonic() + asked.budget.ends_s
+    )
+    answers: list[Answer] = []
+    if (call := asked.call) is not None:
+        cases = [[values.decode(value) for value in case] for case in call.cases]
+        keywords = [{name: values.decode(value) for name, value in case.items()} for case in call.keywords]
+        answers = sandbox.call(
+            job.program,
+            call.function,
+            cases,
+            job.limits,
+            keywords=keywords or None,
+            budget=budget,
+            stop=call.stop,
+        )
+    elif (check := asked.check) is not None:
+        answers = sandbox.check(
+            job.program,
+            check.setup,
+            check.tests,
+            job.limits,
+            before=check.before,
+            budget=budget,
+            stop=check.stop,
+        )
+    return AnswersReply(answers, left(budget))
