@@ -6,7 +6,6 @@ driver's memory, which are only ever executed in the jail.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import threading
@@ -25,7 +24,7 @@ from rewardkit.sandbox.languages import (
     toolchain,
 )
 from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome
-from rewardkit.sandbox.worker import Job
+from rewardkit.sandbox.worker import Job, encoded
 
 BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
 """Of each step of a build. A program that takes a compiler more than this does not compile."""
@@ -64,10 +63,12 @@ class Build:
         """Return the run that `job` (of the source) amounts to."""
         command = self.tools.run(self.source, job.limits)
         if command.script:
-            return Job(command.script.encode("utf-8", "surrogatepass"), job.stdin, job.limits)
+            files = (*job.files, *command.files)
+            script = command.script.encode("utf-8", "surrogatepass")
+            return Job(script, job.stdin, job.limits, files=files, fetch=job.fetch)
         processes = max(job.limits.processes, self.language.processes)
-        limits = replace(job.limits, processes=processes)
-        return _job(command, self.tools, self.program, job.stdin, limits, "exec")
+        run = replace(job, program=self.program, limits=replace(job.limits, processes=processes))
+        return _job(command, self.tools, run, "exec")
 
 
 class Builds:
@@ -90,7 +91,7 @@ class Builds:
         """
         language = LANGUAGES[job.language]
         tools = self.prove(language, level, run)
-        key = (language.name, hashlib.sha256(job.program).digest())
+        key = (language.name, _digest(job))
         return self._once(key, lambda: build(language, tools, job, run))
 
     def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
@@ -121,7 +122,7 @@ class Builds:
         if isinstance(built, Outcome):
             return built
         outcome = run(built.job(hello))
-        return built if outcome.ok and outcome.stdout.split() == [b"42"] else outcome
+        return built if outcome.ok and b"42" in outcome.stdout.split() else outcome
 
     def _once(self, key: Any, make: Callable[[], Build | Outcome]) -> Build | Outcome:
         """Return what `make` made for this key; another thread that asks meanwhile waits for it."""
@@ -161,6 +162,13 @@ class Builds:
             self._found.pop(key, None)
 
 
+def _digest(job: Job) -> bytes:
+    whole = hashlib.sha256(job.program)
+    for name, content in job.files:
+        whole.update(b"\0" + name.encode() + b"\0" + hashlib.sha256(content).digest())
+    return whole.digest()
+
+
 def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
     said = outcome.detail or outcome.stderr[-300:].decode("utf-8", "replace").strip() or outcome.status
     return (
@@ -170,7 +178,7 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
 
 
 def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build | Outcome:
-    """Build a job's program; each list of steps is tried until one succeeds.
+    """Build a job's program, among its files; each list of steps is tried until one succeeds.
 
     Where a compiler is stopped, no other is tried: what takes it too long in one standard does in the next.
     """
@@ -178,7 +186,7 @@ def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build 
     made = Build(language, tools, source, job.program)
     failed: Outcome | None = None
     for steps in tools.build(source):
-        outcome = _take_steps(steps, tools, job.program, run)
+        outcome = _take_steps(steps, tools, job, run)
         if isinstance(outcome, bytes):
             return replace(made, program=outcome)
         failed = outcome
@@ -187,15 +195,14 @@ def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build 
     return made if failed is None else _told(failed)
 
 
-def _take_steps(
-    steps: Sequence[LanguageCommand], tools: Toolchain, given: bytes, run: RunJob
-) -> bytes | Outcome:
+def _take_steps(steps: Sequence[LanguageCommand], tools: Toolchain, job: Job, run: RunJob) -> bytes | Outcome:
+    given = Job(job.program, limits=BUILD_LIMITS, files=job.files)
     for step in steps:
-        outcome = run(_job(step, tools, given, b"", BUILD_LIMITS, "build"))
+        outcome = run(_job(step, tools, given, "build"))
         if not outcome.ok or not outcome.results:
             return outcome
-        given = outcome.results
-    return given
+        given = replace(given, program=outcome.results)
+    return given.program
 
 
 def _told(failed: Outcome) -> Outcome:
@@ -216,28 +223,29 @@ def _first_message(outcome: Outcome) -> str:
     ]
 
 
-def _job(
-    command: LanguageCommand, tools: Toolchain, program: bytes, stdin: bytes, limits: Limits, mode: str
-) -> Job:
+def _job(command: LanguageCommand, tools: Toolchain, job: Job, mode: str) -> Job:
     managed = command.profile == "managed"
-    memory_mb = limits.memory_mb + command.extra_mb
-    stack_mb = limits.memory_mb if command.stack_mb is None else command.stack_mb
+    memory_mb = job.limits.memory_mb + command.extra_mb
+    stack_mb = job.limits.memory_mb if command.stack_mb is None else command.stack_mb
     plan = {
         "argv": command.argv,
         "env": {**_ENVIRONMENT, **dict(command.env)},
         "file": command.file,
-        "files": {name: base64.b64encode(content).decode() for name, content in command.files},
+        "files": encoded((*job.files, *command.files)),
+        "fetch": job.fetch,
         "output": command.output,
         "profile": command.profile,
         "data": (memory_mb + _STACKS_MB) << 20,
         "stack": stack_mb << 20,
     }
     return Job(
-        program,
-        stdin,
-        replace(limits, memory_mb=memory_mb),
+        job.program,
+        job.stdin,
+        replace(job.limits, memory_mb=memory_mb),
         mode,
         json.dumps(plan).encode(),
         readable=tools.readable if command.tools else (),
+        files=job.files,
+        fetch=job.fetch,
         reserve_mb=_RESERVE_MB if managed else 0,
     )

@@ -7,6 +7,10 @@ stand limits and measures that they have no names for, and tests that call the p
 
 from __future__ import annotations
 
+import base64
+import json
+import posixpath
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -23,6 +27,11 @@ EXTENSION = "rewardkit"
 _MAX_TIMEOUT_S = 600.0
 _CORES = 4.0
 _MAX_OUTPUT_BYTES = 256 << 20
+_MAX_FILES = 256
+_MAX_FILE_BYTES = 32 << 20
+_MAX_DEPTH = 16
+_MAX_NAME = 255
+_HOME = re.compile(r"/(?:mnt|tmp)/+")
 _FINISHED = {"status": "Finished", "execution_time": None, "return_code": 0, "stdout": "", "stderr": ""}
 
 
@@ -34,7 +43,8 @@ async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         pool: Where it runs.
-        body: The JSON of the request: code, language, stdin, run_timeout, memory_limit_MB.
+        body: The JSON of the request: code, language, stdin, run_timeout, memory_limit_MB, files,
+            fetch_files.
     """
     try:
         job = _job(body)
@@ -48,7 +58,8 @@ async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
         return _answer("SandboxError", outcome.detail or outcome.status, None, None)
     if outcome.status == "compile_error":
         return _answer("Failed", "", {**_result(outcome), "return_code": outcome.exit_code or 1}, None)
-    return _answer("Success" if outcome.ok else "Failed", "", _compiled(job), _result(outcome))
+    files, message = _fetched(body, outcome)
+    return _answer("Success" if outcome.ok else "Failed", message, _compiled(job), _result(outcome), files)
 
 
 def _result(outcome: Outcome) -> dict[str, Any]:
@@ -69,6 +80,15 @@ def _result(outcome: Outcome) -> dict[str, Any]:
             "detail": outcome.detail,
         },
     }
+
+
+def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str], str]:
+    """The files that were asked for and are there, and a word on those that are too large."""
+    left = json.loads(outcome.results) if outcome.results else {}
+    found = {name: left[_path(name)] for name in body.get("fetch_files") or [] if _path(name) in left}
+    large = [name for name, content in found.items() if content is None]
+    message = f"too large together to be fetched: {', '.join(large)}" if large else ""
+    return {name: content for name, content in found.items() if content is not None}, message
 
 
 def _compiled(job: Job) -> dict[str, Any] | None:
@@ -98,8 +118,6 @@ def _job(body: Mapping[str, Any]) -> Job:
     if language is None:
         known = ", ".join([PYTHON, *LANGUAGES])
         raise ValueError(f"language {asked!r} is not run here; there are {known}")
-    if body.get("files") or body.get("fetch_files"):
-        raise ValueError("files are not supported here; give the program its input on stdin")
     code = body.get("code")
     stdin = body.get("stdin") or ""
     if not isinstance(code, str) or not isinstance(stdin, str):
@@ -107,7 +125,49 @@ def _job(body: Mapping[str, Any]) -> Job:
     source = code.encode("utf-8", "replace")
     given = stdin.encode("utf-8", "replace")
     prelude = extension.get("prelude") is True
-    return Job(source, given, _limits(body, extension), prelude=prelude, language=language)
+    return Job(
+        source,
+        given,
+        _limits(body, extension),
+        prelude=prelude,
+        language=language,
+        files=_files(body.get("files") or {}),
+        fetch=_fetch(body.get("fetch_files") or []),
+    )
+
+
+def _files(given: object) -> tuple[tuple[str, bytes], ...]:
+    """The files of a request; one whose content is null is left out, as theirs is."""
+    if not isinstance(given, dict) or len(given) > _MAX_FILES:
+        raise ValueError(f"expected 'files' as an object of at most {_MAX_FILES} files")
+    try:
+        found = {_path(name): base64.b64decode(text) for name, text in given.items() if text is not None}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected 'files' by path, their content in base64: {error}") from None
+    size = sum(map(len, found.values()))
+    if size > _MAX_FILE_BYTES:
+        raise ValueError(f"'files' hold {size} bytes; at most {_MAX_FILE_BYTES} are taken")
+    return tuple(found.items())
+
+
+def _fetch(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list) or len(given) > _MAX_FILES or not all(isinstance(n, str) for n in given):
+        raise ValueError(f"expected 'fetch_files' as a list of at most {_MAX_FILES} paths")
+    return tuple(map(_path, given))
+
+
+def _path(name: str) -> str:
+    """Return the path in the working directory, which /tmp and /mnt are too.
+
+    Raises:
+        ValueError: it is none, or leads out of there.
+    """
+    path = posixpath.normpath(_HOME.sub("", name, count=1))
+    parts = path.split("/")
+    within = path not in (".", "..") and parts[0] not in ("", "..") and len(parts) <= _MAX_DEPTH
+    if not within or "\0" in path or any(len(part.encode()) > _MAX_NAME for part in parts):
+        raise ValueError(f"{name[:100]!r} is no path of a file in the working directory")
+    return path
 
 
 def _limits(body: Mapping[str, Any], extension: Mapping[str, Any]) -> Limits:
@@ -138,7 +198,11 @@ def _number(fields: Mapping[str, Any], name: str, default: float, most: float) -
 
 
 def _answer(
-    status: str, message: str, compiled: dict[str, Any] | None, result: dict[str, Any] | None
+    status: str,
+    message: str,
+    compiled: dict[str, Any] | None,
+    result: dict[str, Any] | None,
+    files: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     return {
         "status": status,
@@ -146,5 +210,5 @@ def _answer(
         "compile_result": compiled,
         "run_result": result,
         "executor_pod_name": None,
-        "files": {},
+        "files": files or {},
     }

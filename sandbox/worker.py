@@ -6,6 +6,7 @@ Not thread-safe: one run at a time. `pool.py` shares several between callers. Th
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,14 +109,21 @@ class Job:
     """What the program is written in, by its name in `languages.LANGUAGES`."""
     readable: tuple[str, ...] = ()
     """Of the modes `exec` and `build`: paths of a toolchain."""
+    files: tuple[tuple[str, bytes], ...] = ()
+    """What it finds in its working directory: relative paths that nobody doubts, and contents."""
+    fetch: tuple[str, ...] = ()
+    """Paths there of files that are handed back in `Outcome.results`: JSON, each path's content in base64,
+    None where that does not fit into the limit on output."""
     reserve_mb: int = 0
     """Address space beyond the limit on memory, which is then one on memory in use."""
 
     @property
     def flavour(self) -> str:
         """Which server it needs: one that has `numpy` loaded, the plain one, or one that sees a toolchain."""
+        if self.readable or self.files or self.fetch:
+            return "tools"
         if self.mode in ("exec", "build"):
-            return "tools" if self.readable else "base"
+            return "base"
         return "numpy" if _NUMPY_IMPORT.search(self.program) else "base"
 
     @property
@@ -294,11 +303,12 @@ class _Running:
         self.stderr = self._memory()
         self.results = -1
         self.descriptors = [program, stdin, self.stdout, self.stderr]
-        if job.mode in ("call", "exec", "build"):
-            self.descriptors.append(self._memory(job.request))
-        elif job.mode != "script":
+        request = job.request or _files_plan(job)
+        if job.mode in ("serve", "check"):
             self.descriptors.append(job.channel)
-        if job.mode in ("call", "check", "build"):
+        elif request:
+            self.descriptors.append(self._memory(request))
+        if job.mode in ("call", "check", "build") or job.fetch:
             self.results = self._memory()
             self.descriptors.append(self.results)
 
@@ -339,6 +349,18 @@ class _Running:
         for fd in self._own:
             os.close(fd)
         self._own = []
+
+
+def _files_plan(job: Job) -> bytes:
+    """What the child of a script is told of its files, in terms of `execute.ExecutionPlan`."""
+    if not job.files and not job.fetch:
+        return b""
+    return json.dumps({"files": encoded(job.files), "fetch": job.fetch}).encode()
+
+
+def encoded(files: Sequence[tuple[str, bytes]]) -> dict[str, str]:
+    """Return files as a plan has them."""
+    return {name: base64.b64encode(content).decode() for name, content in files}
 
 
 def _read(fd: int, limit: int) -> tuple[bytes, bool]:

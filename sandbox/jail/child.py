@@ -50,6 +50,11 @@ class JailJob:
     idle_s: float = 0.0
     """0: no limit."""
 
+    @property
+    def collects(self) -> bool:
+        """Whether files that it leaves are handed back: it then has a sixth descriptor."""
+        return self.mode in (SCRIPT, EXEC, BUILD) and len(self.fds) > 5
+
 
 @dataclass
 class Jail:
@@ -116,6 +121,8 @@ def main(jail: Jail, job: JailJob) -> None:
         if job.mode in (EXEC, BUILD):
             code = _execute(jail, job, program)
         else:
+            if job.mode == SCRIPT and len(job.fds) > 4:
+                execute.place_files(execute.read_plan(), program)
             _enter(jail, job, seccomp.FORKING if job.processes else seccomp.PYTHON)
             code = _run(job, program)
     except BaseException as error:
@@ -125,13 +132,13 @@ def main(jail: Jail, job: JailJob) -> None:
 
 
 def collect(jail: Jail, job: JailJob) -> None:
-    """Send back the files that the compiler left in the working directory. Never returns."""
+    """Send back the files that a run left in the working directory. Never returns."""
     try:
         _take_descriptors(job)
         plan = execute.read_plan()
         _enter(jail, job, seccomp.PYTHON)
         os.closerange(execute.RESULTS + 1, 256)
-        execute.collect(plan.output, execute.RESULTS)
+        execute.collect(plan, execute.RESULTS, job.output)
         os._exit(0)
     finally:
         os._exit(1)

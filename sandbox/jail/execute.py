@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import seccomp
 
@@ -29,21 +29,23 @@ PROFILES = {"native": seccomp.NATIVE, "managed": seccomp.MANAGED, "shell": secco
 
 @dataclass(frozen=True)
 class ExecutionPlan:
-    """What is executed, and with what around it."""
+    """What is executed, and with what around it. Of a Python program's run only its files are planned."""
 
-    argv: list[str]
-    """The first is an absolute path; or empty, and then the run's program itself is executed."""
-    env: dict[str, str]
-    file: str
-    """Name of the run's program in the working directory; empty: it is executed itself."""
     files: dict[str, str]
-    """Further files there, base64."""
-    output: str
-    """The file that is handed back, or CLASSES."""
-    profile: str
-    data: int
+    """Files in the working directory, base64, by their relative paths."""
+    fetch: list[str]
+    """Paths of the files there that are handed back."""
+    argv: list[str] = field(default_factory=list)
+    """The first is an absolute path; or empty, and then the run's program itself is executed."""
+    env: dict[str, str] = field(default_factory=dict)
+    file: str = ""
+    """Name of the run's program in the working directory; empty: it is executed itself."""
+    output: str = ""
+    """The file of a build that is handed back as it is, or CLASSES."""
+    profile: str = ""
+    data: int = 0
     """Bytes of memory that a `managed` run may map for writing."""
-    stack: int
+    stack: int = 0
     """Bytes; -1: as much as its memory."""
 
 
@@ -55,15 +57,18 @@ def read_plan() -> ExecutionPlan:
 
 
 def place_files(plan: ExecutionPlan, program: int) -> None:
-    """Put the program and what else it is planned to find into the working directory."""
-    if plan.file:
-        _put(plan.file, os.pread(program, os.fstat(program).st_size, 0))
+    """Put the program and what else it is planned to find into the working directory, for it to change."""
+    usual = os.umask(0)
     for name, content in plan.files.items():
         _put(name, base64.b64decode(content))
+    if plan.file:
+        _put(plan.file, os.pread(program, os.fstat(program).st_size, 0))
+    os.umask(usual)
 
 
 def _put(name: str, content: bytes) -> None:
-    fd = os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    fd = os.open(name, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o666)
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(fd, rest) :]
@@ -93,14 +98,33 @@ def run(plan: ExecutionPlan, program: int, entered: int) -> int:
     return _NOT_EXECUTABLE
 
 
-def collect(output: str, results: int) -> None:
-    """Write what a compiler left to `results`. Nothing is written if there is nothing of that name."""
-    if output == CLASSES:
+def collect(plan: ExecutionPlan, results: int, most: int) -> None:
+    """Write what a compiler left to `results`, or the files that are to be fetched, at most `most` bytes.
+
+    Nothing is written if there is nothing of that name.
+    """
+    if plan.fetch:
+        _collect_files(plan.fetch, results, most)
+        return
+    if plan.output == CLASSES:
         _collect_classes(results)
         return
-    fd = _open_regular(output)
+    fd = _open_regular(plan.output)
     while fd is not None and (piece := os.read(fd, 1 << 20)):
         os.write(results, piece)
+
+
+def _collect_files(names: list[str], results: int, most: int) -> None:
+    found: dict[str, str | None] = {}
+    room = most - sum(len(name) + 16 for name in names)
+    for name in names:
+        if (fd := _open_regular(name)) is None:
+            continue
+        fits = os.fstat(fd).st_size * 4 // 3 + 4 < room
+        found[name] = base64.b64encode(os.read(fd, room)).decode() if fits else None
+        room -= len(found[name] or "")
+        os.close(fd)
+    os.write(results, json.dumps(found).encode())
 
 
 def _open_regular(path: str) -> int | None:

@@ -24,6 +24,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _LINKS = (
     ("w", "/box/cwd"),
     ("box/w", "/tmp"),
+    ("box/w", "/mnt"),
     ("/proc/self/fd", "/dev/fd"),
     ("/proc/self/fd/0", "/dev/stdin"),
     ("/proc/self/fd/1", "/dev/stdout"),

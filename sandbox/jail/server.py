@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import child, kernel, namespaces, scratch, seccomp
 from .protocol import (
@@ -179,7 +179,7 @@ class _JailServer:
         pid = kernel.fork()
         if pid == 0:
             child.main(self.jail, job)
-        if mode != BUILD:
+        if not job.collects:
             _close(fds)
         reason, status, usage = self._await(pid, job, started, wall_us / 1e6)
         wall = time.monotonic() - started
@@ -187,8 +187,8 @@ class _JailServer:
             _kill_the_rest()
         if not self.jail.was_entered() and reason == ENDED:
             reason = NOT_STARTED
-        if mode == BUILD:
-            if reason == ENDED and status == 0:
+        if job.collects:
+            if mode != BUILD or (reason == ENDED and status == 0):
                 self._collect(job)
             _close(fds)
         self._tidy()
@@ -210,11 +210,12 @@ class _JailServer:
         return reason, status, usage
 
     def _collect(self, job: child.JailJob) -> None:
-        """Have another jailed child hand back what a compiler left."""
+        """Have another jailed child hand back what the run left."""
+        own = replace(job, cpu_s=_COLLECT_S, memory=job.memory + 8 * job.output, processes=0, idle_s=0)
         pid = kernel.fork()
         if pid == 0:
-            child.collect(self.jail, job)
-        self._await(pid, job, time.monotonic(), _COLLECT_S)
+            child.collect(self.jail, own)
+        self._await(pid, own, time.monotonic(), _COLLECT_S)
         self.jail.was_entered()  # its mark is not the run's
 
     def _tidy(self) -> None:

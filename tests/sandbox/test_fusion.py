@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import socketserver
 import threading
@@ -72,6 +73,21 @@ def test_the_route_answers_as_sandbox_fusion_does(ask: Callable[[dict[str, Any]]
         assert (answer["status"], answer["run_result"]["status"]) == ("Failed", "TimeLimitExceeded")
 
 
+BAD_PATHS = (
+    "",
+    ".",
+    "..",
+    "../a",
+    "a/../../b",
+    "/a",
+    "/etc/passwd",
+    "/tmp/../etc/x",
+    "a\0b",
+    "a" * 300,
+    "a/" * 99 + "b",
+)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -79,7 +95,14 @@ def test_the_route_answers_as_sandbox_fusion_does(ask: Callable[[dict[str, Any]]
         {"code": "x", "language": "haskell"},
         {"code": "x", "rewardkit": {"cpu_s": 1e9}},
         {"code": "x", "run_timeout": -1},
-        {"code": "x", "files": {"a": ""}},
+        {"code": "x", "files": ["a"]},
+        {"code": "x", "files": {"a": "A"}},
+        {"code": "x", "files": {f"{i}": "" for i in range(999)}},
+        {"code": "x", "files": {"a": "A" * (64 << 20)}},
+        {"code": "x", "fetch_files": ["a"] * 999},
+        {"code": "x", "fetch_files": "a"},
+        *({"code": "x", "files": {name: ""}} for name in BAD_PATHS),
+        *({"code": "x", "fetch_files": [name]} for name in BAD_PATHS),
     ],
 )
 def test_what_cannot_be_run_is_an_error_of_the_service(
@@ -88,6 +111,58 @@ def test_what_cannot_be_run_is_an_error_of_the_service(
     answer = ask(body)
     assert (answer["status"], answer["run_result"]) == ("SandboxError", None)
     assert answer["message"]
+
+
+TREE = """
+import os
+open('out.bin', 'wb').write(open('data/in.bin', 'rb').read()[::-1])
+os.makedirs('made'); open('made/b', 'w').write('b'); open('data/in.bin', 'a').write('changed')
+os.symlink('/usr/lib/os-release', 'link'); open('large', 'w').truncate(4 << 20)
+raise SystemExit(3)
+"""
+
+
+@pytest.mark.parametrize("level", ["warm", "guard"])
+def test_a_run_finds_the_files_of_its_request_and_leaves_others(level: Any) -> None:
+    if why := why_not(level):
+        pytest.skip(why)
+    with Pool(1, level) as pool:
+        check_files(lambda body: asyncio.run(run_code(pool, body)))
+
+
+def check_files(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    content = bytes(range(256))
+    asked = ["out.bin", "/tmp/made/b", "./made//b", "data/in.bin", "link", "made", "nothing", "large"]
+    files = {"/mnt/data/in.bin": base64.b64encode(content).decode(), "left_out": None}
+    answer = ask({"code": TREE, "files": files, "fetch_files": asked})
+    assert (answer["status"], answer["run_result"]["return_code"]) == ("Failed", 3), answer
+    found = {name: base64.b64decode(text) for name, text in answer["files"].items()}
+    assert found == {
+        "out.bin": content[::-1],
+        "/tmp/made/b": b"b",
+        "./made//b": b"b",
+        "data/in.bin": content + b"changed",
+    }
+    assert answer["message"] == "too large together to be fetched: large"
+    late = ask(
+        {"code": "open('a', 'w').write('1')\nwhile True: pass", "fetch_files": ["a"], "run_timeout": 0.2}
+    )
+    assert late["run_result"]["status"] == "TimeLimitExceeded" and late["files"] == {"a": "MQ=="}
+    again = ask({"code": "import os; print(os.listdir('.'))", "fetch_files": ["a"]})
+    assert (again["run_result"]["stdout"], again["files"]) == (
+        "[]\n",
+        {},
+    )  # nothing is left of the runs before
+
+
+@pytest.mark.slow
+def test_what_is_compiled_finds_the_files_too(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    needs("c")
+    for value in (b"41", b"42"):  # another header is another program
+        header = base64.b64encode(b"#define VALUE " + value).decode()
+        source = '#include <stdio.h>\n#include "lib/value.h"\nint main(void) { fopen("lib/value.h", "r") ? printf("%d", VALUE) : 0; }'
+        answer = ask({"code": source, "language": "c", "files": {"lib/value.h": header}})
+        assert answer["run_result"]["stdout"] == value.decode(), answer
 
 
 def needs(language: str) -> None:
