@@ -21,7 +21,7 @@ from rewardkit.sandbox.answers import Answer, SolutionBudget, no_answer, read_an
 from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.jail.channel import ENDED
-from rewardkit.sandbox.languages import LANGUAGES, PYTHON
+from rewardkit.sandbox.languages import PYTHON, RUNNERS
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
@@ -68,7 +68,7 @@ class Sandbox:
             stdin: All of its standard input.
             limits: What it may use.
             prelude: Give a Python program the names of common modules without an import.
-            language: What it is written in, by its name in `languages.LANGUAGES`. It is built once, for
+            language: What it is written in, by its name in `languages.RUNNERS`. It is built once, for
                 all the runs that follow.
 
         Raises:
@@ -89,7 +89,7 @@ class Sandbox:
         Raises:
             LanguageUnavailable: programs in that language cannot be run here, and why.
         """
-        return self._builds.prove(LANGUAGES[language], self.level, self._run_one).version
+        return self._builds.prove(RUNNERS[language], self.level, self._run_one).version
 
     def _run_one(self, job: Job) -> Outcome:
         """Run one job as it is, on another server if the first one dies of it."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit.sandbox.languages import (
-    LANGUAGES,
+    RUNNERS,
     Language,
     LanguageCommand,
     LanguageUnavailable,
@@ -89,7 +89,7 @@ class Builds:
         Raises:
             LanguageUnavailable: programs in its language cannot be run here.
         """
-        language = LANGUAGES[job.language]
+        language = RUNNERS[job.language]
         tools = self.prove(language, level, run)
         key = (language.name, _digest(job))
         return self._once(key, lambda: build(language, tools, job, run))

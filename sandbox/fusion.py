@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.sandbox import fusion_answers
-from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
+from rewardkit.sandbox.languages import PYTHON, RUNNERS, find_runner
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, TIMED_OUT, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.pool import Pool, SandboxBusy
 from rewardkit.sandbox.worker import Job
@@ -93,7 +93,7 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
 
 def _compiled(job: Job) -> dict[str, Any] | None:
     """Their `compile_result` of a program that was compiled; it may be an earlier one, so it has no time."""
-    if job.language == PYTHON or not LANGUAGES[job.language].is_compiled:
+    if job.language == PYTHON or not RUNNERS[job.language].is_compiled:
         return None
     return _FINISHED
 
@@ -114,9 +114,9 @@ def _job(body: Mapping[str, Any]) -> Job:
     if not isinstance(extension, dict):
         raise ValueError(f"'{EXTENSION}' is {extension!r}; expected an object")
     asked = extension.get("language", body.get("language", PYTHON))
-    language = find(asked) if isinstance(asked, str) else None
+    language = find_runner(asked) if isinstance(asked, str) else None
     if language is None:
-        known = ", ".join([PYTHON, *LANGUAGES])
+        known = ", ".join([PYTHON, *RUNNERS])
         raise ValueError(f"language {asked!r} is not run here; there are {known}")
     code = body.get("code")
     stdin = body.get("stdin") or ""

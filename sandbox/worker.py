@@ -106,7 +106,7 @@ class Job:
     prelude: bool = False
     """Give the program the names of common modules without an import."""
     language: str = PYTHON
-    """What the program is written in, by its name in `languages.LANGUAGES`."""
+    """What the program is written in, by its name in `languages.RUNNERS`."""
     readable: tuple[str, ...] = ()
     """Of the modes `exec` and `build`: paths of a toolchain."""
     files: tuple[tuple[str, bytes], ...] = ()

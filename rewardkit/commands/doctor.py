@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from rewardkit.ownership import other_owners
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
-from rewardkit.sandbox.languages import LANGUAGES
+from rewardkit.sandbox.languages import RUNNERS
 from rewardkit.sandbox.levels import SECURE, EscapeFinding, choose, prove
 from rewardkit.sandbox.outcome import IsolationLevel
 
@@ -78,7 +78,7 @@ class Standing:
 def _languages(level: IsolationLevel) -> list[Standing]:
     found = []
     with Sandbox(level) as sandbox:
-        for name, language in LANGUAGES.items():
+        for name, language in RUNNERS.items():
             try:
                 found.append(Standing(name, language.title, sandbox.prove(name), None))
             except SandboxUnavailable as error:

@@ -11,15 +11,18 @@ import re
 from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.languages.c import CPP, CPP17, CPP20, C
 from rewardkit.sandbox.languages.go import GO
-from rewardkit.sandbox.languages.java import JAVA
+from rewardkit.sandbox.languages.java import JAVA, JUNIT
 from rewardkit.sandbox.languages.javascript import JAVASCRIPT
+from rewardkit.sandbox.languages.pytests import PYTEST
 from rewardkit.sandbox.languages.rust import RUST
 from rewardkit.sandbox.languages.shell import BASH
 from rewardkit.sandbox.languages.sql import SQL
+from rewardkit.sandbox.languages.typescript import JEST, TYPESCRIPT
 
 __all__ = [
     "LANGUAGES",
     "PYTHON",
+    "RUNNERS",
     "Language",
     "LanguageCommand",
     "LanguageUnavailable",
@@ -44,6 +47,13 @@ _ALL: tuple[Language, ...] = (
     SQL,
 )
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
+"""Those that an answer may be in."""
+
+RUNNERS: dict[str, Language] = {
+    **LANGUAGES,
+    **{runner.name: runner for runner in (TYPESCRIPT, PYTEST, JEST, JUNIT)},
+}
+"""With those that only a request to `/run_code` names, which mostly run programs with their tests."""
 
 _JUDGES = re.compile(
     r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"
@@ -62,6 +72,12 @@ def find(name: str) -> str | None:
     # The number of a C++ is its standard, which matters; of others it is a release.
     releases = judges["name"] not in _STANDARDS
     return _exactly(judges["name"] + judges["number"]) or (_exactly(judges["name"]) if releases else None)
+
+
+def find_runner(name: str) -> str | None:
+    """Return the name here of a language or of what runs tests, as a request to `/run_code` says it."""
+    known = name.strip().casefold()
+    return next((key for key, found in RUNNERS.items() if known in (key, *found.aliases)), None) or find(name)
 
 
 def _exactly(name: str) -> str | None:

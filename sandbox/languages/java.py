@@ -1,15 +1,22 @@
-"""Java by a JDK. A program is one file; the class with `main` is found in it, as is the file's name."""
+"""Java by a JDK. A program is one file; the class with `main` is found in it, as is the file's name.
+
+It may use the jar files that CLASSPATH names where rewardkit runs, and those among its own files. Where the
+former have JUnit's console launcher, tests are run by it.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rewardkit.sandbox.languages.base import (
     Language,
     LanguageCommand,
+    LanguageUnavailable,
     Toolchain,
     ask,
     linked_folders,
@@ -61,19 +68,55 @@ def _discover() -> Toolchain:
     javac = program("javac", "install a JDK (Debian: apt-get install default-jdk-headless)")
     home = os.path.dirname(os.path.dirname(javac))
     java = os.path.join(home, "bin", "java")
+    jars = _jars()
 
     def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
         file = f"{names(source)[0]}.java"
         flags = [f"-J{flag}" for flag in (*_VM, "-Xmx1024m")]
-        argv = (javac, *flags, "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", ".", file)
+        words = ("-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp", _joined(".", "*", *jars), "-d", ".")
+        argv = (javac, *flags, *words, file)
         return [[LanguageCommand(argv, file, "*.class", profile="managed", extra_mb=512, stack_mb=64)]]
 
     def run(source: str, limits: Limits) -> LanguageCommand:
-        flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", "program.jar", names(source)[1])
+        classes = _joined("program.jar", "*", *jars)
+        flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", classes, names(source)[1])
         return LanguageCommand((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
 
-    folders = (home, *linked_folders(f"{home}/conf"), *linked_folders(f"{home}/lib"))
-    return Toolchain(_version(home, javac), folders, run, build)
+    folders = (
+        home,
+        *linked_folders(f"{home}/conf"),
+        *linked_folders(f"{home}/lib"),
+        *map(os.path.dirname, jars),
+    )
+    return Toolchain(_version(home, javac), tuple(dict.fromkeys(folders)), run, build)
+
+
+def _jars() -> tuple[str, ...]:
+    """The jar files that CLASSPATH names; `FOLDER/*` is all in it, as Java has it."""
+    named = os.environ.get("CLASSPATH", "").split(os.pathsep)
+    found = [
+        path for name in named for path in sorted(glob.glob(f"{name}.jar" if name.endswith("/*") else name))
+    ]
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in found if path.endswith(".jar")))
+
+
+def _joined(*classes: str) -> str:
+    return os.pathsep.join(classes)
+
+
+def _discover_junit() -> Toolchain:
+    if not any("junit-platform-console" in jar for jar in _jars()):
+        raise LanguageUnavailable(
+            "CLASSPATH names no console launcher of JUnit; add junit-platform-console-standalone-*.jar"
+        )
+    tools = _discover()
+
+    def run(source: str, limits: Limits) -> LanguageCommand:
+        java = tools.run(source, limits)
+        words = ("--class-path", "program.jar", "--scan-class-path", "program.jar", "--disable-ansi-colors")
+        return replace(java, argv=(*java.argv[:-1], "org.junit.platform.console.ConsoleLauncher", *words))
+
+    return replace(tools, run=run, version=f"{tools.version} with JUnit")
 
 
 def _version(home: str, javac: str) -> str:
@@ -92,3 +135,10 @@ public class Main {
 """
 
 JAVA = Language("java", "Java", (), _discover, _HELLO, cpu_factor=2.0, startup_s=0.5, is_compiled=True)
+
+_HELLO_JUNIT = """import org.junit.jupiter.api.Test;
+class MainTest {
+    @Test void test() { System.out.println("\\n42\\n"); }
+}
+"""
+JUNIT = Language("junit", "JUnit", (), _discover_junit, _HELLO_JUNIT, is_compiled=True)

@@ -1,4 +1,4 @@
-"""JavaScript by Node.js."""
+"""JavaScript by Node.js, with the packages of npm's global folder and of NODE_PATH."""
 
 from __future__ import annotations
 
@@ -11,23 +11,50 @@ _STACK_MB = 64
 _HELLO = "console.log(parseInt(require('fs').readFileSync(0, 'utf8')) + 1)\n"
 
 
+def find_node() -> str:
+    """Return the path of Node.js.
+
+    Raises:
+        LanguageUnavailable: it is not on PATH.
+    """
+    return program("node", "install Node.js (Debian: apt-get install nodejs)")
+
+
+def package_folders(node: str) -> tuple[str, ...]:
+    """Return the folders of packages that every program may load."""
+    own = os.path.join(os.path.dirname(os.path.dirname(node)), "lib", "node_modules")
+    named = (*os.environ.get("NODE_PATH", "").split(os.pathsep), own)
+    return tuple(dict.fromkeys(os.path.realpath(folder) for folder in named if os.path.isdir(folder)))
+
+
+def node_command(
+    node: str, file: str, start: str, limits: Limits, *words: str, files: tuple[tuple[str, bytes], ...] = ()
+) -> LanguageCommand:
+    """Return the run of the script `start`, with the program in `file` beside it."""
+    # V8 counts the stack in KiB, and has to leave some of it to what it calls.
+    flags = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
+    return LanguageCommand(
+        (node, *flags, start, *words),
+        file,
+        files=files,
+        env=(
+            ("OPENSSL_CONF", "/dev/null"),  # its own lies where a program has no business
+            ("NODE_PATH", os.pathsep.join(package_folders(node))),
+        ),
+        profile="managed",
+        extra_mb=256,
+        stack_mb=_STACK_MB,
+    )
+
+
 def _discover() -> Toolchain:
-    node = program("node", "install Node.js (Debian: apt-get install nodejs)")
+    node = find_node()
     version = ask(node, "--version").strip()
 
     def run(source: str, limits: Limits) -> LanguageCommand:
-        # V8 counts the stack in KiB, and has to leave some of it to what it calls.
-        flags = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
-        return LanguageCommand(
-            (node, *flags, "main.js"),
-            "main.js",
-            env=(("OPENSSL_CONF", "/dev/null"),),  # its own lies where a program has no business
-            profile="managed",
-            extra_mb=256,
-            stack_mb=_STACK_MB,
-        )
+        return node_command(node, "main.js", "main.js", limits)
 
-    return Toolchain(f"Node.js {version}", (os.path.dirname(node),), run)
+    return Toolchain(f"Node.js {version}", (os.path.dirname(node), *package_folders(node)), run)
 
 
 JAVASCRIPT = Language(

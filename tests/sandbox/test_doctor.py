@@ -18,7 +18,7 @@ from rewardkit.sandbox.levels import why_not
 def test_it_names_the_level_and_the_escapes_it_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")
-    monkeypatch.setattr(doctor, "LANGUAGES", {"sql": LANGUAGES["sql"]})  # each compiler takes seconds
+    monkeypatch.setattr(doctor, "RUNNERS", {"sql": LANGUAGES["sql"]})  # each compiler takes seconds
     result = CliRunner().invoke(doctor.command, ["--json"])
     found = json.loads(result.output)
     assert result.exit_code == 0
@@ -31,7 +31,7 @@ def test_it_names_every_language_with_its_version_or_the_remedy(monkeypatch: pyt
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")
     absent = replace(LANGUAGES["go"], discover=lambda: _raise("'go' is not on PATH; install golang-go"))
-    monkeypatch.setattr(doctor, "LANGUAGES", {"sql": LANGUAGES["sql"], "absent": absent})
+    monkeypatch.setattr(doctor, "RUNNERS", {"sql": LANGUAGES["sql"], "absent": absent})
     monkeypatch.setitem(LANGUAGES, "absent", absent)
     found = json.loads(CliRunner().invoke(doctor.command, ["--json"]).output)
     by_name = {language["name"]: language for language in found["languages"]}

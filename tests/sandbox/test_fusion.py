@@ -17,7 +17,7 @@ import pytest
 from rewardkit.sandbox import Limits, Pool, SandboxUnavailable, fusion_client
 from rewardkit.sandbox.fusion import run_code
 from rewardkit.sandbox.fusion_client import FusionClient
-from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, toolchain
+from rewardkit.sandbox.languages import RUNNERS, LanguageUnavailable, find_runner, toolchain
 from rewardkit.sandbox.levels import why_not
 
 
@@ -167,9 +167,47 @@ def test_what_is_compiled_finds_the_files_too(ask: Callable[[dict[str, Any]], di
 
 def needs(language: str) -> None:
     try:
-        toolchain(LANGUAGES[language])
+        toolchain(RUNNERS[language])
     except LanguageUnavailable as error:
         pytest.skip(str(error))
+
+
+JEST = "import { expect, test } from '@jest/globals';\nfunction f(x: number): number { return X; }\ntest('f', () => { expect(f(20)).toBe(41); });"
+JUNIT = """import org.junit.jupiter.api.Test;
+import static org.junit.jupiter.api.Assertions.*;
+public class Twice { static int f(int x) { return X; } }
+class TwiceTest { @Test void twice() { assertEquals(41, Twice.f(20)); } }
+"""
+TESTED: dict[str, tuple[str, str]] = {
+    "pytest": ("def f(x): return X\nclass TestF:\n    def test_f(self, capfd, tmp_path):\n        print(f(20))\n        assert capfd.readouterr().out == '41\\n'", "41"),
+    "ts": ("import fs from 'fs';\nconst x: number = 20;\nfs.writeFileSync(1, `${X}`);\nif (X != 41) process.exit(1);", "41"),
+    "jest": (JEST, "Received: 40"),
+    "junit": (JUNIT, "expected: <41> but was: <40>"),
+}  # fmt: skip
+"""Programs with their tests, of which X is the right answer, or a wrong one; and what is said of that."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in TESTED])
+def test_the_route_runs_programs_with_their_tests(
+    name: str, ask: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    needs(find_runner(name) or "")
+    code, said = TESTED[name]
+    for expression, status in (("2 * x + 1", "Success"), ("2 * x", "Failed")):
+        answer = ask({"code": code.replace("X", expression), "language": name, "run_timeout": 120})
+        assert (answer["status"], answer["run_result"]["status"]) == (status, "Finished"), answer
+        assert status == "Success" or answer["run_result"]["return_code"] == 1
+    assert name == "ts" or said in answer["run_result"]["stdout"] + answer["run_result"]["stderr"]
+
+
+def test_a_runner_of_tests_that_is_not_here_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLASSPATH", "/nowhere/*:/nowhere.jar")
+    with pytest.raises(LanguageUnavailable, match="CLASSPATH"):
+        RUNNERS["junit"].discover()
+    monkeypatch.setattr("rewardkit.sandbox.languages.typescript.package_folders", lambda node: ())
+    for name in ("jest", "typescript"):
+        with pytest.raises(LanguageUnavailable, match="install"):
+            RUNNERS[name].discover()
 
 
 @pytest.mark.slow

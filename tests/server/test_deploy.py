@@ -49,6 +49,9 @@ def test_the_image_starts_what_the_command_line_has() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     entrypoint = json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)[0])
     assert entrypoint == ["rewardkit", "serve", "--host", "0.0.0.0"]
+    text = (DEPLOY / "Dockerfile.run-code").read_text()
+    added = json.loads(re.findall(r"^CMD (.*)$", text, re.MULTILINE)[0])
+    assert set(added) <= {name for parameter in command.params for name in parameter.opts}
 
 
 LIKE_THE_MANIFEST = (

@@ -1,0 +1,38 @@
+"""Tests for pytest, run by pytest itself together with the program that stands before them in the same file.
+
+This is for `/run_code`: the code reward runs such tests apart from the program (`jail/pytesting.py`).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
+from rewardkit.sandbox.outcome import Limits
+
+_FILE = "test_main.py"
+_SCRIPT = f"""
+import os, sys
+os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+import pytest
+sys.exit(pytest.main(["-p", "no:cacheprovider", "{_FILE}"]))
+"""
+"""Plugins that happen to be installed open sockets, look for files, or take options from elsewhere."""
+
+
+def _discover() -> Toolchain:
+    try:
+        version = importlib.metadata.version("pytest")
+    except importlib.metadata.PackageNotFoundError:
+        raise LanguageUnavailable("pytest is not installed beside rewardkit; pip install pytest") from None
+
+    def run(source: str, limits: Limits) -> LanguageCommand:
+        program = source.encode("utf-8", "surrogateescape")
+        return LanguageCommand(script=_SCRIPT, files=((_FILE, program),), tools=False)
+
+    return Toolchain(f"pytest {version}", (), run)
+
+
+PYTEST = Language(
+    "pytest", "pytest", (), _discover, "def test(capfd):\n    with capfd.disabled():\n        print(42)\n"
+)

@@ -1,0 +1,109 @@
+"""TypeScript, and tests for Jest in it: by Node.js, with types taken out by Babel as a file is loaded.
+
+Types are not checked, as tsx does not check them. Babel and Jest are packages of npm, installed for all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain, ask
+from rewardkit.sandbox.languages.javascript import find_node, node_command, package_folders
+from rewardkit.sandbox.outcome import Limits
+
+_REMEDY = "npm install --global {}, or let NODE_PATH name a folder with them"
+_BABEL = ("@babel/core", "@babel/preset-env", "@babel/preset-typescript")
+_PRESETS = """
+const presets = [
+  [require.resolve('@babel/preset-env'), {targets: {node: 'current'}}],
+  [require.resolve('@babel/preset-typescript'), {allowDeclareFields: true}],
+]
+const options = {presets, babelrc: false, configFile: false, compact: false}
+"""
+_START = (
+    _PRESETS
+    + """
+const babel = require('@babel/core')
+const load = (module, file) => module._compile(babel.transformFileSync(file, options).code, file)
+for (const extension of ['.ts', '.mts', '.cts']) require.extensions[extension] = load
+require('./main.ts')
+"""
+)
+_TRANSFORM = (
+    _PRESETS
+    + """
+const jest = require(BABEL_JEST)
+module.exports = (jest.default || jest).createTransformer(options)
+"""
+)
+_JEST = {
+    "rootDir": ".",
+    "testEnvironment": "node",
+    "haste": {"forceNodeFilesystemAPI": True},  # else it starts a process to look for files
+    "watchman": False,
+    "cacheDirectory": ".jest",
+    "transform": {r"\.[jt]sx?$": "./.jest.transform.js"},
+}
+
+
+def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
+    """Return what Node.js says of packages that have to be there.
+
+    Raises:
+        LanguageUnavailable: one is missing.
+    """
+    env = {"NODE_PATH": os.pathsep.join(package_folders(node))}
+    try:
+        return ask(node, "-p", expression, env=env).strip()
+    except LanguageUnavailable:
+        raise LanguageUnavailable(f"Node.js finds not all of {', '.join(names)}; {_remedy(names)}") from None
+
+
+def _remedy(names: tuple[str, ...]) -> str:
+    return _REMEDY.format(" ".join(names))
+
+
+def _discover() -> Toolchain:
+    node = find_node()
+    _resolve(node, _BABEL, " + ".join(f"require.resolve('{name}')" for name in _BABEL))
+    version = _resolve(node, _BABEL, "require('@babel/core').version")
+
+    def run(source: str, limits: Limits) -> LanguageCommand:
+        return node_command(node, "main.ts", ".start.js", limits, files=((".start.js", _START.encode()),))
+
+    return Toolchain(f"Babel {version}", (os.path.dirname(node), *package_folders(node)), run)
+
+
+def _discover_jest() -> Toolchain:
+    node = find_node()
+    names = ("jest", *_BABEL)
+    home = _resolve(node, names, "path.dirname(require.resolve('jest/package.json'))")
+    version = _resolve(node, names, "require('jest/package.json').version")
+    transformer = _resolve(node, names, f"require.resolve('babel-jest', {{paths: [{json.dumps(home)}]}})")
+    transform = _TRANSFORM.replace("BABEL_JEST", json.dumps(transformer))
+    config = json.dumps({**_JEST, "modulePaths": package_folders(node)})
+    files = ((".jest.transform.js", transform.encode()), (".jest.config.json", config.encode()))
+    start = os.path.join(home, "bin", "jest.js")
+
+    def run(source: str, limits: Limits) -> LanguageCommand:
+        words = ("--config", ".jest.config.json", "--runInBand", "--ci", "--colors=false")
+        return node_command(node, "main.test.ts", start, limits, *words, files=files)
+
+    return Toolchain(f"Jest {version}", (os.path.dirname(node), *package_folders(node)), run)
+
+
+TYPESCRIPT = Language(
+    "typescript",
+    "TypeScript",
+    ("ts",),
+    _discover,
+    "import fs from 'fs'\nconst x: number = parseInt(fs.readFileSync(0, 'utf8'))\nconsole.log(x + 1)\n",
+)
+JEST = Language(
+    "jest",
+    "Jest",
+    (),
+    _discover_jest,
+    "const x: number = 42\ntest('it', () => { expect(x).toBe(42); process.stdout.write(`${x}\\n`) })\n",
+)
