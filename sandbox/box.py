@@ -23,9 +23,11 @@ from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.jail.channel import ENDED
 from rewardkit.sandbox.languages import PYTHON, RUNNERS
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, IsolationLevel, Limits, Outcome
-from rewardkit.sandbox.worker import Job, Worker, WorkerDied
+from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 
 _ATTEMPTS = 3
+_PYTEST_S = 0.5
+"""CPU time in which pytest starts: several times what it takes."""
 _USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
 """Ends that may be due to what the same child had done before."""
 
@@ -211,12 +213,16 @@ class Sandbox:
     ) -> list[Answer]:
         """Run tests up to the first in which either child ends; that one's answer says how."""
         request = json.dumps({"setup": setup, "tests": tests}).encode()
+        start_s = _PYTEST_S if RUN_TEST in request else 0.0  # which is not to take of the tests' time
+        budget.cpu_s += start_s
+        budget.failures_s += start_s
+        checking = replace(limits, idle_s=None, cpu_s=limits.cpu_s + start_s)
         for _ in range(_ATTEMPTS):
             ours, theirs = socket.socketpair()
             with ours, theirs:
                 candidate = Job(program, b"", limits, "serve", channel=ours.fileno(), prelude=True)
                 # The tests wait for the program, which has a limit of its own for doing nothing.
-                checker = Job(request, b"", replace(limits, idle_s=None), "check", channel=theirs.fileno())
+                checker = Job(request, b"", checking, "check", channel=theirs.fileno())
                 with contextlib.suppress(WorkerDied):
                     return self._play(candidate, checker, (ours, theirs), len(tests), budget)
             if self._closed or self._cancelled:

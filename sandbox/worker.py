@@ -55,7 +55,10 @@ _BASE_MODULES = (
     "numbers", "operator", "queue", "random", "re", "statistics", "string", "struct", "textwrap",
     "threading", "time", "types", "typing", "unicodedata", "encodings.latin_1", "traceback",
 )  # fmt: skip
-_NUMPY_MODULES = ("numpy",)
+RUN_TEST = b"__run_test__("
+"""How a test of pytest's or unittest's is called, in what is checked."""
+_PRELOADED = {"numpy": ("numpy",), "pytest": ("jail.pytesting",)}
+"""What the servers of a flavour load besides."""
 _NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(
     rb"std::bad_alloc|memory allocation of \d+ bytes failed|fatal error: runtime: .*out of memory"
@@ -120,6 +123,8 @@ class Job:
     @property
     def flavour(self) -> str:
         """Which server it needs: one that has `numpy` loaded, the plain one, or one that sees a toolchain."""
+        if self.mode == "check" and RUN_TEST in self.program:
+            return "pytest"
         if self.readable or self.files or self.fetch:
             return "tools"
         if self.mode in ("exec", "build"):
@@ -164,7 +169,7 @@ class Worker:
             "tools": self.flavour == "tools",
             "box_mb": self._box_mb,
             "scratch": self._scratch,
-            "preload": _BASE_MODULES + (_NUMPY_MODULES if self.flavour == "numpy" else ()),
+            "preload": _BASE_MODULES + _PRELOADED.get(self.flavour, ()),
         }
         return subprocess.Popen(
             [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, json.dumps(setup)],

@@ -107,7 +107,7 @@ def math_dapo() -> Function:
         "humaneval",
         "mbpp",
     ),
-    version=10,
+    version=11,
     runs="sandbox",
     # Far above what the reward itself allows, which is CPU time, with a safety net of elapsed time: what it
     # scores is not to depend on how busy the machine is.

@@ -1,325 +1,168 @@
-"""A stand-in for pytest in the tests' process: what tests of single functions use of it, and no more.
+"""Runs tests written for pytest or unittest by pytest itself, in the tests' process.
 
-`raises`, `approx`, `fixture`, `mark.parametrize`, `skip`, `fail`, the fixtures `capsys` and
-`monkeypatch`, classes of tests, `unittest.TestCase`. The real one would cost a hundred times the run.
+`checks.py` loads the tests and says which are run; pytest is given the module that holds them. Whatever the
+program raises is a failure: it cannot have a test skipped, expected to fail or left out.
 """
 
 from __future__ import annotations
 
-import contextlib
+import ast
 import importlib
 import inspect
-import io
-import itertools
-import math
 import os
-import re
-import sys
 import types
-from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator
 from typing import Any
 
-from .channel import Stopped
+import pytest
+
+from . import proxies
+from .channel import Stopped, describe
 from .remote import run_coroutine
 
-Captured = namedtuple("Captured", "out err")
+_FILE = "tests.py"
+_LEFT_OUT = (
+    "cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "pastebin", "stepwise",
+    "terminal", "threadexception", "tmpdir", "unraisableexception", "warnings",
+)  # fmt: skip
+"""Plugins that tests have no use for here: a third of the time."""
+_ARGUMENTS = ["--assert=plain", "--capture=no", f"-c{os.devnull}", "--rootdir=.", "--confcutdir=.", _FILE]
+_NOT_RUN = ("__unittest_skip__", "__unittest_expecting_failure__")
+"""How unittest marks a test that is skipped or has to fail."""
+
+_main = pytest.main
+_raises = pytest.raises
+
+TestName = tuple[str, str | None]
+"""The name of a test function, or those of the class and the method of a test."""
 
 
-class Skipped(Exception):
-    """The test says that it cannot be run here."""
+def adapt() -> None:
+    """Have `import pytest` give the tests what fits a program in another process."""
+    vars(pytest).update(raises=raises, main=lambda *_, **__: 0, importorskip=_imported)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
 
-class Raised:
-    """What `raises` caught."""
-
-    value: Any = None
-
-    @property
-    def type(self) -> Any:
-        return type(self.value)
-
-    def match(self, pattern: str) -> bool:
-        assert re.search(pattern, str(self.value)), f"{str(self.value)!r} does not match {pattern!r}"
-        return True
-
-
-def raises(expected: Any, *args: Any, match: str | None = None, **kwargs: Any) -> Any:
-    """As pytest's: a context, or a call that has to raise."""
-    if args:
-        with _raises(expected, match) as caught:
-            args[0](*args[1:], **kwargs)
-        return caught
-    return _raises(expected, match)
-
-
-@contextlib.contextmanager
-def _raises(expected: Any, match: str | None) -> Iterator[Raised]:
-    caught = Raised()
-    kinds = expected if isinstance(expected, tuple) else (expected,)
-    # A StopIteration of the program comes as `Stopped` unless it ends an iteration.
-    kinds += (Stopped,) if StopIteration in kinds else ()
-    try:
-        yield caught
-    except kinds as error:
-        caught.value = error
-        if match is not None:
-            caught.match(match)
-        return
-    raise AssertionError(f"DID NOT RAISE {expected}")
-
-
-class approx:
-    """As pytest's: equal to numbers within a tolerance, also in lists and dicts."""
-
-    def __init__(self, expected: Any, rel: Any = None, abs: Any = None, nan_ok: bool = False) -> None:
-        self.expected = expected
-        self.rel = rel
-        self.abs = abs
-        self.nan_ok = nan_ok
-
-    def __eq__(self, other: object) -> bool:
-        return self._near(other, self.expected)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"approx({self.expected!r})"
-
-    def _near(self, got: Any, wanted: Any) -> bool:
-        if isinstance(wanted, Mapping):
-            return (
-                isinstance(got, Mapping)
-                and got.keys() == wanted.keys()
-                and all(self._near(got[key], value) for key, value in wanted.items())
-            )
-        if isinstance(wanted, list | tuple):
-            return (
-                isinstance(got, list | tuple)
-                and len(got) == len(wanted)
-                and all(map(self._near, got, wanted))
-            )
-        if isinstance(wanted, bool) or not isinstance(wanted, int | float | complex):
-            return bool(got == wanted)
-        return self._near_number(got, wanted)
-
-    def _near_number(self, got: Any, wanted: Any) -> bool:
-        if not isinstance(got, int | float | complex):
-            return False
-        if got == wanted or (self.nan_ok and got != got and wanted != wanted):
-            return True
-        if math.isinf(abs(wanted)) or math.isinf(abs(got)):
-            return False
-        only_abs = self.rel is None and self.abs is not None
-        rel = 0.0 if only_abs else (1e-6 if self.rel is None else self.rel) * abs(wanted)
-        return bool(abs(got - wanted) <= max(rel, 1e-12 if self.abs is None else self.abs))
-
-
-def skip(reason: str = "") -> None:
-    """Give the test up."""
-    raise Skipped(reason)
-
-
-def fail(reason: str = "") -> None:
-    """Fail the test."""
-    raise AssertionError(reason)
-
-
-def param(*values: Any, **_: Any) -> Any:
-    """One set of values of `parametrize`."""
-    return values if len(values) > 1 else values[0]
-
-
-def importorskip(name: str, *_: Any, **__: Any) -> Any:
-    """Import a module that the tests need."""
+def _imported(name: str, *_: Any, **__: Any) -> Any:
+    """As `importorskip`; what is not here makes the tests unusable."""
     return importlib.import_module(name)
 
 
-def fixture(function: Any = None, **options: Any) -> Any:
-    """Mark a function whose result tests ask for by its name."""
-
-    def mark(found: Any) -> Any:
-        found._fixture = options
-        return found
-
-    return mark(function) if function is not None else mark
+def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
+    """As pytest's; a StopIteration of the program comes as `Stopped` unless it ends an iteration."""
+    kinds = expected if isinstance(expected, tuple) else (expected,)
+    if StopIteration in kinds:
+        expected = (*kinds, Stopped)
+    return _raises(expected, *args, **kwargs) if expected != () else _raises(*args, **kwargs)
 
 
-class _Mark:
-    """`pytest.mark`: of its decorators only `parametrize` means anything here."""
-
-    def parametrize(self, names: Any, values: Any, **_: Any) -> Callable[[Any], Any]:
-        listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-
-        def mark(found: Any) -> Any:
-            rows = [dict(zip(listed, v if len(listed) > 1 else [v], strict=True)) for v in values]
-            found._parameters = [*getattr(found, "_parameters", []), rows]
-            return found
-
-        return mark
-
-    def __getattr__(self, name: str) -> Any:
-        def plain(*args: Any, **_: Any) -> Any:
-            return args[0] if len(args) == 1 and callable(args[0]) else lambda found: found
-
-        return plain
-
-
-class Capsys:
-    """What was printed since the last time it was asked."""
-
-    def __init__(self) -> None:
-        self.kept = sys.stdout, sys.stderr
-        self._begin()
-
-    def readouterr(self) -> Captured:
-        found = Captured(self.out.getvalue(), self.err.getvalue())
-        self._begin()
-        return found
-
-    def _begin(self) -> None:
-        self.out, self.err = io.StringIO(), io.StringIO()
-        sys.stdout, sys.stderr = self.out, self.err
-
-    def undo(self) -> None:
-        sys.stdout, sys.stderr = self.kept
-
-
-class MonkeyPatch:
-    """Changes that are taken back."""
-
-    def __init__(self) -> None:
-        self.steps: list[Callable[[], Any]] = []
-
-    def setattr(self, target: Any, name: Any, *value: Any, raising: bool = True) -> None:
-        if isinstance(target, str):
-            path, _, attribute = target.rpartition(".")
-            target = importlib.import_module(path)
-            value = (name,)
-            name = attribute
-        if hasattr(target, name):
-            old = getattr(target, name)
-            self.steps.append(lambda: setattr(target, name, old))
-        else:
-            self.steps.append(lambda: delattr(target, name))
-        setattr(target, name, value[0])
-
-    def setitem(self, target: Any, key: Any, value: Any) -> None:
-        old = dict(target)
-        self.steps.append(lambda: (target.clear(), target.update(old)))
-        target[key] = value
-
-    def setenv(self, name: str, value: str) -> None:
-        self.setitem(os.environ, name, value)
-
-    def delenv(self, name: str, raising: bool = True) -> None:
-        if raising or name in os.environ:
-            self.setitem(os.environ, name, "")
-            del os.environ[name]
-
-    def undo(self) -> None:
-        for step in reversed(self.steps):
-            step()
-
-
-_BUILTIN_FIXTURES: dict[str, Callable[[], Any]] = {
-    "capsys": Capsys,
-    "monkeypatch": MonkeyPatch,
-}
-
-
-def run(names: Mapping[str, Any], target: Any, method: str | None = None) -> None:
-    """Run one test with every set of its parameters; what it raises is its failure.
+def play(
+    module: types.ModuleType, names: dict[str, Any], tests: list[str], run_all: Callable[[], None]
+) -> None:
+    """Have pytest collect the tests of a module, and call `run_all` while they can be run.
 
     Args:
-        names: The tests' globals, where fixtures are.
-        target: A function, or the class of a method.
-        method: The method's name.
+        module: Stands for the tests.
+        names: What is in it. `__run_test__` runs the next test there.
+        tests: Calls of it, with the name of a function, or of a class and its method.
+        run_all: Makes these calls.
     """
-    if method is not None and hasattr(target, "debug"):
-        getattr(target, "setUpClass", lambda: None)()
-        case = target(method)
-        if inspect.iscoroutinefunction(getattr(case, method)):
-            run_coroutine(getattr(case, method)())
-        else:
-            case.debug()
-        return
-    function = target if method is None else getattr(target, method)
-    parameters = [*getattr(function, "_parameters", []), *getattr(target, "_parameters", [])]
-    for rows in itertools.product(*(parameters if method or parameters else [])):
-        given = {name: value for row in rows for name, value in row.items()}
-        _run_once(names, target, method, given)
+    own = {name: value for name, value in names.items() if not isinstance(value, proxies.Proxy)}
+    vars(module).update(own, __file__=os.path.abspath(_FILE))  # in memory, and taken for what is in this file
+    with open(_FILE, "w"):
+        pass
+    runner = TestsByPytest([_unit(test) for test in tests], run_all)
+    names["__run_test__"] = runner.run
+    plugins = [word for name in _LEFT_OUT for word in ("-p", f"no:{name}")]
+    _main([*plugins, *_ARGUMENTS], plugins=[runner])
+    if not runner.ran:
+        run_all()
 
 
-def _run_once(names: Mapping[str, Any], target: Any, method: str | None, given: dict[str, Any]) -> None:
-    fixtures = _Fixtures(names, given)
-    try:
-        function = target
-        if method is not None:
-            instance = target()
-            function = getattr(instance, method)
-            for before in ("setup_class", "setup_method", "setUp"):
-                _call_with_room(getattr(instance, before, None), function)
-        for name, found in list(names.items()):
-            if getattr(found, "_fixture", {}).get("autouse"):
-                fixtures.get(name)
-        run_coroutine(function(**{name: fixtures.get(name) for name in _wanted(function)}))
-        if method is not None:
-            _call_with_room(getattr(instance, "teardown_method", None), function)
-    finally:
-        fixtures.close()
-
-
-def _call_with_room(function: Any, argument: Any) -> None:
-    if function is not None:
-        function(*([argument] if _wanted(function) else []))
-
-
-def _wanted(function: Any) -> list[str]:
-    parameters = inspect.signature(function).parameters.values()
-    return [
-        p.name
-        for p in parameters
-        if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+def _unit(test: str) -> TestName:
+    call = ast.parse(test, mode="eval").body
+    words = [
+        word.id if isinstance(word, ast.Name) else ast.literal_eval(word)
+        for word in getattr(call, "args", [])
     ]
+    return words[0], words[1] if len(words) > 1 else None
 
 
-class _Fixtures:
-    """The values that one test asks for, and how they end."""
+class TestsByPytest:
+    """A plugin of pytest that runs the tests asked for, one by one."""
 
-    def __init__(self, names: Mapping[str, Any], given: dict[str, Any]) -> None:
-        self.names = names
-        self.values = dict(given)
-        self.ends: list[Callable[[], Any]] = []
+    def __init__(self, units: list[TestName], run_all: Callable[[], None]) -> None:
+        self.ran = False
+        self._units = units
+        self._run_all = run_all
+        self._items: list[list[Any]] = []
+        self._raised: list[BaseException] = []
+        self._next = 0
 
-    def get(self, name: str) -> Any:
-        if name not in self.values:
-            self.values[name] = self._make(name)
-        return self.values[name]
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self._items = [[item for item in session.items if _is_of(item, unit)] for unit in self._units]
+        self.ran = True
+        self._run_all()
+        return True
 
-    def _make(self, name: str) -> Any:
-        function = self.names.get(name)
-        if not hasattr(function, "_fixture"):
-            made = _BUILTIN_FIXTURES[name]()
-            self.ends.append(getattr(made, "undo", lambda: None))
-            return made
-        found = function(**{wanted: self.get(wanted) for wanted in _wanted(function)})  # type: ignore[misc]
-        if not inspect.isgenerator(found):
-            return found
-        self.ends.append(lambda: next(found, None))
-        return next(found)
+    def pytest_make_parametrize_id(self, argname: str) -> str:
+        return argname  # the values may be the program's
 
-    def close(self) -> None:
-        for end in reversed(self.ends):
-            end()
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        function = pyfuncitem.obj
+        if not inspect.iscoroutinefunction(function):
+            return None
+        run_coroutine(
+            function(**{name: pyfuncitem.funcargs[name] for name in inspect.signature(function).parameters})
+        )
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.excinfo is not None:
+            self._raised.append(_as_failure(call.excinfo.value, item, call.when))
+        elif report.failed:
+            self._raised.append(AssertionError(report.longreprtext))
+        return report
+
+    def run(self, *_: Any) -> None:
+        """Run the next of the tests with every set of its parameters; what it raises is its failure.
+
+        Raises:
+            UnsupportedTest: it says of itself that it is not to be run, or not to pass.
+        """
+        items = self._items[self._next] if self.ran else []
+        following = [item for later in self._items[self._next + 1 :] for item in later]
+        self._next += 1
+        if not items or any(map(_says_no, items)):
+            raise proxies.UnsupportedTest("pytest does not run it, or expects it to fail")
+        self._raised = []
+        for item, after in zip(items, [*items[1:], *following[:1], None], strict=False):
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
+        if self._raised:
+            raise self._raised[0]
 
 
-def module() -> types.ModuleType:
-    """What `import pytest` gives the tests."""
-    made = types.ModuleType("pytest")
-    vars(made).update(
-        raises=raises, approx=approx, skip=skip, fail=fail, param=param, fixture=fixture,
-        importorskip=importorskip, mark=_Mark(), MonkeyPatch=MonkeyPatch, main=lambda *_, **__: 0,
-        ExceptionInfo=Raised, CaptureFixture=Capsys,
-    )  # fmt: skip
-    return made
+def _is_of(item: pytest.Item, unit: TestName) -> bool:
+    name, method = unit
+    owner = getattr(item.cls, "__qualname__", None) if isinstance(item, pytest.Function) else None
+    found = getattr(item, "originalname", "")
+    return (owner, found) == ((None, name) if method is None else (name, method))
+
+
+def _says_no(item: Any) -> bool:
+    marked = any(item.get_closest_marker(name) for name in ("skip", "xfail"))
+    return marked or any(getattr(owner, name, False) for owner in (item.obj, item.cls) for name in _NOT_RUN)
+
+
+def _as_failure(error: BaseException, item: pytest.Item, when: str) -> BaseException:
+    """What a test raised. It may skip itself for what the program does: without a mark, it has failed."""
+    if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | pytest.exit.Exception):
+        return error
+    if when == "setup" and item.get_closest_marker("skipif") and "of_the_program" not in vars(error):
+        return proxies.UnsupportedTest(f"pytest does not run it: {error}")
+    return AssertionError(describe(error))

@@ -69,8 +69,9 @@ def changed(seeds: Seeds) -> dict[str, Any]:
     }
     if sys.stdin is not _STDIN:
         found["stdin"] = sys.stdin
-    if dict(os.environ) != _ENVIRONMENT:
-        found["environment"] = dict(os.environ)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    if environment != _ENVIRONMENT:
+        found["environment"] = environment
     if moved := seeds.moved():
         found["numbers"] = moved
     return found

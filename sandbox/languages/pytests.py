@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 
-from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, Toolchain
 from rewardkit.sandbox.outcome import Limits
 
 _FILE = "test_main.py"
@@ -21,16 +21,11 @@ sys.exit(pytest.main(["-p", "no:cacheprovider", "{_FILE}"]))
 
 
 def _discover() -> Toolchain:
-    try:
-        version = importlib.metadata.version("pytest")
-    except importlib.metadata.PackageNotFoundError:
-        raise LanguageUnavailable("pytest is not installed beside rewardkit; pip install pytest") from None
-
     def run(source: str, limits: Limits) -> LanguageCommand:
         program = source.encode("utf-8", "surrogateescape")
         return LanguageCommand(script=_SCRIPT, files=((_FILE, program),), tools=False)
 
-    return Toolchain(f"pytest {version}", (), run)
+    return Toolchain(f"pytest {importlib.metadata.version('pytest')}", (), run)
 
 
 PYTEST = Language(

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from rewardkit.commands import doctor
 from rewardkit.sandbox import SandboxUnavailable
-from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, Toolchain
+from rewardkit.sandbox.languages import LANGUAGES, RUNNERS, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.levels import why_not
 
 
@@ -32,7 +32,7 @@ def test_it_names_every_language_with_its_version_or_the_remedy(monkeypatch: pyt
         pytest.skip("no isolation holds on this host")
     absent = replace(LANGUAGES["go"], discover=lambda: _raise("'go' is not on PATH; install golang-go"))
     monkeypatch.setattr(doctor, "RUNNERS", {"sql": LANGUAGES["sql"], "absent": absent})
-    monkeypatch.setitem(LANGUAGES, "absent", absent)
+    monkeypatch.setitem(RUNNERS, "absent", absent)
     found = json.loads(CliRunner().invoke(doctor.command, ["--json"]).output)
     by_name = {language["name"]: language for language in found["languages"]}
     assert by_name["sql"]["version"].startswith("SQLite 3.")

@@ -20,9 +20,10 @@ _FILES = {
 _OF_PATHS = {"write_text", "write_bytes", "touch", "read_text", "read_bytes"}
 _LOGS = {"assertLogs", "assertNoLogs", "assertWarns", "assertWarnsRegex"}
 _WARNINGS = {"pytest.warns", "pytest.deprecated_call", "warnings.catch_warnings"}
+_SKIPS = {"pytest.skip", "pytest.xfail"}
 _LOOKS = {"inspect.signature", "inspect.getsource", "inspect.getfullargspec"}
 _FRAMES = {"assert_frame_equal", "assert_series_equal", "assert_index_equal"}
-_FIXTURES = {"capsys", "monkeypatch", "self", "cls"}
+_FIXTURES = {"capsys", "capfd", "monkeypatch", "request", "self", "cls"}
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -67,6 +68,8 @@ def _in_call(node: ast.Call, imported: dict[str, str]) -> str | None:
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     if method in _OF_PATHS and "pathlib.Path" in imported.values():
         return f"reads or writes files ({method}), of which the program has none"
+    if name in _SKIPS or last == "skipTest":
+        return f"skips itself ({written})"
     if last in _LOGS or name in _WARNINGS:
         return f"listens to logs or warnings ({written})"
     if name in _LOOKS or last in _FRAMES:
