@@ -515,7 +515,8 @@ EXAMPLES: dict[str, Examples] = {
         ("\\frac{1}{a-b}-\\frac{1}{b-a}", "\\frac{1}{a-b}+\\frac{1}{b-a}", False),
     ],
     "logarithm rules": [
-        ("\\ln(a^2 b)", "2\\ln a+\\ln b", True),
+        ("\\ln(a^2 b)", "2\\ln|a|+\\ln b", True),
+        ("\\ln(a^2 b)", "2\\ln a+\\ln b", False),
         ("(-1)^n \\cos^n(x)", "(-\\cos x)^n", True),
         ("\\cos(x)^2", "\\cos^2 x", True),
     ],

@@ -1,7 +1,7 @@
 """Approximate evaluation at any precision, guarded so that no step can blow up. mpmath only, no SymPy.
 
 Every thread has its own mpmath context: the global one is shared state. A value is an mpf or mpc; a point
-where a tree has no finite value raises `Undefined`.
+where a tree has no finite value raises `Undefined`, as one of its kinds where that much is certain.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from mpmath import fp  # type: ignore[import-untyped]
 from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
 
+from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.guards import MAX_LOG2, MAX_TERMS, TooLarge, spend
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -32,6 +33,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Percent,
     Pow,
     Sym,
+    symbols,
 )
 
 Value = Any
@@ -41,6 +43,14 @@ _LOCAL = threading.local()
 
 class Undefined(Exception):
     """No finite value here, or none that we can compute."""
+
+
+class Pole(Undefined):
+    """Certainly no finite value: a division by zero, the factorial of a negative integer."""
+
+
+class Unreal(Undefined):
+    """A part of a real function that certainly has no real value: a logarithm or even root of a negative."""
 
 
 def context(digits: int) -> Any:
@@ -53,14 +63,14 @@ def context(digits: int) -> Any:
     return found
 
 
-def evaluate(node: Node, env: Mapping[str, Fraction], digits: int) -> Value:
-    """Return the value of a tree at a point.
+def evaluate(node: Node, env: Mapping[str, Fraction], digits: int, real: bool = False) -> Value:
+    """Return the value of a tree at a point; as a `real` function it has none where a part of it has none.
 
     Raises:
         Undefined: no finite value.
         TooLarge: a guard stopped it.
     """
-    return Evaluator(env, digits).value(node)
+    return Evaluator(env, digits, real).value(node)
 
 
 def as_fraction(value: Value) -> Fraction:
@@ -75,12 +85,9 @@ def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
 
     A quick look that settles most wrong answers at a tenth of the cost; False says nothing.
     """
-    evaluator = _FloatEvaluator(env)
-    try:
-        x, y = evaluator.value(a), evaluator.value(b)
-    except (Undefined, TooLarge, ArithmeticError, ValueError, TypeError, NotImplementedError):
-        return False
-    if isinstance(x, complex) or isinstance(y, complex):
+    evaluator = FloatEvaluator(env, _LAST_DIGITS)
+    x, y = evaluator.get(a), evaluator.get(b)
+    if x is None or y is None:
         return False
     gap = abs(x - y)
     size = max(abs(x), abs(y))
@@ -88,12 +95,27 @@ def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
     return math.isfinite(gap) and size > 1e-6 and gap > 1e-3 * size and evaluator.largest < 1e6 * gap
 
 
+def log2_range(nodes: tuple[Node, ...], env: Mapping[str, Fraction], digits: int) -> tuple[int, int]:
+    """Return the binary exponents of the smallest and the largest value on the way to those of some trees.
+
+    How far they lie apart says what precision can tell them from others; raises as `evaluate` does.
+    """
+    evaluator = _RangeEvaluator(env, digits)
+    for node in nodes:
+        evaluator.value(node)
+    return evaluator.low, evaluator.high
+
+
 class Evaluator:
-    def __init__(self, env: Mapping[str, Fraction], digits: int) -> None:
+    def __init__(self, env: Mapping[str, Fraction], digits: int, real: bool = False) -> None:
         self.mp = context(digits)
         self.env: dict[str, Value] = {k: self.mp.mpf(v.numerator) / v.denominator for k, v in env.items()}
         self.cost = 2 + digits // 40
-        """Steps that a node takes; a function takes ten times as many."""
+        """Steps that a node takes."""
+        self.function_cost = 10 * self.cost + (digits // 30) ** 2
+        self.real = real
+        self.free = len(env)
+        """How many variables have values outside of sums."""
 
     def value(self, node: Node) -> Value:
         spend(self.cost)
@@ -135,32 +157,53 @@ class Evaluator:
     def div(self, node: Div) -> Value:
         bottom = self.value(node.bottom)
         if bottom == 0:
-            raise Undefined("division by zero")
+            raise Pole("division by zero")
         return self._bounded(self.value(node.top) / bottom)
 
     def pow(self, node: Pow) -> Value:
         exponent = self.value(node.exponent)
         if node.base == Const("e"):
             return self._exp(exponent)
-        return self.power(self.value(node.base), exponent)
+        base = self.value(node.base)
+        if self.real and base < 0 and not self.mp.isint(exponent):
+            return self._real_power(base, exponent, node.exponent)
+        return self.power(base, exponent)
+
+    def _real_power(self, base: Value, exponent: Value, written: Node) -> Value:
+        """A negative number to a broken power: real where the fraction has an odd denominator.
+
+        A variable above one means a positive base, and says nothing of others.
+        """
+        if symbols(written):
+            raise Undefined("a variable power of a negative number")
+        try:
+            fraction = exact(written)
+        except Irrational:
+            raise Unreal("an irrational power of a negative number") from None
+        if fraction.denominator % 2 == 0:
+            raise Unreal("an even root of a negative number")
+        size = self.power(-base, exponent)
+        return -size if fraction.numerator % 2 else size
 
     def power(self, base: Value, exponent: Value) -> Value:
         mp = self.mp
         if base == 0:
             if mp.re(exponent) > 0:
                 return mp.mpf(0)
-            raise Undefined("a power of zero")
+            raise Pole("a power of zero")
         size = abs(mp.mag(base)) * mp.ldexp(1, max(0, mp.mag(exponent)))
         if exponent != 0 and size > MAX_LOG2:
             raise TooLarge("a power")
         spend(10 * self.cost)
         if mp.isint(exponent) and abs(exponent) < 1 << 20:
             return base ** int(mp.re(exponent))
+        spend(self.function_cost)
         return self._bounded(mp.power(base, exponent))
 
     def _exp(self, exponent: Value) -> Value:
         if exponent != 0 and self.mp.mag(exponent) > 40:
             raise TooLarge("an exponential")
+        spend(self.function_cost)
         return self.mp.exp(exponent)
 
     def _bounded(self, value: Value) -> Value:
@@ -170,7 +213,7 @@ class Evaluator:
             return value
         mp = self.mp
         if not mp.isfinite(value):
-            raise Undefined("not finite")
+            raise Pole("not finite")
         if value != 0 and abs(mp.mag(value)) > MAX_LOG2:
             raise TooLarge("a product")
         return value
@@ -183,9 +226,14 @@ class Evaluator:
 
     def app(self, node: App) -> Value:
         """An unknown function has an arbitrary value for each argument, another one at each point."""
+        found = self.unknown(node)
+        return self.mp.mpf(found.numerator) / found.denominator
+
+    def unknown(self, node: App) -> Fraction:
+        """Return that value of an unknown function."""
         arguments = [self.mp.nstr(self.value(a), 12) for a in node.args]
         point = self.mp.nstr(self.env[node.name], 12) if node.name in self.env else ""
-        return self.mp.mpf(seed(f"{node.name}{point}({','.join(arguments)})")) / 1_000_003
+        return Fraction(2 * seed(f"{node.name}{point}({','.join(arguments)})") - (1 << 20), 1_000_003)
 
     def big(self, node: BigOp) -> Value:
         if node.op not in ("sum", "prod") or node.lower is None or node.upper is None:
@@ -196,6 +244,8 @@ class Evaluator:
             raise Undefined("bounds that are not integers")
         if high - low >= MAX_TERMS:
             raise Undefined("a sum too long to write out")
+        if high < low - 1 and len(self.env) == self.free > 0:
+            raise Undefined("bounds out of order, at a point that was not meant")
         outer = self.env.get(node.var)
         total = mp.mpf(0 if node.op == "sum" else 1)
         for index in range(int(low), int(high) + 1):
@@ -211,11 +261,16 @@ class Evaluator:
         if node.name == "det" and isinstance(node.args[0], Matrix):
             return self._determinant(node.args[0])
         values = [self.value(a) for a in node.args]
-        spend(10 * self.cost)
+        spend(10 * self.cost if node.name == "root" else self.function_cost)
         try:
-            return self._bounded(self._function(node.name, values))
-        except (ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError) as error:
+            found = self._bounded(self._function(node.name, values))
+        except (ValueError, ZeroDivisionError) as error:
+            raise Pole(f"{node.name}: {error}") from None
+        except (OverflowError, TypeError, NotImplementedError) as error:
             raise Undefined(f"{node.name}: {error}") from None
+        if self.real and found.imag != 0:
+            raise Unreal(node.name)
+        return found
 
     def _determinant(self, matrix: Matrix) -> Value:
         size = len(matrix.rows)
@@ -255,14 +310,29 @@ class Evaluator:
             case "factorial2":
                 return mp.fac2(first)
             case "binom":
-                return mp.binomial(first, values[1])
+                return self._binomial(first, values[1])
             case "max" | "min":
                 return (max if name == "max" else min)(values)
             case "mod":
                 return first - values[1] * mp.floor(first / values[1])
             case "sgn":
                 return mp.sign(first)
+            case "gcd" | "lcm":
+                return self._common(math.gcd if name == "gcd" else math.lcm, values)
         raise Undefined(name)
+
+    def _binomial(self, top: Value, bottom: Value) -> Value:
+        mp = self.mp
+        if mp.isint(top) and mp.isint(bottom) and bottom < 0:
+            if top < 0:
+                raise Undefined("a binomial with two readings")
+            return mp.mpf(0)
+        return mp.binomial(top, bottom)
+
+    def _common(self, combine: Callable[..., int], values: list[Value]) -> Value:
+        if not all(self.mp.isint(v) for v in values):
+            raise Undefined("a common divisor of broken numbers")
+        return self.mp.mpf(combine(*(int(self.mp.re(v)) for v in values)))
 
     def _root(self, value: Value, degree: Value) -> Value:
         """The real root where there is one, otherwise the principal one."""
@@ -285,18 +355,30 @@ class Evaluator:
         return mp.floor(value) if name == "floor" else mp.ceil(value)
 
 
-class _FloatEvaluator(Evaluator):
-    """The same rules in machine floats."""
+class FloatEvaluator(Evaluator):
+    """The same rules in machine floats, for real functions."""
 
-    def __init__(self, env: Mapping[str, Fraction]) -> None:
+    def __init__(self, env: Mapping[str, Fraction], barred: frozenset[str] = frozenset()) -> None:
         self.mp = fp
-        self.env = {k: v.numerator / v.denominator for k, v in env.items()}
+        self.env = {k: float(v) for k, v in env.items()}
         self.cost = 1
+        self.function_cost = 5
+        self.real = True
+        self.free = len(env)
+        self.barred = barred
+        """Functions that are not worked out."""
         self.largest = 0.0
 
+    def get(self, node: Node) -> float | None:
+        """Return the value of a tree, None where there is none."""
+        try:
+            value = self.value(node)
+        except (Undefined, TooLarge, ArithmeticError, ValueError, TypeError, NotImplementedError):
+            return None
+        return value if isinstance(value, (int, float)) else None
+
     def value(self, node: Node) -> Value:
-        # These look at the last digits of a value, which differ between precisions.
-        if isinstance(node, (App, BigOp)) or (isinstance(node, Fn) and node.name in _JUMPING):
+        if isinstance(node, (App, BigOp)) or (isinstance(node, Fn) and node.name in self.barred):
             raise Undefined("not for floats")
         value = super().value(node)
         self.largest = max(self.largest, abs(value))
@@ -306,7 +388,34 @@ class _FloatEvaluator(Evaluator):
         return value
 
 
-_JUMPING = frozenset({"floor", "ceil", "mod", "sgn", "arg", "gcd", "lcm"})
+class _RangeEvaluator(Evaluator):
+    """Notes how small and how large the values on the way are, but for what may be nothing but rounding."""
+
+    def __init__(self, env: Mapping[str, Fraction], digits: int) -> None:
+        super().__init__(env, digits)
+        self.low = 0
+        self.high = 0
+
+    def value(self, node: Node) -> Value:
+        value = super().value(node)
+        if value != 0:
+            size = int(self.mp.mag(value))
+            self.high = max(self.high, size)
+            if not isinstance(node, Add) or size > self.high - self.mp.prec * 4 // 5:
+                self.low = min(self.low, size)
+        return value
+
+    def _function(self, name: str, values: list[Value]) -> Value:
+        """How near a function that levels off is to its limit counts as a value on the way."""
+        if name in _LEVELLING and self.mp.mag(values[0]) > 3:
+            size = abs(values[0])
+            self.low = min(self.low, -int(2 * size ** (2 if name == "erf" else 1)) - 1)
+        return super()._function(name, values)
+
+
+_LEVELLING = frozenset({"tanh", "coth", "erf"})
+_LAST_DIGITS = frozenset({"floor", "ceil", "mod", "sgn", "arg", "gcd", "lcm"})
+"""Functions that look at the last digits of a value, which differ between precisions."""
 _ELEMENTARY = {
     "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin",
     "arccos": "acos", "arctan": "atan", "arcsec": "asec", "arccsc": "acsc", "sinh": "sinh", "cosh": "cosh",

@@ -13,7 +13,6 @@ from rewardkit.rewards.math.tree.nodes import (
     Add,
     Based,
     BigOp,
-    Const,
     Div,
     Fn,
     Matrix,
@@ -93,6 +92,7 @@ def _int_root(value: int, degree: int) -> int:
 class _Exact:
     def __init__(self, env: Mapping[str, Fraction]) -> None:
         self.env = dict(env)
+        self.free = len(env)
 
     def value(self, node: Node) -> Fraction:
         spend(2)
@@ -243,6 +243,8 @@ class _Exact:
             raise Irrational("bounds that are not integers")
         if high - low >= MAX_TERMS:
             raise Irrational("a sum too long to write out")
+        if high < low - 1 and len(self.env) == self.free > 0:
+            raise Irrational("bounds out of order, at a point that was not meant")
         outer = self.env.get(node.var)
         total = Fraction(0 if node.op == "sum" else 1)
         for index in range(low.numerator, high.numerator + 1):
@@ -310,6 +312,3 @@ def _inverse(value: int, modulus: int) -> int:
     if math.gcd(value, modulus) != 1:
         raise Irrational("division by zero modulo the prime")
     return pow(value, -1, modulus)
-
-
-_ = Const

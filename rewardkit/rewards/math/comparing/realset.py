@@ -10,8 +10,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from rewardkit.rewards.math.comparing.breaks import breaks
 from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
-from rewardkit.rewards.math.comparing.scalar import real_value
+from rewardkit.rewards.math.comparing.scalar import real_value, same_constant
 from rewardkit.rewards.math.guards import TooLarge, spend
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -153,8 +154,10 @@ def _link(op: str, left: Node, right: Node) -> Spans:
 
 
 def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Node]:
-    """Solve `left op right` for the variable when the difference is linear in it."""
+    """Solve `left op right` for the variable when the difference is linear in it, and breaks nowhere."""
     difference = Add((left, negate(right)))
+    if any(breaks(difference)):
+        raise NotASet("not linear")
     values = [_at(difference, name, Fraction(k, 2)) for k in _LINEAR_PROBES]
     if any(v is None for v in values):
         raise NotASet("not linear")
@@ -191,12 +194,13 @@ def _normal(items: list[Span]) -> Spans:
     for low, high, item in keyed:
         if merged:
             last_low, last_high, last = merged[-1]
-            near = low < last_high or (_same(low, last_high) and (item.low_closed or last.high_closed))
-            if near:
-                if high > last_high and not _same(high, last_high):
+            same = _same(low, last_high, item.low, last.high)
+            if low < last_high or (same and (item.low_closed or last.high_closed)):
+                ends_alike = _same(high, last_high, item.high, last.high)
+                if high > last_high and not ends_alike:
                     last = last._replace(high=item.high, high_closed=item.high_closed)
                     last_high = high
-                elif _same(high, last_high):
+                elif ends_alike:
                     last = last._replace(high_closed=last.high_closed or item.high_closed)
                 merged[-1] = (last_low, last_high, last)
                 continue
@@ -204,8 +208,13 @@ def _normal(items: list[Span]) -> Spans:
     return tuple(item for _, _, item in merged)
 
 
-def _same(a: Any, b: Any) -> bool:
-    return _true("=", a, b)
+def _same(a: Any, b: Any, one: Node, other: Node) -> bool:
+    """Whether two ends of spans, given as values and as trees, are the same."""
+    if not _true("=", a, b):
+        return False
+    if one != other and not same_constant(one, other):
+        raise NotASet("ends too near each other to be told apart")
+    return True
 
 
 def _complement(items: Spans) -> Spans:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import islice
 
-from rewardkit.rewards.math.comparing.numeric import Undefined, as_fraction, context, evaluate
+from rewardkit.rewards.math.comparing.agreement import DIGITS
+from rewardkit.rewards.math.comparing.identity import held, same_function
+from rewardkit.rewards.math.comparing.numeric import Undefined, Value, as_fraction, context, evaluate
 from rewardkit.rewards.math.comparing.points import integer_names, points
 from rewardkit.rewards.math.comparing.scalar import equal
 from rewardkit.rewards.math.guards import TooLarge
@@ -219,39 +221,34 @@ def _proportional(a: Rel, b: Rel) -> bool | None:
     """Whether lhs - rhs of both differ by a constant factor (of the right sign for an inequality)."""
     left, right = Add((a.sides[0], negate(a.sides[1]))), Add((b.sides[0], negate(b.sides[1])))
     names = sorted(symbols(left) | symbols(right))
-    whole = integer_names(left) | integer_names(right)
-    if not names:
+    at = _where_neither_is_zero(left, right, names)
+    if at is None:
         return None
-    ratio = None
-    good = 0
-    values = set()
-    for env in points(names, whole):
-        try:
-            x, y = evaluate(left, env, 40), evaluate(right, env, 40)
-        except (Undefined, TooLarge):
-            continue
-        if (x == 0) != (y == 0):
-            return None
-        if x == 0:
-            continue
-        found = x / y
-        if ratio is not None and abs(found - ratio) > abs(ratio) * 1e-25:
-            return None
-        ratio = found
-        good = good + 1
-        values.add(x)
-        if good >= 4:
-            break
-    if ratio is None or good < 3:
+    env, ratio = at
+    here = held(left, env)
+    if same_function(Mul((left, held(right, env))), Mul((right, here)), names) is not True:
         return None
-    if len(values) == 1:
+    if same_function(left, here, names):
         return False  # x = x + 1 and x = x + 2: no unknown is left
-    mp = context(40)
     if a.ops[0] in ("=", "!=", "~"):
         return a.ops == b.ops
-    if mp.im(ratio) != 0:
+    if context(DIGITS).im(ratio) != 0:
         return None
     return a.ops[0] == (b.ops[0] if ratio > 0 else _FLIPPED[b.ops[0]])
+
+
+def _where_neither_is_zero(
+    left: Node, right: Node, names: list[str]
+) -> tuple[dict[str, Fraction], Value] | None:
+    """A point at which two trees have a value other than 0, and the ratio of these."""
+    for env in points(names, integer_names(left) | integer_names(right)) if names else ():
+        try:
+            x, y = evaluate(left, env, DIGITS), evaluate(right, env, DIGITS)
+        except (Undefined, TooLarge):
+            continue
+        if x != 0 and y != 0:
+            return env, x / y
+    return None
 
 
 def refuted(a: Rel, b: Rel) -> bool:

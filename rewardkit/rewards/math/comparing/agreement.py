@@ -1,0 +1,106 @@
+"""Whether two trees have the same value at one point: by floats, by 30 digits, and by as many as are sure.
+
+A plain difference settles it at once. Agreement counts only at a precision far beyond what the sizes of the
+values on the way could hide: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from rewardkit.rewards.math.comparing.numeric import (
+    Pole,
+    Undefined,
+    Unreal,
+    Value,
+    context,
+    evaluate,
+    log2_range,
+    plainly_differ,
+)
+from rewardkit.rewards.math.tree.nodes import Node
+
+DIGITS = 30
+_RISING = (DIGITS, 60, 120, 240)
+_SURE_DIGITS = 250
+_MOST_DIGITS = 10_000
+
+Env = Mapping[str, Fraction]
+
+
+def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
+    """Compare at one point, to the precision that tells functions apart.
+
+    Returns:
+        Whether the values agree; `pole` or `unreal` where one side alone certainly has none, or no real one;
+        None where that cannot be said.
+    """
+    if real and plainly_differ(a, b, env):
+        return False
+    x, y = value_or_kind(a, env, real), value_or_kind(b, env, real)
+    if isinstance(x, str) or isinstance(y, str):
+        return _one_sided(x, y)
+    gap = abs(x - y)
+    size = max(abs(x), abs(y))
+    if gap <= size * context(DIGITS).mpf(10) ** -(DIGITS * 2 // 3):
+        return True
+    if gap > size * 1e-6 and size > 1e-6:
+        return False
+    return converge(a, b, env, real)
+
+
+def _one_sided(x: Value | str, y: Value | str) -> str | None:
+    """Why one side alone has no value. A pole beside a 0 is none: binomials out of range are 0."""
+    if isinstance(x, str):
+        x, y = y, x
+    if isinstance(x, str) or (y == "pole" and x == 0):
+        return None
+    return y or None
+
+
+def value_or_kind(node: Node, env: Env, real: bool) -> Value | str:
+    """Return the value of a tree, or why it has none: `pole`, `unreal`, or nothing that is known."""
+    try:
+        return evaluate(node, env, DIGITS, real)
+    except Unreal:
+        return "unreal"
+    except Pole:
+        return "pole"
+    except Undefined:
+        return ""
+
+
+def converge(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
+    """Compare at one point with rising precision, as long as the values seem to differ by rounding alone."""
+    for differed, digits in enumerate(_RISING, 1):
+        try:
+            x, y = evaluate(a, env, digits, real), evaluate(b, env, digits, real)
+        except Undefined:
+            return None
+        gap = abs(x - y)
+        size = max(abs(x), abs(y))
+        if gap <= max(size, 1) * context(digits).mpf(10) ** -(digits * 3 // 5):
+            return True
+        if differed == 2 or (gap > size * 1e-6 and size > 1e-9):
+            return False
+    return None
+
+
+def surely(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
+    """Whether two values that seem to agree do so at a precision that could tell them apart.
+
+    None where that takes more digits than are worked out.
+    """
+    try:
+        low, high = log2_range((a, b), env, DIGITS)
+        # What a small value adds may show in its second power only; 302/1000 is the logarithm of 2.
+        digits = _SURE_DIGITS + (4 * high - 9 * low) * 302 // 3000
+        if digits > _MOST_DIGITS:
+            return None
+        x, y = evaluate(a, env, digits, real), evaluate(b, env, digits, real)
+    except Undefined:
+        return None
+    mp = context(digits)
+    size = max(abs(x), abs(y))
+    return bool(abs(x - y) <= max(size, mp.ldexp(1, high)) * mp.mpf(10) ** -(digits * 4 // 5))

@@ -1,0 +1,229 @@
+"""Where real functions break along a line: at zeros of what `|.|`, max, floor, roots and logarithms are of.
+
+They are searched in machine floats, which need not be right: a place that is no break costs one more point.
+What is compared at the points between them is in `identity`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from rewardkit.rewards.math.comparing.numeric import FloatEvaluator
+from rewardkit.rewards.math.comparing.rational import Irrational, exact
+from rewardkit.rewards.math.guards import TooLarge
+from rewardkit.rewards.math.tree.nodes import (
+    MINUS_ONE,
+    Add,
+    App,
+    BigOp,
+    Div,
+    Fn,
+    Node,
+    Num,
+    Pow,
+    Sym,
+    children,
+    negate,
+    symbols,
+    walk,
+)
+
+_AT_ZERO = frozenset({"abs", "ln", "log", "root"})
+_AT_ONE = frozenset({"arcsin", "arccos", "arcsec", "arccsc", "arccosh", "arctanh"})
+_STEPS = frozenset({"floor", "ceil"})
+_MOST_PAIRS = 15
+"""Pairs of the arguments of a maximum."""
+_MOST_PLACES = 12
+"""Places on one line."""
+_LEVELS = (-1, 0, 1, 2)
+"""The steps of a floor that are looked for, counted from the one at hand."""
+_LARGEST = 1e18
+
+
+class Break(NamedTuple):
+    """Where this tree is 0, a function may break."""
+
+    tree: Node
+    names: frozenset[str]
+    """Its variables."""
+    steps: bool = False
+    """At every integer, as a floor does."""
+    jumps: bool = False
+    """The value at the break itself may be another one than on both sides of it."""
+
+
+def breaks(node: Node) -> Iterator[Break]:
+    """Yield what the functions in a tree that break are taken of, as far as it has variables."""
+    for part in walk(node):
+        if isinstance(part, (Fn, Pow)):
+            for tree, steps, jumps in _arguments(part):
+                if names := symbols(tree):
+                    yield Break(tree, names, steps, jumps)
+
+
+def _arguments(node: Fn | Pow) -> Iterator[tuple[Node, bool, bool]]:
+    """Yield the trees at whose zeros a function breaks, and whether it does at all integers, and may jump."""
+    match node:
+        case Fn(name="root", args=(_, Num(num=degree))) if degree % 2:
+            return
+        case Fn(name=name, args=(first, *_)) if name in _AT_ZERO:
+            yield first, False, False
+        case Fn(name="sgn", args=(first,)):
+            yield first, False, True
+        case Fn(name=name, args=(first,)) if name in _AT_ONE:
+            yield from ((Add((first, one)), False, False) for one in (MINUS_ONE, Num(1)))
+        case Fn(name=name, args=(first,)) if name in _STEPS:
+            yield first, True, True
+        case Fn(name="mod", args=(first, modulus)):
+            yield Div(first, modulus), True, True
+        case Fn(name="max" | "min", args=args):
+            pairs = itertools.islice(itertools.combinations(args, 2), _MOST_PAIRS)
+            yield from ((Add((x, negate(y))), False, False) for x, y in pairs)
+        case Pow(base=base, exponent=exponent) if _is_even_root(exponent):
+            yield base, False, False
+
+
+def _is_even_root(exponent: Node) -> bool:
+    if isinstance(exponent, Num):
+        return exponent.den % 2 == 0
+    if not isinstance(exponent, Div) or symbols(exponent):
+        return False
+    try:
+        return exact(exponent).denominator % 2 == 0
+    except (Irrational, TooLarge):
+        return False
+
+
+def constants(*nodes: Node) -> set[float]:
+    """Return the sizes of the constants in some trees, worked out as far as no variable stands in them."""
+    found: set[float] = set()
+    evaluator = FloatEvaluator({})
+    for node in nodes:
+        fixed: list[Node] = []
+        if _collect(node, fixed):
+            fixed.append(node)
+        found |= {abs(value) for value in map(evaluator.get, fixed) if value and abs(value) < _LARGEST}
+    return found
+
+
+def _collect(node: Node, fixed: list[Node]) -> bool:
+    """Whether there is no variable in a tree; puts the largest such trees below any other into `fixed`."""
+    below = children(node)
+    if not below:
+        return not isinstance(node, (Sym, App))
+    constant = [_collect(child, fixed) for child in below]
+    if all(constant) and not isinstance(node, (App, BigOp)):
+        return True
+    fixed.extend(child for child, plain in zip(below, constant, strict=True) if plain)
+    return False
+
+
+def rungs(sizes: set[float]) -> list[float]:
+    """Return numbers of both signs at and beyond the scale of some constants, in order."""
+    low = min([0.5, *sizes]) / 10
+    high = 100 * math.prod(sorted((max(1.0, size) for size in sizes), reverse=True)[:2])
+    count = min(max(round(2 * math.log10(high / low)), 7), 16)
+    ratio = (high / low) ** (1 / (count - 1))
+    sizes_up = [low * ratio**k for k in range(count)]
+    return [-size for size in reversed(sizes_up)] + [0.0] + sizes_up
+
+
+def places(
+    found: list[Break], env: dict[str, Fraction], name: str, scale: list[float]
+) -> dict[Fraction, bool]:
+    """Return where functions may break along one variable, and whether they may jump there, in order.
+
+    Args:
+        env: the point that the line goes through.
+        scale: numbers in order, from beyond the first to beyond the last place that is looked for.
+    """
+    evaluator = FloatEvaluator(env)
+    seen: dict[Fraction, bool] = {}
+    for one in found:
+        if name not in one.names:
+            continue
+
+        def value(t: float, tree: Node = one.tree) -> float | None:
+            evaluator.env[name] = t
+            return evaluator.get(tree)
+
+        values = [value(t) for t in scale]
+        here = value(float(env[name])) if one.steps else None
+        for level in [0.0] if here is None else [math.floor(here) + k for k in _LEVELS]:
+            for place in _zeros(value, level, scale, values):
+                seen[place] = seen.get(place, False) or one.jumps
+    chosen = sorted(seen, key=lambda t: abs(t - env[name]))[:_MOST_PLACES]
+    return {t: seen[t] for t in sorted(chosen)}
+
+
+_Line = Callable[[float], float | None]
+
+
+def _zeros(value: _Line, level: float, scale: list[float], values: list[float | None]) -> Iterator[Fraction]:
+    """Yield where a function takes a level: crosses it between two rungs, or touches or dips below it."""
+    above = [None if v is None else v - level for v in values]
+    for (t, y), (u, z) in itertools.pairwise(zip(scale, above, strict=True)):
+        if y == 0:
+            yield _tidy(t)
+        elif y is not None and z is not None and (y < 0) != (z < 0) and z != 0:
+            yield _tidy(_crossing(value, level, t, u, y, z))
+    for index in range(1, len(scale) - 1):
+        before, y, after = above[index - 1 : index + 2]
+        if before is None or y is None or after is None or y == 0:
+            continue
+        if abs(before) >= abs(y) < abs(after) and (before < 0) == (y < 0) == (after < 0):
+            yield from _dip(value, level, scale[index - 1], scale[index + 1], before, after)
+
+
+def _tidy(t: float) -> Fraction:
+    near = Fraction(t).limit_denominator(1_000)
+    return near if abs(near - Fraction(t)) <= 1e-8 * (1 + abs(t)) else Fraction(t)
+
+
+def _crossing(value: _Line, level: float, t: float, u: float, y: float, z: float) -> float:
+    """The zero between two places of different signs, by the Illinois form of the false position."""
+    for _ in range(60):
+        middle = (t * z - u * y) / (z - y)
+        found = value(middle) if min(t, u) < middle < max(t, u) else None
+        if found is None:
+            return (t + u) / 2
+        found -= level
+        if found == 0 or abs(u - t) <= 1e-13 * (abs(t) + abs(u)):
+            return middle
+        if (found < 0) != (z < 0):
+            t, y = u, z
+        else:
+            y /= 2
+        u, z = middle, found
+    return u
+
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float) -> Iterator[Fraction]:
+    """Yield the zeros of a function of one sign at both ends, on both sides of where it is smallest."""
+    left, right = low, high
+    for _ in range(45):
+        t = right - _GOLDEN * (right - left)
+        u = left + _GOLDEN * (right - left)
+        at_t, at_u = value(t), value(u)
+        if at_t is None or at_u is None:
+            return
+        for place, found in ((t, at_t - level), (u, at_u - level)):
+            if found == 0 or (found < 0) != (y < 0):
+                yield _tidy(_crossing(value, level, low, place, y, found) if found else place)
+                if found:
+                    yield _tidy(_crossing(value, level, place, high, found, z))
+                return
+        if abs(at_t - level) < abs(at_u - level):
+            right = u
+        else:
+            left = t
+    middle = value((left + right) / 2)
+    if middle is not None and abs(middle - level) <= 1e-9 * min(abs(y), abs(z)):
+        yield _tidy((left + right) / 2)
