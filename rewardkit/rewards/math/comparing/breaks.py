@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -29,7 +29,6 @@ from rewardkit.rewards.math.tree.nodes import (
     children,
     negate,
     symbols,
-    walk,
 )
 
 _AT_ZERO = frozenset({"abs", "ln", "log", "root"})
@@ -56,9 +55,9 @@ class Break(NamedTuple):
     """The value at the break itself may be another one than on both sides of it."""
 
 
-def breaks(node: Node) -> Iterator[Break]:
-    """Yield what the functions in a tree that break are taken of, as far as it has variables."""
-    for part in walk(node):
+def breaks(parts: Iterable[Node]) -> Iterator[Break]:
+    """Yield what those of some functions that break are taken of, as far as it has variables."""
+    for part in parts:
         if isinstance(part, (Fn, Pow)):
             for tree, steps, jumps in _arguments(part):
                 if names := symbols(tree):
@@ -207,23 +206,31 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float) -> Iterator[Fraction]:
     """Yield the zeros of a function of one sign at both ends, on both sides of where it is smallest."""
-    left, right = low, high
+
+    sign = 1 if y > 0 else -1
+
+    def beyond(t: float) -> float:
+        """How far it is from the level, below 0 on the other side of it."""
+        found = value(t)
+        return math.nan if found is None else (found - level) * sign
+
+    inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
+    depths = [beyond(t) for t in inner]
+    ends, heights = [low, high], [abs(y), abs(z)]
     for _ in range(45):
-        t = right - _GOLDEN * (right - left)
-        u = left + _GOLDEN * (right - left)
-        at_t, at_u = value(t), value(u)
-        if at_t is None or at_u is None:
-            return
-        for place, found in ((t, at_t - level), (u, at_u - level)):
-            if found == 0 or (found < 0) != (y < 0):
-                yield _tidy(_crossing(value, level, low, place, y, found) if found else place)
-                if found:
-                    yield _tidy(_crossing(value, level, place, high, found, z))
-                return
-        if abs(at_t - level) < abs(at_u - level):
-            right = u
+        if not 0 < min(depths) < max(heights) / 2:
+            break  # it is beyond the level, or flat above it
+        if depths[0] < depths[1]:
+            ends[1], heights[1] = inner[1], depths[1]
+            inner = [ends[1] - _GOLDEN * (ends[1] - ends[0]), inner[0]]
+            depths = [beyond(inner[0]), depths[0]]
         else:
-            left = t
-    middle = value((left + right) / 2)
-    if middle is not None and abs(middle - level) <= 1e-9 * min(abs(y), abs(z)):
-        yield _tidy((left + right) / 2)
+            ends[0], heights[0] = inner[0], depths[0]
+            inner = [inner[1], ends[0] + _GOLDEN * (ends[1] - ends[0])]
+            depths = [depths[1], beyond(inner[1])]
+    deep, place = min(zip(depths, inner, strict=True))
+    if deep < 0:
+        yield _tidy(_crossing(value, level, low, place, y, deep * sign))
+        yield _tidy(_crossing(value, level, place, high, deep * sign, z))
+    elif deep <= 1e-9 * min(abs(y), abs(z)):
+        yield _tidy(place)

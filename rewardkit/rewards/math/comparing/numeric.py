@@ -112,7 +112,8 @@ class Evaluator:
         self.env: dict[str, Value] = {k: self.mp.mpf(v.numerator) / v.denominator for k, v in env.items()}
         self.cost = 2 + digits // 40
         """Steps that a node takes."""
-        self.function_cost = 10 * self.cost + (digits // 30) ** 2
+        self.power_cost = 10 * self.cost
+        self.function_cost = self.power_cost + (digits // 30) ** 2
         self.real = real
         self.free = len(env)
         """How many variables have values outside of sums."""
@@ -194,7 +195,7 @@ class Evaluator:
         size = abs(mp.mag(base)) * mp.ldexp(1, max(0, mp.mag(exponent)))
         if exponent != 0 and size > MAX_LOG2:
             raise TooLarge("a power")
-        spend(10 * self.cost)
+        spend(self.power_cost)
         if mp.isint(exponent) and abs(exponent) < 1 << 20:
             return base ** int(mp.re(exponent))
         spend(self.function_cost)
@@ -261,7 +262,7 @@ class Evaluator:
         if node.name == "det" and isinstance(node.args[0], Matrix):
             return self._determinant(node.args[0])
         values = [self.value(a) for a in node.args]
-        spend(10 * self.cost if node.name == "root" else self.function_cost)
+        spend(self.power_cost if node.name == "root" else self.function_cost)
         try:
             found = self._bounded(self._function(node.name, values))
         except (ValueError, ZeroDivisionError) as error:
@@ -362,7 +363,8 @@ class FloatEvaluator(Evaluator):
         self.mp = fp
         self.env = {k: float(v) for k, v in env.items()}
         self.cost = 1
-        self.function_cost = 5
+        self.power_cost = 1
+        self.function_cost = 3
         self.real = True
         self.free = len(env)
         self.barred = barred

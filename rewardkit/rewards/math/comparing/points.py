@@ -12,7 +12,19 @@ from typing import NamedTuple
 
 from rewardkit.rewards.math.comparing.breaks import Break, breaks, constants, places, rungs
 from rewardkit.rewards.math.comparing.numeric import FloatEvaluator, seed
-from rewardkit.rewards.math.tree.nodes import BigOp, Fn, Mul, Node, Num, Pow, symbols, walk
+from rewardkit.rewards.math.tree.nodes import (
+    App,
+    BigOp,
+    Const,
+    Degree,
+    Fn,
+    Mul,
+    Node,
+    Num,
+    Pow,
+    symbols,
+    walk,
+)
 
 _INTEGER_LETTERS = frozenset("ijklmnpq")
 """Variables that are taken for integers inside a floor or ceiling."""
@@ -43,20 +55,45 @@ _INVERSES = frozenset({"arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc
 """Functions that undo others in a part of their range only."""
 
 
+_CHOOSING = frozenset({Fn, Pow, BigOp, Const, App, Degree})
+
+Env = dict[str, Fraction]
+
+
 class Point(NamedTuple):
-    env: dict[str, Fraction]
+    env: Env
     isolated: bool = False
     """A place that one chooses only for what a function does just there: a hole in it proves nothing."""
 
 
-def points(names: list[str], whole: frozenset[str]) -> Iterator[dict[str, Fraction]]:
-    """Yield fixed pseudo-random points, of independent signs; variables in `whole` get positive integers."""
+class Functions(NamedTuple):
+    """Two trees that are compared as functions, and what chooses the points for it."""
+
+    a: Node
+    b: Node
+    names: list[str]
+    parts: list[Node]
+    """The functions, powers, constants and sums in them."""
+    whole: frozenset[str]
+    """Variables that only make sense as integers."""
+
+    @classmethod
+    def of(cls, a: Node, b: Node, names: list[str]) -> Functions:
+        parts = [part for node in (a, b) for part in walk(node) if type(part) in _CHOOSING]
+        return cls(a, b, names, parts, _integer_names(parts))
+
+
+def points(functions: Functions) -> Iterator[Env]:
+    """Yield fixed pseudo-random points, of independent signs; what is whole gets positive integers."""
     for index in range(len(_SIGNS)):
-        yield _point(names, whole, index)
+        yield _point(functions, index)
 
 
-def _point(names: list[str], whole: frozenset[str], index: int) -> dict[str, Fraction]:
-    return {name: _coordinate(name, rank % 4, index, name in whole) for rank, name in enumerate(names)}
+def _point(functions: Functions, index: int) -> Env:
+    whole = functions.whole
+    return {
+        name: _coordinate(name, rank % 4, index, name in whole) for rank, name in enumerate(functions.names)
+    }
 
 
 @lru_cache(maxsize=4_096)
@@ -71,10 +108,10 @@ def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
     return -size if _SIGNS[index][rank % len(_SIGNS[index])] == "-" else size
 
 
-def integer_names(node: Node) -> frozenset[str]:
-    """Variables that only make sense as integers here: in a factorial, a bound, a power of a negative."""
+def _integer_names(parts: list[Node]) -> frozenset[str]:
+    """Variables in a factorial, a bound, a power of a negative, a remainder; by their letter, in a floor."""
     found: set[str] = set()
-    for part in walk(node):
+    for part in parts:
         match part:
             case Fn(name="floor" | "ceil") | Fn(name="mod", args=(_, Num(num=1, den=1))):
                 found |= symbols(part) & _INTEGER_LETTERS
@@ -98,38 +135,30 @@ def _is_negative(node: Node) -> bool:
     return value is not None and value < 0
 
 
-def pieces(a: Node, b: Node, names: list[str], whole: frozenset[str]) -> Iterator[Point]:
+def pieces(functions: Functions) -> Iterator[Point]:
     """Yield a point in each piece of functions that break, and integers of many kinds; none for others."""
-    found = list(dict.fromkeys([*breaks(a), *breaks(b)]))
-    real = [name for name in names if name not in whole]
-    if found or _undoes(a) or _undoes(b):
-        yield from map(Point, points(names, whole))
-    if not found and not whole:
+    found = list(dict.fromkeys(breaks(functions.parts)))
+    kinds = {type(part) for part in functions.parts}
+    undoing = Fn in kinds and any(isinstance(p, Fn) and p.name in _INVERSES for p in functions.parts)
+    if found or undoing:
+        yield from map(Point, points(functions))
+    if not found and not functions.whole:
         return
-    sizes = constants(a, b)
-    if real and found:
-        yield from _on_lines(found, names, whole, rungs(sizes))
-    if whole:
-        yield from _integers(names, whole, [] if _is_long(a) or _is_long(b) else _whole_sizes(sizes))
+    sizes = constants(functions.a, functions.b)
+    if found:
+        yield from _on_lines(found, functions, rungs(sizes))
+    if functions.whole:
+        yield from _integers(functions, [] if BigOp in kinds else _whole_sizes(sizes))
 
 
-def _undoes(node: Node) -> bool:
-    return any(isinstance(part, Fn) and part.name in _INVERSES for part in walk(node))
-
-
-def _is_long(node: Node) -> bool:
-    return any(isinstance(part, BigOp) for part in walk(node))
-
-
-def _on_lines(
-    found: list[Break], names: list[str], whole: frozenset[str], scale: list[float]
-) -> Iterator[Point]:
+def _on_lines(found: list[Break], functions: Functions, scale: list[float]) -> Iterator[Point]:
     """Yield a point in each piece of lines along each variable, and where a function may jump."""
-    used = set().union(*(one.names for one in found))
-    moving = [name for name in names if name in used and name not in whole]
-    starts = [0] if len(names) == 1 else [0, 1, 2]
-    for index, name in itertools.islice(itertools.product(starts, moving), _MOST_LINES):
-        env = _point(names, whole, index)
+    used = set().union(*(one.names for one in found)) - functions.whole
+    starts = [0] if len(functions.names) == 1 else [0, 1, 2]
+    for index, name in itertools.islice(itertools.product(starts, sorted(used)), _MOST_LINES):
+        env = _point(functions, index)
+        if name not in env:
+            continue
         on_line = places(found, env, name, scale)
         for t in _between(list(on_line)):
             yield Point(env | {name: t})
@@ -154,12 +183,12 @@ def _whole_sizes(sizes: set[float]) -> list[int]:
     return sorted(int(size) for size in sizes if size.is_integer() and 12 < size < 1e9)[:4]
 
 
-def _integers(names: list[str], whole: frozenset[str], sizes: list[int]) -> Iterator[Point]:
+def _integers(functions: Functions, sizes: list[int]) -> Iterator[Point]:
     """Yield points with integers of both parities and signs, small ones and such as the constants suggest."""
-    moving = [name for name in names if name in whole]
+    moving = [name for name in functions.names if name in functions.whole]
     rows = _single(sizes) if len(moving) == 1 else _several(moving, sizes)
     for count, row in enumerate(rows):
-        env = _point(names, whole, count % len(_SIGNS))
+        env = _point(functions, count % len(_SIGNS))
         yield Point(env | {name: Fraction(value) for name, value in zip(moving, row, strict=True)})
 
 
@@ -186,19 +215,21 @@ def _several(moving: list[str], sizes: list[int]) -> Iterator[tuple[int, ...]]:
                 yield tuple(factor * (draw % 4) + draw // 4 % 3 - 1 for draw in draws)
 
 
-def branch_points(a: Node, b: Node, names: list[str]) -> Iterator[dict[str, Fraction]]:
-    """Points that tell `(a^b)^c` from `a^{bc}`: negative bases, even and halved exponents."""
-    first, second = _open_powers(a), _open_powers(b)
-    raised = sorted({name for p in first | second for name in symbols(p.exponent)})
-    if first == second or len(raised) > _MAX_BRANCH_NAMES:
+def branch_points(functions: Functions) -> Iterator[Env]:
+    """Points that tell `(a^b)^c` from `a^{bc}`: negative bases, even and halved exponents.
+
+    None where both functions have the same powers with a variable both below and above.
+    """
+    powers = [p for p in functions.parts if isinstance(p, Pow) and not isinstance(p.exponent, Num)]
+    raised = sorted({name for p in powers if symbols(p.base) for name in symbols(p.exponent)})
+    if not 0 < len(raised) <= _MAX_BRANCH_NAMES or _open_powers(functions.a) == _open_powers(functions.b):
         return
     choices = [_WHOLE_EXPONENTS if name in _INTEGER_LETTERS else _BRANCH_EXPONENTS for name in raised]
     for chosen in itertools.product(*choices):
         exponents = dict(zip(raised, chosen, strict=True))
-        yield {name: exponents.get(name, Fraction(-2)) for name in names}
+        yield {name: exponents.get(name, Fraction(-2)) for name in functions.names}
 
 
 def _open_powers(node: Node) -> set[Pow]:
-    """The powers with a variable both below and above."""
     powers = {part for part in walk(node) if isinstance(part, Pow)}
     return {power for power in powers if symbols(power.base) and symbols(power.exponent)}

@@ -156,7 +156,7 @@ def _link(op: str, left: Node, right: Node) -> Spans:
 def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Node]:
     """Solve `left op right` for the variable when the difference is linear in it, and breaks nowhere."""
     difference = Add((left, negate(right)))
-    if any(breaks(difference)):
+    if any(breaks(walk(difference))):
         raise NotASet("not linear")
     values = [_at(difference, name, Fraction(k, 2)) for k in _LINEAR_PROBES]
     if any(v is None for v in values):

@@ -8,7 +8,7 @@ from itertools import islice
 from rewardkit.rewards.math.comparing.agreement import DIGITS
 from rewardkit.rewards.math.comparing.identity import held, same_function
 from rewardkit.rewards.math.comparing.numeric import Undefined, Value, as_fraction, context, evaluate
-from rewardkit.rewards.math.comparing.points import integer_names, points
+from rewardkit.rewards.math.comparing.points import Functions, points
 from rewardkit.rewards.math.comparing.scalar import equal
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions
@@ -241,7 +241,7 @@ def _where_neither_is_zero(
     left: Node, right: Node, names: list[str]
 ) -> tuple[dict[str, Fraction], Value] | None:
     """A point at which two trees have a value other than 0, and the ratio of these."""
-    for env in points(names, integer_names(left) | integer_names(right)) if names else ():
+    for env in points(Functions.of(left, right, names)) if names else ():
         try:
             x, y = evaluate(left, env, DIGITS), evaluate(right, env, DIGITS)
         except (Undefined, TooLarge):
@@ -258,7 +258,7 @@ def refuted(a: Rel, b: Rel) -> bool:
     """
     left, right = (Add((r.sides[0], negate(r.sides[1]))) for r in (a, b))
     names = sorted(symbols(left) | symbols(right))
-    for env in islice(points(names, frozenset()), 2):
+    for env in islice(points(Functions(left, right, names, [], frozenset())), 2):
         for f, g in ((left, right), (right, left)):
             for name in names:
                 if any(_is_no_root(g, env, name, root) for root in _roots(f, env, name)):
