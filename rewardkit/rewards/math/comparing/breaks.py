@@ -187,9 +187,11 @@ def _crossing(value: _Line, level: float, t: float, u: float, y: float, z: float
     """The zero between two places of different signs, by the Illinois form of the false position."""
     for _ in range(60):
         middle = (t * z - u * y) / (z - y)
-        found = value(middle) if min(t, u) < middle < max(t, u) else None
+        if not min(t, u) < middle < max(t, u):
+            return u
+        found = value(middle)
         if found is None:
-            return (t + u) / 2
+            return middle
         found -= level
         if found == 0 or abs(u - t) <= 1e-13 * (abs(t) + abs(u)):
             return middle
