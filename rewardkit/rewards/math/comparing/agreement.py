@@ -51,12 +51,10 @@ def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
 
 
 def _one_sided(x: Value | str, y: Value | str) -> str | None:
-    """Why one side alone has no value. A pole beside a 0 is none: binomials out of range are 0."""
-    if isinstance(x, str):
-        x, y = y, x
-    if isinstance(x, str) or (y == "pole" and x == 0):
+    """Why one side alone has no value, if that is known."""
+    if isinstance(x, str) and isinstance(y, str):
         return None
-    return y or None
+    return (x if isinstance(x, str) else y) or None
 
 
 def value_or_kind(node: Node, env: Env, real: bool) -> Value | str:

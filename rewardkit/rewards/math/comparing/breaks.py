@@ -36,11 +36,12 @@ _AT_ONE = frozenset({"arcsin", "arccos", "arcsec", "arccsc", "arccosh", "arctanh
 _STEPS = frozenset({"floor", "ceil"})
 _MOST_PAIRS = 15
 """Pairs of the arguments of a maximum."""
-_MOST_PLACES = 12
-"""Places on one line."""
 _LEVELS = (-1, 0, 1, 2)
 """The steps of a floor that are looked for, counted from the one at hand."""
 _LARGEST = 1e18
+
+_Line = Callable[[float], float | None]
+"""A function along a line, None where it has no value."""
 
 
 class Break(NamedTuple):
@@ -125,20 +126,21 @@ def rungs(sizes: set[float]) -> list[float]:
     """Return numbers of both signs at and beyond the scale of some constants, in order."""
     low = min([0.5, *sizes]) / 10
     high = 100 * math.prod(sorted((max(1.0, size) for size in sizes), reverse=True)[:2])
-    count = min(max(round(2 * math.log10(high / low)), 7), 16)
+    count = min(max(round(2 * math.log10(high / low)), 7), 13)
     ratio = (high / low) ** (1 / (count - 1))
     sizes_up = [low * ratio**k for k in range(count)]
     return [-size for size in reversed(sizes_up)] + [0.0] + sizes_up
 
 
 def places(
-    found: list[Break], env: dict[str, Fraction], name: str, scale: list[float]
+    found: list[Break], env: dict[str, Fraction], name: str, scale: list[float], most: int
 ) -> dict[Fraction, bool]:
     """Return where functions may break along one variable, and whether they may jump there, in order.
 
     Args:
         env: the point that the line goes through.
         scale: numbers in order, from beyond the first to beyond the last place that is looked for.
+        most: places at most, those nearest to that point.
     """
     evaluator = FloatEvaluator(env)
     seen: dict[Fraction, bool] = {}
@@ -150,22 +152,39 @@ def places(
             evaluator.env[name] = t
             return evaluator.get(tree)
 
-        values = [value(t) for t in scale]
         here = value(float(env[name])) if one.steps else None
-        for level in [0.0] if here is None else [math.floor(here) + k for k in _LEVELS]:
-            for place in _zeros(value, level, scale, values):
-                seen[place] = seen.get(place, False) or one.jumps
-    chosen = sorted(seen, key=lambda t: abs(t - env[name]))[:_MOST_PLACES]
+        levels = [0.0] if here is None else [float(math.floor(here) + k) for k in _LEVELS]
+        for place in itertools.islice(_where(value, levels, scale), most):
+            seen[place] = seen.get(place, False) or one.jumps
+    chosen = sorted(seen, key=lambda t: abs(t - env[name]))[:most]
     return {t: seen[t] for t in sorted(chosen)}
 
 
-_Line = Callable[[float], float | None]
+def _where(value: _Line, levels: list[float], scale: list[float]) -> Iterator[Fraction]:
+    """Yield where a function takes one of the levels; where it is linear, without a search."""
+    (t, y), (_, z), (u, w), (v, x) = [(s, value(s)) for s in (scale[0], scale[3], 0.5, scale[-1])]
+    if y is not None and x is not None:
+        slope = (x - y) / (v - t)
+        if all(
+            at is not None and abs(y + slope * (s - t) - at) <= 1e-12 * max(abs(y), abs(x))
+            for s, at in ((scale[3], z), (u, w))
+        ):
+            yield from (_tidy(t + (level - y) / slope) for level in levels if slope)
+            return
+    values = [value(s) for s in scale]
+    for level in levels:
+        yield from _zeros(value, level, scale, values)
 
 
 def _zeros(value: _Line, level: float, scale: list[float], values: list[float | None]) -> Iterator[Fraction]:
-    """Yield where a function takes a level: crosses it between two rungs, or touches or dips below it."""
+    """Yield where a function takes a level: crosses it between two rungs, or touches or dips below it.
+
+    The nearest to 0 come first.
+    """
     above = [None if v is None else v - level for v in values]
-    for (t, y), (u, z) in itertools.pairwise(zip(scale, above, strict=True)):
+    for index in sorted(range(len(scale) - 1), key=lambda k: abs(scale[k] + scale[k + 1])):
+        t, u = scale[index : index + 2]
+        y, z = above[index : index + 2]
         if y == 0:
             yield _tidy(t)
         elif y is not None and z is not None and (y < 0) != (z < 0) and z != 0:

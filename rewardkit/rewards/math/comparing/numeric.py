@@ -125,6 +125,10 @@ class Evaluator:
             raise Undefined(type(node).__name__)
         return rule(self, node)
 
+    def _at_a_point(self) -> bool:
+        """Whether variables have values that may not be meant, and it is not a sum that counts."""
+        return len(self.env) == self.free > 0
+
     def num(self, node: Num) -> Value:
         return self.mp.mpf(node.num) if node.den == 1 else self.mp.mpf(node.num) / node.den
 
@@ -245,7 +249,7 @@ class Evaluator:
             raise Undefined("bounds that are not integers")
         if high - low >= MAX_TERMS:
             raise Undefined("a sum too long to write out")
-        if high < low - 1 and len(self.env) == self.free > 0:
+        if high < low - 1 and self._at_a_point():
             raise Undefined("bounds out of order, at a point that was not meant")
         outer = self.env.get(node.var)
         total = mp.mpf(0 if node.op == "sum" else 1)
@@ -324,9 +328,9 @@ class Evaluator:
 
     def _binomial(self, top: Value, bottom: Value) -> Value:
         mp = self.mp
-        if mp.isint(top) and mp.isint(bottom) and bottom < 0:
-            if top < 0:
-                raise Undefined("a binomial with two readings")
+        if mp.isint(top) and mp.isint(bottom) and (bottom < 0 or bottom > top >= 0):
+            if top < 0 or self._at_a_point():
+                raise Undefined("a binomial out of range")
             return mp.mpf(0)
         return mp.binomial(top, bottom)
 
@@ -388,6 +392,9 @@ class FloatEvaluator(Evaluator):
 
     def _bounded(self, value: Value) -> Value:
         return value
+
+    def _round(self, name: str, value: Value) -> Value:
+        return float(math.floor(value) if name == "floor" else math.ceil(value))
 
 
 class _RangeEvaluator(Evaluator):

@@ -49,7 +49,9 @@ _INSIDE = Fraction(41, 97)
 _BRANCH_EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(1))
 _WHOLE_EXPONENTS = (Fraction(1), Fraction(2), Fraction(3))
 _MAX_BRANCH_NAMES = 3
-_MOST_LINES = 9
+_MOST_LINES = 6
+_MOST_ON_LINES = 48
+"""Points in the pieces of all lines together."""
 _MOST_INTEGER_POINTS = 48
 _INVERSES = frozenset({"arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc", "arg"})
 """Functions that undo others in a part of their range only."""
@@ -146,7 +148,7 @@ def pieces(functions: Functions) -> Iterator[Point]:
         return
     sizes = constants(functions.a, functions.b)
     if found:
-        yield from _on_lines(found, functions, rungs(sizes))
+        yield from itertools.islice(_on_lines(found, functions, rungs(sizes)), _MOST_ON_LINES)
     if functions.whole:
         yield from _integers(functions, [] if BigOp in kinds else _whole_sizes(sizes))
 
@@ -154,12 +156,13 @@ def pieces(functions: Functions) -> Iterator[Point]:
 def _on_lines(found: list[Break], functions: Functions, scale: list[float]) -> Iterator[Point]:
     """Yield a point in each piece of lines along each variable, and where a function may jump."""
     used = set().union(*(one.names for one in found)) - functions.whole
-    starts = [0] if len(functions.names) == 1 else [0, 1, 2]
+    alone = len(functions.names) == 1
+    starts = [0] if alone else [0, 1]
     for index, name in itertools.islice(itertools.product(starts, sorted(used)), _MOST_LINES):
         env = _point(functions, index)
         if name not in env:
             continue
-        on_line = places(found, env, name, scale)
+        on_line = places(found, env, name, scale, 12 if alone else 6)
         for t in _between(list(on_line)):
             yield Point(env | {name: t})
         for t, jumps in on_line.items():

@@ -94,6 +94,10 @@ class _Exact:
         self.env = dict(env)
         self.free = len(env)
 
+    def _at_a_point(self) -> bool:
+        """Whether variables have values that may not be meant, and it is not a sum that counts."""
+        return len(self.env) == self.free > 0
+
     def value(self, node: Node) -> Fraction:
         spend(2)
         match node:
@@ -202,6 +206,8 @@ class _Exact:
         n = top.numerator
         k = bottom.numerator
         if k < 0 or k > n:
+            if self._at_a_point():
+                raise Irrational("a binomial out of range")
             return 0
         if min(k, n - k) * n.bit_length() > MAX_BITS:
             raise TooLarge("a binomial")
@@ -243,7 +249,7 @@ class _Exact:
             raise Irrational("bounds that are not integers")
         if high - low >= MAX_TERMS:
             raise Irrational("a sum too long to write out")
-        if high < low - 1 and len(self.env) == self.free > 0:
+        if high < low - 1 and self._at_a_point():
             raise Irrational("bounds out of order, at a point that was not meant")
         outer = self.env.get(node.var)
         total = Fraction(0 if node.op == "sum" else 1)
