@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,37 @@ def read_jsonl(path: Path) -> list[Row]:
         raise SystemExit(f"no such file: {path}; name the data folder with --data")
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+PAIRS = Path(__file__).with_name("math_pairs.jsonl")
+_PLACE = re.compile(r"\\text\{[^}]*\}|[ABK]|[XYZ]|[NM]")
+_SIZES = (2, 3, 5, 7, 12, 50, 97, 100, 360, 999, 2023, 65536, 10**6)
+
+
+def own_pairs(count: int, seed: int) -> list[Row]:
+    """Return so many labelled pairs: the rows of `math_pairs.jsonl` in turn, with other numbers and letters.
+
+    In a row `A`, `B` and `K` stand for numbers, the last for a small one, `X`, `Y`, `Z` for variables, and
+    `N`, `M` for integers.
+    """
+    draw = random.Random(seed)
+    rows = read_jsonl(PAIRS)
+    found: dict[tuple[str, str], Row] = {}
+    for index in range(count):
+        row = rows[index % len(rows)]
+        numbers = map(str, (*draw.sample(_SIZES, 2), draw.randrange(2, 10)))
+        letters = (*draw.sample("abtuvx", 3), *draw.sample("kmn", 2))
+        fill = partial(_filled, dict(zip("ABKXYZNM", (*numbers, *letters), strict=True)))
+        gold, answer = (_PLACE.sub(fill, row[side]) for side in ("gold", "answer"))
+        found.setdefault((gold, answer), {**row, "gold": gold, "answer": answer})
+    return list(found.values())
+
+
+def _filled(places: dict[str, str], match: re.Match[str]) -> str:
+    """What stands for a placeholder; a number behind another one is multiplied with it."""
+    value = places.get(match[0], match[0])
+    before = match.string[match.start() - 1 : match.start()]
+    return f"\\cdot {value}" if value.isdigit() and (before.isdigit() or before in tuple("ABK")) else value
 
 
 def held_out(row: Row) -> bool:

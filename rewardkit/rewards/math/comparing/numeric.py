@@ -266,6 +266,8 @@ class Evaluator:
         if node.name == "det" and isinstance(node.args[0], Matrix):
             return self._determinant(node.args[0])
         values = [self.value(a) for a in node.args]
+        if node.name == "binom" and self._at_a_point() and values[1] > values[0] and symbols(node.args[1]):
+            raise Pole("a binomial out of range")
         spend(self.power_cost if node.name == "root" else self.function_cost)
         try:
             found = self._bounded(self._function(node.name, values))
@@ -328,9 +330,9 @@ class Evaluator:
 
     def _binomial(self, top: Value, bottom: Value) -> Value:
         mp = self.mp
-        if mp.isint(top) and mp.isint(bottom) and (bottom < 0 or bottom > top >= 0):
-            if top < 0 or self._at_a_point():
-                raise Undefined("a binomial out of range")
+        if mp.isint(top) and mp.isint(bottom) and bottom < 0:
+            if top < 0:
+                raise Undefined("a binomial with two readings")
             return mp.mpf(0)
         return mp.binomial(top, bottom)
 

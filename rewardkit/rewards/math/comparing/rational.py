@@ -23,6 +23,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Pow,
     Quantity,
     Sym,
+    symbols,
 )
 
 MAX_FACTORIAL = 3_000
@@ -161,6 +162,8 @@ class _Exact:
             case "factorial" | "factorial2":
                 return Fraction(self._factorial(first, 1 if name == "factorial" else 2))
             case "binom":
+                if values[1] > first and self._at_a_point() and symbols(args[1]):
+                    raise Irrational("a binomial out of range")
                 return Fraction(self._binomial(first, values[1]))
             case "max":
                 return max(values)
@@ -206,8 +209,6 @@ class _Exact:
         n = top.numerator
         k = bottom.numerator
         if k < 0 or k > n:
-            if self._at_a_point():
-                raise Irrational("a binomial out of range")
             return 0
         if min(k, n - k) * n.bit_length() > MAX_BITS:
             raise TooLarge("a binomial")

@@ -1,0 +1,65 @@
+"""What points chosen once and for all cannot see: breaks, orders, parities, domains, constants far apart.
+
+The pairs are those of `benchmarks/math_pairs.jsonl`, with numbers and letters from a fixed seed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from rewardkit.rewards.math import MathOptions
+from rewardkit.rewards.math.guards import budget
+from tests.rewards.math import inline
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+
+from math_common import Row, own_pairs
+
+STRICT = MathOptions(preset="strict")
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[Row]:
+    return own_pairs(600, seed=34)
+
+
+def test_no_function_or_constant_is_paid_that_is_the_same_at_most_points(pairs: list[Row]) -> None:
+    for row in pairs:
+        if not row["equal"] and row["class"] != "case of units":
+            for options in (MathOptions(), STRICT):
+                assert not inline.compare(row["gold"], row["answer"], options).equal, row
+
+
+def test_what_breaks_at_the_same_places_is_paid(pairs: list[Row]) -> None:
+    for row in pairs:
+        if row["equal"]:
+            assert inline.compare(row["gold"], row["answer"]).equal, row
+
+
+def test_the_verdict_does_not_depend_on_the_order(pairs: list[Row]) -> None:
+    for row in pairs[::5]:
+        forward, backward = (inline.compare(*pair) for pair in _both_ways(row))
+        assert forward.outcome == backward.outcome, row
+
+
+def _both_ways(row: Row) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (row["gold"], row["answer"]), (row["answer"], row["gold"])
+
+
+def test_a_hole_of_a_function_is_no_other_ground() -> None:
+    for one, other in (
+        ("\\frac{x^2-4}{x-2}", "x+2"),
+        ("\\frac{x|x|}{x}", "|x|"),
+        ("\\frac{n!}{n}", "(n-1)!"),
+    ):
+        assert inline.compare(one, other).equal, (one, other)
+
+
+def test_the_search_for_breaks_stays_within_the_budget() -> None:
+    terms = "+".join(f"|x_{{{k}}}\\sin(y-{k})-\\lfloor e^{{x_{{{k}}}}}\\rfloor|" for k in range(12))
+    with budget() as left:
+        inline.compare(terms, f"{terms}+0\\cdot y")
+        assert left.steps > -1_000
