@@ -22,7 +22,6 @@ from rewardkit.rewards.math.comparing.numeric import (
 from rewardkit.rewards.math.tree.nodes import Node
 
 DIGITS = 30
-_RISING = (DIGITS, 60, 120, 240)
 _SURE_DIGITS = 250
 _MOST_DIGITS = 10_000
 
@@ -45,9 +44,7 @@ def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
     size = max(abs(x), abs(y))
     if gap <= size * context(DIGITS).mpf(10) ** -(DIGITS * 2 // 3):
         return True
-    if gap > size * 1e-6 and size > 1e-6:
-        return False
-    return converge(a, b, env, real)
+    return surely(a, b, env, real)
 
 
 def _one_sided(x: Value | str, y: Value | str) -> str | None:
@@ -69,24 +66,8 @@ def value_or_kind(node: Node, env: Env, real: bool) -> Value | str:
         return ""
 
 
-def converge(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
-    """Compare at one point with rising precision, as long as the values seem to differ by rounding alone."""
-    for differed, digits in enumerate(_RISING, 1):
-        try:
-            x, y = evaluate(a, env, digits, real), evaluate(b, env, digits, real)
-        except Undefined:
-            return None
-        gap = abs(x - y)
-        size = max(abs(x), abs(y))
-        if gap <= max(size, 1) * context(digits).mpf(10) ** -(digits * 3 // 5):
-            return True
-        if differed == 2 or (gap > size * 1e-6 and size > 1e-9):
-            return False
-    return None
-
-
 def surely(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
-    """Whether two values that seem to agree do so at a precision that could tell them apart.
+    """Whether two values agree at a precision that could tell them apart, and that no cancellation uses up.
 
     None where that takes more digits than are worked out.
     """

@@ -29,6 +29,7 @@ from rewardkit.rewards.math.tree.nodes import (
     children,
     negate,
     symbols,
+    walk,
 )
 
 _AT_ZERO = frozenset({"abs", "ln", "log", "root"})
@@ -39,6 +40,8 @@ _MOST_PAIRS = 15
 _LEVELS = (-1, 0, 1, 2)
 """The steps of a floor that are looked for, counted from the one at hand."""
 _LARGEST = 1e18
+_TINY, _VAST = (1e-15, 1e-9, 1e-5), (1e5, 1e7, 1e10, 1e16, 1e30)
+"""What a root, a logarithm or a quotient is 0 at may be far beyond the scale of the constants in it."""
 
 _Line = Callable[[float], float | None]
 """A function along a line, None where it has no value."""
@@ -63,6 +66,7 @@ def breaks(parts: Iterable[Node]) -> Iterator[Break]:
             for tree, steps, jumps in _arguments(part):
                 if names := symbols(tree):
                     yield Break(tree, names, steps, jumps)
+                    yield from (Break(p.bottom, symbols(p.bottom)) for p in walk(tree) if isinstance(p, Div))
 
 
 def _arguments(node: Fn | Pow) -> Iterator[tuple[Node, bool, bool]]:
@@ -122,24 +126,33 @@ def _collect(node: Node, fixed: list[Node]) -> bool:
     return False
 
 
-def rungs(sizes: set[float]) -> list[float]:
-    """Return numbers of both signs at and beyond the scale of some constants, in order."""
+class Scale(NamedTuple):
+    """Where a function is looked at along a line."""
+
+    reach: float
+    """Beyond the scale of the constants."""
+    rungs: list[float]
+    """Numbers in order, of both signs, some of them far beyond that."""
+
+
+def scale_of(sizes: set[float]) -> Scale:
+    """Return where to look at functions with constants of some sizes in them."""
     low = min([0.5, *sizes]) / 10
     high = 100 * math.prod(sorted((max(1.0, size) for size in sizes), reverse=True)[:2])
     count = min(max(round(2 * math.log10(high / low)), 7), 13)
     ratio = (high / low) ** (1 / (count - 1))
-    sizes_up = [low * ratio**k for k in range(count)]
-    return [-size for size in reversed(sizes_up)] + [0.0] + sizes_up
+    up = [low * ratio**k for k in range(count)]
+    up = [*(s for s in _TINY if s < low), *up, *(s for s in _VAST if s > high)]
+    return Scale(high, [-size for size in reversed(up)] + [0.0] + up)
 
 
 def places(
-    found: list[Break], env: dict[str, Fraction], name: str, scale: list[float], most: int
+    found: list[Break], env: dict[str, Fraction], name: str, scale: Scale, most: int
 ) -> dict[Fraction, bool]:
     """Return where functions may break along one variable, and whether they may jump there, in order.
 
     Args:
         env: the point that the line goes through.
-        scale: numbers in order, from beyond the first to beyond the last place that is looked for.
         most: places at most, those nearest to that point.
     """
     evaluator = FloatEvaluator(env)
@@ -160,20 +173,31 @@ def places(
     return {t: seen[t] for t in sorted(chosen)}
 
 
-def _where(value: _Line, levels: list[float], scale: list[float]) -> Iterator[Fraction]:
+def _where(value: _Line, levels: list[float], scale: Scale) -> Iterator[Fraction]:
     """Yield where a function takes one of the levels; where it is linear, without a search."""
-    (t, y), (_, z), (u, w), (v, x) = [(s, value(s)) for s in (scale[0], scale[3], 0.5, scale[-1])]
-    if y is not None and x is not None:
-        slope = (x - y) / (v - t)
-        if all(
-            at is not None and abs(y + slope * (s - t) - at) <= 1e-12 * max(abs(y), abs(x))
-            for s, at in ((scale[3], z), (u, w))
-        ):
-            yield from (_tidy(t + (level - y) / slope) for level in levels if slope)
-            return
-    values = [value(s) for s in scale]
+    slope = _slope(value, scale.reach)
+    if slope is not None:
+        for level in levels if slope else ():
+            place = 0.5
+            for _ in range(2):
+                here = value(place)
+                place -= 0.0 if here is None else (here - level) / slope
+            yield _tidy(place)
+        return
+    values = [value(t) for t in scale.rungs]
     for level in levels:
-        yield from _zeros(value, level, scale, values)
+        yield from _zeros(value, level, scale.rungs, values)
+
+
+def _slope(value: _Line, reach: float) -> float | None:
+    """The slope of a function that seems to be linear."""
+    low, near, beside, high = (value(t) for t in (-reach, 0.5, 17.25, reach))
+    if low is None or near is None or beside is None or high is None:
+        return None
+    slope = (high - low) / (2 * reach)
+    rounding = 1e-12 * max(abs(high), abs(low))
+    linear = all(abs(low + slope * (t + reach) - y) <= rounding for t, y in ((0.5, near), (17.25, beside)))
+    return slope if linear else None
 
 
 def _zeros(value: _Line, level: float, scale: list[float], values: list[float | None]) -> Iterator[Fraction]:
@@ -205,7 +229,8 @@ def _tidy(t: float) -> Fraction:
 def _crossing(value: _Line, level: float, t: float, u: float, y: float, z: float) -> float:
     """The zero between two places of different signs, by the Illinois form of the false position."""
     for _ in range(60):
-        middle = (t * z - u * y) / (z - y)
+        far = t * u > 0 and not 0.01 < t / u < 100
+        middle = math.copysign(math.sqrt(t * u), t) if far else (t * z - u * y) / (z - y)
         if not min(t, u) < middle < max(t, u):
             return u
         found = value(middle)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from rewardkit.rewards.math.comparing.breaks import Break, breaks, constants, places, rungs
+from rewardkit.rewards.math.comparing.breaks import Break, Scale, breaks, constants, places, scale_of
 from rewardkit.rewards.math.comparing.numeric import FloatEvaluator, seed
 from rewardkit.rewards.math.tree.nodes import (
     App,
@@ -148,12 +148,12 @@ def pieces(functions: Functions) -> Iterator[Point]:
         return
     sizes = constants(functions.a, functions.b)
     if found:
-        yield from itertools.islice(_on_lines(found, functions, rungs(sizes)), _MOST_ON_LINES)
+        yield from itertools.islice(_on_lines(found, functions, scale_of(sizes)), _MOST_ON_LINES)
     if functions.whole:
-        yield from _integers(functions, [] if BigOp in kinds else _whole_sizes(sizes))
+        yield from _integers(functions, _whole_sizes(sizes, BigOp in kinds))
 
 
-def _on_lines(found: list[Break], functions: Functions, scale: list[float]) -> Iterator[Point]:
+def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterator[Point]:
     """Yield a point in each piece of lines along each variable, and where a function may jump."""
     used = set().union(*(one.names for one in found)) - functions.whole
     alone = len(functions.names) == 1
@@ -162,7 +162,7 @@ def _on_lines(found: list[Break], functions: Functions, scale: list[float]) -> I
         env = _point(functions, index)
         if name not in env:
             continue
-        on_line = places(found, env, name, scale, 12 if alone else 6)
+        on_line = places(found, env, name, scale, 12 if alone else 4)
         for t in _between(list(on_line)):
             yield Point(env | {name: t})
         for t, jumps in on_line.items():
@@ -181,9 +181,13 @@ def _between(breaks: list[Fraction]) -> Iterator[Fraction]:
     yield breaks[-1] + step
 
 
-def _whole_sizes(sizes: set[float]) -> list[int]:
-    """The whole numbers among some constants, the smallest of them that small integers leave out."""
-    return sorted(int(size) for size in sizes if size.is_integer() and 12 < size < 1e9)[:4]
+def _whole_sizes(sizes: set[float], summed: bool) -> list[int]:
+    """The whole numbers among some constants, the smallest of them that small integers leave out.
+
+    A sum is written out, so that for it only a small one counts.
+    """
+    found = sorted(int(size) for size in sizes if size.is_integer() and 12 < size < 1e15)[:4]
+    return [size for size in found[:1] if size < 150] if summed else found
 
 
 def _integers(functions: Functions, sizes: list[int]) -> Iterator[Point]:
@@ -196,7 +200,7 @@ def _integers(functions: Functions, sizes: list[int]) -> Iterator[Point]:
 
 
 def _single(sizes: list[int]) -> Iterator[tuple[int, ...]]:
-    yield from ((n,) for n in range(-7, 13))
+    yield from ((n,) for n in (*range(-7, 13), 25, 61, 120, 10_007))
     for size in sizes:
         yield from ((n,) for n in (size - 1, size, size + 1, 2 * size, 2 * size + 1, -size))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rewardkit.rewards.math.comparing.agreement import converge, surely
+from rewardkit.rewards.math.comparing.agreement import surely
 from rewardkit.rewards.math.comparing.identity import same_function
 from rewardkit.rewards.math.comparing.numeric import Undefined, Value, context, evaluate, plainly_differ
 from rewardkit.rewards.math.comparing.rational import Irrational, exact, residue
@@ -73,9 +73,6 @@ def same_constant(a: Node, b: Node) -> bool | None:
 def _constant_identity(a: Node, b: Node) -> bool | None:
     if plainly_differ(a, b, {}):
         return False
-    found = converge(a, b, {})
-    if found is not True:
-        return found
     found = surely(a, b, {})
     if found is not None:
         return found
