@@ -1,31 +1,41 @@
-"""Right and wrong verdicts of the maths rewards: labelled cases beside other graders, attacks, mutations.
+"""Right and wrong verdicts of graders of maths: labelled pairs, suites, attacks, mutations.
 
-    python benchmarks/grader.py [--data ../shared/data] [--peer-python PYTHON]
-                                [--only accuracy attacks mutations rewrites] [--seed 0]
+    python benchmarks/grader.py [--data ../shared/data] [--only accuracy attacks mutations rewrites]
+                                [--grader math math:preset=strict math:compat=math_verify module:function]
+                                [--suite FOLDER ...] [--seed 0]
 
-`accuracy`: labelled cases, beside Math-Verify and verl where PYTHON has them, MATH's and AIME's own
-solutions, and every ground truth in each form of answer. `attacks` (`math_attacks`): the known classes on
-real questions. `mutations` (`math_mutations`): answers that are certainly wrong, made from ground truths;
-`rewrites`: the reverse. Ends with 1 where a wrong answer is paid that no policy in docs/math.md names, or a
-rewrite is not.
+`accuracy` prints one table for all graders, false positives and false negatives apart: on labelled cases, on
+the pairs of `math_pairs.jsonl` (breaks, parities, domains, far constants, units: what sampling cannot see)
+with other numbers and letters, and on each folder of a public suite (the tests of Math-Verify, KAS or
+Doenet's math-expressions). A grader is `math` with options (`compat=` has Math-Verify and verl's) or a
+function of response and ground truth. Then what ours says of ground truths.
+`attacks` (`math_attacks`): the known classes on real questions. `mutations` (`math_mutations`): answers that
+are certainly wrong, made from ground truths; `rewrites`: the reverse. Ends with 1 where one of ours is wrong
+there and no policy in docs/math.md names it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import importlib
+import json
+import re
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import math_attacks
 import math_mutations
-from math_common import SHARED, Row, held_out, ours, peers, read_jsonl
+from math_common import SHARED, Row, held_out, own_pairs, read_jsonl, verdict
 
 from rewardkit.rewards.math import MathOptions, compare, extract, score
 from rewardkit.types import Sample
 
-Verdicts = dict[str, list[bool]]
 PARTS = ("accuracy", "attacks", "mutations", "rewrites")
+_KAS = re.compile(r"""expect\("([^"]+)"\)(\.not)?\.toEqualExpr\(\s*"([^"]+)",?\s*\)""")
 
 
 def main() -> None:
@@ -35,13 +45,18 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, default=SHARED, help="folder with math_cases, math, gsm8k, aime24"
     )
-    parser.add_argument("--peer-python", help="Python of an environment with math-verify and verl")
+    parser.add_argument(
+        "--grader", nargs="+", default=["math"], help="math[:option=value,...] or module:function"
+    )
+    parser.add_argument("--suite", nargs="+", type=Path, default=[], help="folders of public suites")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     paid = 0
     if "accuracy" in args.only:
-        accuracy(args.data, args.peer_python)
+        accuracy({name: grader(name) for name in args.grader}, sets(args.data, args.suite, args.seed))
+        self_consistency(args.data)
+        verbatim(args.data)
     if "attacks" in args.only:
         paid += math_attacks.report(args.data, args.seed)
     if "mutations" in args.only:
@@ -51,54 +66,85 @@ def main() -> None:
     sys.exit(int(paid > 0))
 
 
-def accuracy(data: Path, peer_python: str | None) -> None:
-    """Print how many labelled cases each grader gets right, and what ours says of ground truths."""
-    rows = read_jsonl(data / "math_cases" / "cases.jsonl")
-    for row in rows:
-        row["response"] = row["pred"]
-    verdicts: Verdicts = {"rewardkit": [v for v, _ in ours(rows, MathOptions())]}
-    for graded in peers(peer_python, rows) if peer_python else ():
-        for name, (verdict, _) in graded.items():
-            verdicts.setdefault(name, []).append(verdict is True)
-    core = [i for i, row in enumerate(rows) if not row["disputed"]]
-    tuned = [i for i in core if not held_out(rows[i])]
-    report("core", core, rows, verdicts)
-    report("core, the two thirds that rules may be tuned on", tuned, rows, verdicts)
-    report("core, the held-out third", [i for i in core if held_out(rows[i])], rows, verdicts)
-    report("disputed", [i for i, row in enumerate(rows) if row["disputed"]], rows, verdicts)
-    by_category(rows, verdicts)
-    self_consistency(data)
-    verbatim(data)
+def grader(name: str) -> Callable[[Row], bool]:
+    """Return what says whether a row is right."""
+    head, _, rest = name.partition(":")
+    if head != "math":
+        function = getattr(importlib.import_module(head), rest)
+        return lambda row: _is_right(function(_as_response(row), row["gold"]))
+    options = MathOptions(**dict(option.split("=") for option in rest.split(",") if option))
+    if options.compat != "none":
+        return lambda row: bool(score(Sample("math", _as_response(row), row["gold"]), options).correct)
+    return lambda row: verdict(row, options)
 
 
-def report(title: str, chosen: list[int], rows: list[Row], verdicts: Verdicts) -> None:
-    """Print the confusion table of some of the rows."""
-    print(f"\n{title} rows: {len(chosen)}")
-    print(f"{'grader':20} {'acc %':>7} {'TP':>5} {'TN':>5} {'FP':>4} {'FN':>4}")
-    for name, graded in verdicts.items():
-        counts: dict[tuple[bool, bool], int] = defaultdict(int)
-        for i in chosen:
-            counts[graded[i], rows[i]["expected"]] += 1
-        right = counts[True, True] + counts[False, False]
-        print(
-            f"{name:20} {100 * right / len(chosen):7.2f} {counts[True, True]:5} {counts[False, False]:5} "
-            f"{counts[True, False]:4} {counts[False, True]:4}"
-        )
+def _is_right(found: Any) -> bool:
+    value = found.get("acc", found.get("score")) if isinstance(found, dict) else found
+    return float(value) > 0.5
 
 
-def by_category(rows: list[Row], verdicts: Verdicts) -> None:
-    """Print accuracy on the core rows by category."""
-    groups: dict[str, list[int]] = defaultdict(list)
-    for i, row in enumerate(rows):
-        if not row["disputed"]:
-            groups[row["category"]].append(i)
-    print(f"\n{'category':28} {'n':>4} " + " ".join(f"{name:>17}" for name in verdicts))
-    for category, members in sorted(groups.items(), key=lambda g: -len(g[1])):
-        cells = (
-            f"{100 * sum(v[i] == rows[i]['expected'] for i in members) / len(members):17.1f}"
-            for v in verdicts.values()
-        )
-        print(f"{category:28} {len(members):4} " + " ".join(cells))
+def _as_response(row: Row) -> str:
+    """A bare answer in the box that graders of responses ask for."""
+    text: str = row["response"]
+    bare = row["kind"] == "answer" and not any(mark in text for mark in ("$", "\\boxed", "\\(", "\\["))
+    return f"\\boxed{{{text}}}" if bare else text
+
+
+def sets(data: Path, suites: list[Path], seed: int) -> dict[str, list[Row]]:
+    """Return labelled rows, by the name of their set."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in read_jsonl(data / "math_cases" / "cases.jsonl"):
+        row = {**row, "response": row["pred"]}
+        if row["disputed"]:
+            found["cases, disputed"].append(row)
+            continue
+        found["cases"].append(row)
+        found["cases, held-out third" if held_out(row) else "cases, two thirds"].append(row)
+        found[f"cases: {row['category']}"].append(row)
+    for row in own_pairs(2_000, seed):
+        found[f"pairs: {row['class']}"].append(_row(row["gold"], row["answer"], row["equal"]))
+    for folder in suites:
+        found[f"suite: {folder.name}"] = [row for path in sorted(folder.rglob("*")) for row in suite(path)]
+    return found
+
+
+def _row(gold: str, answer: str, expected: object) -> Row:
+    return {"gold": gold, "response": answer, "expected": bool(expected), "kind": "answer"}
+
+
+def suite(path: Path) -> Iterator[Row]:
+    """Yield the labelled pairs that stand in a file of a public suite's tests."""
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            values = [getattr(e, "value", None) for e in node.elts] if isinstance(node, ast.Tuple) else []
+            if [type(v) for v in values] in ([str, str, int], [str, str, bool]):
+                row = _row(*values)
+                yield {**row, "response": _as_response(row), "kind": "response"}
+    elif path.suffix == ".ts":
+        for answer, isnt, gold in _KAS.findall(path.read_text(encoding="utf-8")):
+            yield _row(gold, answer, not isnt)
+    elif path.name == "equality-corpus.json":
+        for name, equal in (("equivalences", True), ("nonequivalences", False)):
+            yield from (_row(*pair, equal) for pair in json.loads(path.read_text(encoding="utf-8"))[name])
+
+
+def accuracy(graders: dict[str, Callable[[Row], bool]], rows: dict[str, list[Row]]) -> None:
+    """Print how many rows of each set each grader gets right, and which kind of wrong the others are."""
+    print(f"{'set':32} {'n':>5} " + " ".join(f"{name[-24:]:>24}" for name in graders))
+    print(f"{'':38} " + " ".join(f"{'right %':>12} {'FP':>5} {'FN':>5}" for _ in graders))
+    known: dict[str, dict[int, bool]] = defaultdict(dict)
+    for title, chosen in rows.items():
+        cells = []
+        for name, says in graders.items():
+            wrong = [0, 0]
+            for row in chosen:
+                if id(row) not in known[name]:  # a row stands in several sets
+                    known[name][id(row)] = says(row)
+                paid = known[name][id(row)]
+                wrong[row["expected"]] += paid != row["expected"]
+            right = 100 * (1 - sum(wrong) / max(len(chosen), 1))
+            cells.append(f"{right:12.2f} {wrong[0]:5} {wrong[1]:5}")
+        print(f"{title:32} {len(chosen):5} " + " ".join(cells), flush=True)
 
 
 def self_consistency(data: Path) -> None:
