@@ -21,6 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from rewardkit.errors import ConfigError
 from rewardkit.http_addresses import without_credentials
+from rewardkit.trainer.config.hydra import compose
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.verl import Translation, translate
 
@@ -156,13 +157,7 @@ def _load_recipe(path: Path) -> Any:
     if not path.is_file():
         ours = sorted(p.stem for p in RECIPES.glob("*.yaml"))
         raise ConfigError(f"no such recipe: {path}; ours are: {', '.join(ours)}")
-    try:
-        loaded = OmegaConf.load(path)
-    except Exception as error:  # whatever the YAML parser raises
-        raise ConfigError(f"{path} is not valid YAML: {str(error).splitlines()[0]}") from None
-    if not OmegaConf.is_dict(loaded):
-        raise ConfigError(f"{path} must hold a mapping of settings, found {type(loaded).__name__}")
-    return loaded
+    return compose(path)
 
 
 def flat_keys(values: Any, prefix: str = "") -> Iterator[str]:

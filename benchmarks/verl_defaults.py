@@ -1,0 +1,105 @@
+"""Write the tables of verl's defaults from a folder of verl's YAML files, one folder a release.
+
+    python benchmarks/verl_defaults.py FOLDER --main 0.10.0.dev
+
+`FOLDER/RELEASE/verl/trainer/config` has the files of a release. The trainer's are those of
+`_generated_ppo_trainer.yaml`, before 0.5 of `ppo_trainer.yaml`; an interpolation is kept as it stands and as
+what it comes to. The table has a line for each key: its values, each with the releases that had it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+ROOT = Path(__file__).parents[1]
+TABLES = {
+    ROOT / "trainer/config/verl_defaults.json": ("_generated_ppo_trainer.yaml", "ppo_trainer.yaml"),
+    ROOT / "rewardkit/generation/verl_defaults.json": ("generation.yaml",),
+    ROOT / "rewardkit/offline/verl_defaults.json": ("evaluation.yaml",),
+}
+"""Table -> the file to make it of; where a release has not the first, the next."""
+
+
+def releases(folder: Path) -> list[Path]:
+    """Return the folders of the releases, the oldest first; `main` is the last."""
+    found = [path for path in folder.iterdir() if path.is_dir()]
+    return sorted(found, key=lambda p: ([int(n) for n in re.findall(r"\d+", p.name)] or [99], p.name))
+
+
+def values(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the keys of a file with their values; an interpolation once more with what it comes to."""
+    loaded = OmegaConf.load(path)
+    plain: Any = OmegaConf.to_container(loaded)
+    for key, value in flat(plain):
+        yield key, value
+        if isinstance(value, str) and "${" in value:
+            found = OmegaConf.select(loaded, key)
+            if not OmegaConf.is_dict(found):
+                yield key, OmegaConf.to_container(found) if OmegaConf.is_list(found) else found
+
+
+def flat(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys with their values."""
+    for name, value in section.items():
+        if isinstance(value, Mapping) and value:
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def spans(held: Iterable[str], names: list[str]) -> str:
+    """Return releases as spans: `0.2-0.4.1, 0.6.0`."""
+    numbers = [names.index(name) for name in held]
+    starts = [n for n in numbers if n - 1 not in numbers]
+    ends = [n for n in numbers if n + 1 not in numbers]
+    pairs = zip(starts, ends, strict=True)
+    return ", ".join(names[a] if a == b else f"{names[a]}-{names[b]}" for a, b in pairs)
+
+
+def table(folders: Mapping[str, Path], files: tuple[str, ...]) -> str:
+    """Return the JSON of one table."""
+    found: dict[str, dict[str, list[str]]] = {}
+    with_files = []
+    for name, folder in folders.items():
+        config = folder / "verl" / "trainer" / "config"
+        path = next((config / file for file in files if (config / file).is_file()), None)
+        if path is None:
+            continue
+        with_files.append(name)
+        for key, value in values(path):
+            held = found.setdefault(key, {}).setdefault(json.dumps(value), [])
+            held.extend([name] if name not in held else [])
+    lines = []
+    for key in sorted(found):
+        pairs = [f"[{value}, {json.dumps(spans(held, with_files))}]" for value, held in found[key].items()]
+        lines.append(f"    {json.dumps(key)}: [{', '.join(pairs)}]")
+    head = f'{{\n  "releases": {json.dumps(with_files)},\n  "defaults": {{\n'
+    return head + ",\n".join(lines) + "\n  }\n}\n"
+
+
+def main() -> None:
+    """Write all tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--main", default="main", help="What the folder `main` is called in the tables.")
+    asked = parser.parse_args()
+    folders = {
+        asked.main if path.name == "main" else path.name.removeprefix("v"): path
+        for path in releases(asked.folder)
+    }
+    for path, files in TABLES.items():
+        path.write_text(table(folders, files), encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

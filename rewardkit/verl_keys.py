@@ -1,0 +1,147 @@
+"""verl's keys at the doors of rewardkit: our names for them, or what is said of those that we have not.
+
+The tables are data: each door (training, generation, evaluation) has a `verl_keys.json`, and beside it or in
+it verl's defaults by release. How a door reads its settings is with the door.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import ConfigError
+
+SWITCHES = ("enable", "enabled")
+"""What verl calls the setting that switches a section on."""
+
+SHOWN = 60
+"""Characters of a value that a message shows."""
+SHOWN_KEYS = 3
+"""Keys that a line shows of those with one reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerlKeys:
+    """The tables of one door. Where several globs of what is said match a key, the longest counts."""
+
+    names: Mapping[str, str]
+    """Glob over verl's keys, with one `*` at most -> our name; a `*` in it stands for what that one did."""
+    without_effect: Mapping[str, str]
+    """Glob over keys that change speed, memory or bookkeeping, and no result -> what happens instead."""
+    refused: Mapping[str, str]
+    """Glob over keys that would change a result -> why there is no such setting, or what to set instead."""
+    same: Mapping[str, Sequence[Any]]
+    """Glob over keys -> values that describe what happens here, besides verl's defaults."""
+    defaults: Mapping[str, Sequence[Any]]
+    """Key -> the defaults that verl has had for it, the oldest first."""
+
+    @classmethod
+    def read(cls, *paths: Path) -> VerlKeys:
+        """Return the tables that JSON files hold together."""
+        found: dict[str, Any] = {}
+        for path in paths:
+            found |= json.loads(path.read_text("utf-8"))
+        defaults = {key: [value for value, _ in held] for key, held in found["defaults"].items()}
+        tables = {name: found.get(name, {}) for name in ("names", "without_effect", "refused", "same")}
+        return cls(**tables, defaults=defaults)
+
+    def ours(self, key: str) -> str | None:
+        """Return our name for verl's `key`, if it has another one here; a name may have a name in turn."""
+        for glob, name in self.names.items():
+            if fnmatchcase(key, glob):
+                before, _, after = glob.partition("*")
+                named = name.replace("*", key[len(before) : len(key) - len(after)])
+                return self.ours(named) or named
+        return None
+
+    def knows(self, key: str) -> bool:
+        """Whether verl has the key, as far as we know."""
+        return key in self.defaults or self._line(key) is not None
+
+    def leaves_open(self, key: str, value: Any) -> bool:
+        """Whether verl's default is given, and it is none or only points at another setting."""
+        open_value = value is None or (isinstance(value, str) and (value == "???" or value.startswith("${")))
+        return open_value and value in self.defaults.get(key, ())
+
+    def notes(self, keys: Iterable[str], given: Mapping[str, Any], where: str) -> list[str]:
+        """Return a line for each reason why keys that are not ours are without effect.
+
+        Args:
+            given: all settings by key; a section that they switch off may hold anything.
+            where: names the file, or the command line, in errors.
+
+        Raises:
+            ConfigError: what a value asks for does not happen here.
+        """
+        said: dict[str, list[str]] = {}
+        for key in keys:
+            value = given[key]
+            if self._is_default(key, value) or self._is_same(key, value) or self._is_switched_off(key, given):
+                continue
+            refused, line = self._line(key) or (True, "there is no such setting here")
+            if refused:
+                way_out = self._way_out(key)
+                raise ConfigError(f"{key}={_shown(value)} in {where} is refused: {line}; {way_out}")
+            said.setdefault(line, []).append(f"{key}={_shown(value)}")
+        return [f"{_some(words)} without effect: {line}" for line, words in said.items()]
+
+    def _is_default(self, key: str, value: Any) -> bool:
+        """Whether a value is one of verl's defaults, or switches off what is off by default."""
+        defaults = self.defaults.get(key, ())
+        return value is None or value in defaults or (is_off(value) and all(map(is_off, defaults)))
+
+    def _is_same(self, key: str, value: Any) -> bool:
+        same = self.same.get(longest_match(self.same, key) or "", ())
+        texts = [one for one in same if isinstance(one, str)] if isinstance(value, str) else []
+        return value in same or any(fnmatchcase(value, glob) for glob in texts)
+
+    def _is_switched_off(self, key: str, given: Mapping[str, Any]) -> bool:
+        """Whether the section of a key has a switch that is off: then nothing in it counts."""
+        section = key.rpartition(".")[0]
+        while section:
+            switches = [switch for name in SWITCHES if (switch := f"{section}.{name}") != key]
+            if any(is_off(given.get(switch, self._by_default(switch))) for switch in switches):
+                return True
+            section = section.rpartition(".")[0]
+        return False
+
+    def _by_default(self, switch: str) -> Any:
+        """How a switch stands where nothing is said: on, if it is none or switches nothing here."""
+        refused, _ = self._line(switch) or (False, "")
+        return self.defaults[switch][-1] if refused and switch in self.defaults else True
+
+    def _line(self, key: str) -> tuple[bool, str] | None:
+        """Whether changing a key is refused, and what is said of it."""
+        said = {**self.without_effect, **self.refused}
+        glob = longest_match(said, key) or longest_match(said, self.ours(key) or "")
+        return None if glob is None else (glob in self.refused, said[glob])
+
+    def _way_out(self, key: str) -> str:
+        defaults = self.defaults.get(key)
+        return f"leave it at {json.dumps(defaults[-1])}" if defaults else "leave it out"
+
+
+def longest_match(globs: Mapping[str, Any] | Sequence[str], key: str) -> str | None:
+    """Return the longest glob that matches a key."""
+    return max((glob for glob in globs if fnmatchcase(key, glob)), key=len, default=None)
+
+
+def is_off(value: Any) -> bool:
+    """Whether a value switches a feature off: null, false, an empty value."""
+    return value is None or value is False or value in ("", [], {})
+
+
+def _shown(value: Any) -> str:
+    """A value in one short line."""
+    text = " ".join((value if isinstance(value, str) else json.dumps(value, default=str)).split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+def _some(words: Sequence[str]) -> str:
+    """The first words of a list, how many more there are, and the verb that goes with them."""
+    more = f" and {len(words) - SHOWN_KEYS} more" if len(words) > SHOWN_KEYS else ""
+    return f"{', '.join(words[:SHOWN_KEYS])}{more} {'are' if len(words) > 1 else 'is'}"

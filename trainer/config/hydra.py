@@ -1,0 +1,145 @@
+"""A YAML file together with the files that its `defaults` list names, as Hydra composes them.
+
+Of Hydra there is what verl's configurations use: groups with packages, `_self_`, `override`, options that
+follow another group's, and a search path of folders. What the settings mean is in `verl.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from rewardkit.errors import ConfigError
+
+BUILT_IN = "ppo_trainer"
+"""verl's configuration that needs no file: its defaults are ours."""
+ONLY_BUILT_IN = f"of verl's own, {BUILT_IN} alone needs no file: its defaults are ours, and FSDP2's"
+SELF = "_self_"
+OVERRIDE = "override "
+_GLOBAL = re.compile(r"\A#\s*@package _global_")
+_CHOICE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Where files are sought, and the options that an `override` chose for groups."""
+
+    folders: tuple[Path, ...]
+    chosen: dict[str, Any]
+
+    def find(self, name: str) -> Path | None:
+        """Return the first file of that name."""
+        paths = [folder / f"{name.removesuffix('.yaml')}.yaml" for folder in self.folders]
+        return next((path for path in paths if path.is_file()), None)
+
+
+def config_file(folder: str | None, name: str | None) -> str | None:
+    """Return the file that Hydra's `--config-path` and `--config-name` stand for; None: our defaults.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    stem = (name or BUILT_IN).removesuffix(".yaml")
+    path = Path(folder or ".") / f"{stem}.yaml"
+    if path.is_file():
+        return str(path)
+    if stem == BUILT_IN:
+        return None
+    raise ConfigError(f"no such file: {path} (--config-path and --config-name); {ONLY_BUILT_IN}")
+
+
+def compose(path: Path) -> Any:
+    """Return the OmegaConf node of a file, on top of the files that it names.
+
+    Raises:
+        ConfigError: a file is no YAML mapping, or names one that is not there.
+    """
+    listed = OmegaConf.select(read_mapping(path), "hydra.searchpath") or []
+    folders = [Path(str(where).removeprefix("file://")) for where in listed]
+    composed = _composed(path, path.stem, "", _Search((path.parent, *folders), {}))
+    own = composed.pop("hydra", None)
+    if own and (others := {key: value for key, value in own.items() if key != "searchpath"}):
+        composed["hydra"] = others
+    return composed
+
+
+def read_mapping(path: Path) -> Any:
+    """Return a YAML file as an OmegaConf node.
+
+    Raises:
+        ConfigError: it is no YAML mapping.
+    """
+    try:
+        loaded = OmegaConf.load(path)
+    except Exception as error:  # whatever the YAML parser raises
+        raise ConfigError(f"{path} is not valid YAML: {str(error).splitlines()[0]}") from None
+    if not OmegaConf.is_dict(loaded):
+        raise ConfigError(f"{path} must hold a mapping of settings, found {type(loaded).__name__}")
+    return loaded
+
+
+def _composed(path: Path, name: str, package: str, search: _Search) -> Any:
+    """Compose one file.
+
+    Args:
+        name: with its group, as `actor/dp_actor`.
+        package: the section that its values belong to.
+    """
+    loaded = read_mapping(path)
+    entries = list(_entries(loaded.pop("defaults", None)))
+    for key, option in entries:
+        if key.startswith(OVERRIDE):
+            search.chosen[key.removeprefix(OVERRIDE)] = option
+    if (SELF, None) not in entries:
+        entries.append((SELF, None))
+    layers: list[Any] = []
+    for key, option in entries:
+        if key == SELF:
+            layers.append(_placed(loaded, path, package))
+        elif not key.startswith(OVERRIDE):
+            layers.extend(_named(path, key, option, dirname(name), package, search))
+    return OmegaConf.merge(*layers) if len(layers) > 1 else layers[0]
+
+
+def _entries(defaults: Any) -> Iterator[tuple[str, Any]]:
+    """What the list has: a group and its option, or a file of the same group and None."""
+    entries: Any = OmegaConf.to_container(defaults) if defaults else []
+    for entry in entries:
+        if isinstance(entry, dict):
+            yield from ((str(key), option) for key, option in entry.items() if option is not None)
+        else:
+            yield str(entry), None
+
+
+def _placed(loaded: Any, path: Path, package: str) -> Any:
+    """The values of a file, in the section that they belong to."""
+    if not package or _GLOBAL.match(path.read_text("utf-8")):
+        return loaded
+    node = OmegaConf.create()
+    OmegaConf.update(node, package, loaded, force_add=True)
+    return node
+
+
+def _named(path: Path, key: str, option: Any, group: str, package: str, search: _Search) -> Iterator[Any]:
+    """The files of one entry, composed."""
+    entry, _, section = key.partition("@")
+    entry = entry.removeprefix("optional ")
+    if option is not None:
+        section = section or entry.replace("/", ".")
+        option = search.chosen.setdefault(entry, option)
+    inside = ".".join(part for part in (package, section) if part)
+    for one in option if isinstance(option, list) else [option]:
+        chosen = _CHOICE.sub(lambda found: str(search.chosen.get(found[1], found[0])), str(one))
+        name = normpath(join(group, entry if one is None else f"{entry}/{chosen}"))
+        file = search.find(name)
+        if file is not None:
+            yield _composed(file, name, inside, search)
+        elif name != BUILT_IN and not key.startswith("optional "):
+            where = ", ".join(map(str, search.folders))
+            raise ConfigError(f"{path}: its defaults name '{name}', not found in {where}; {ONLY_BUILT_IN}")
