@@ -18,11 +18,11 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-ROOT = Path(__file__).parents[1]
+DEFAULTS = Path(__file__).parents[1] / "rewardkit" / "verl_defaults"
 TABLES = {
-    ROOT / "trainer/config/verl_defaults.json": ("_generated_ppo_trainer.yaml", "ppo_trainer.yaml"),
-    ROOT / "rewardkit/generation/verl_defaults.json": ("generation.yaml",),
-    ROOT / "rewardkit/offline/verl_defaults.json": ("evaluation.yaml",),
+    "training.json": ("_generated_ppo_trainer.yaml", "ppo_trainer.yaml"),
+    "generation.json": ("generation.yaml",),
+    "evaluation.json": ("evaluation.yaml",),
 }
 """Table -> the file to make it of; where a release has not the first, the next."""
 
@@ -96,9 +96,9 @@ def main() -> None:
         asked.main if path.name == "main" else path.name.removeprefix("v"): path
         for path in releases(asked.folder)
     }
-    for path, files in TABLES.items():
-        path.write_text(table(folders, files), encoding="utf-8")
-        print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
+    for name, files in TABLES.items():
+        (DEFAULTS / name).write_text(table(folders, files), encoding="utf-8")
+        print(f"{name}: {(DEFAULTS / name).stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,25 @@
 """verl's keys at the doors of rewardkit: our names for them, or what is said of those that we have not.
 
-The tables are data: each door (training, generation, evaluation) has a `verl_keys.json`, and beside it or in
-it verl's defaults by release. How a door reads its settings is with the door.
+The tables are data: each door (training, generation, evaluation) has a `verl_keys.json`; verl's defaults by
+release are in `verl_defaults/`. What the settings mean is with the door.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import ConfigError
+import msgspec
 
+from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
+
+DEFAULTS = Path(__file__).with_name("verl_defaults")
+"""verl's defaults: of each key its values, each with the releases that had it."""
 SWITCHES = ("enable", "enabled")
 """What verl calls the setting that switches a section on."""
 
@@ -40,14 +45,16 @@ class VerlKeys:
     """Key -> the defaults that verl has had for it, the oldest first."""
 
     @classmethod
-    def read(cls, *paths: Path) -> VerlKeys:
-        """Return the tables that JSON files hold together."""
-        found: dict[str, Any] = {}
-        for path in paths:
-            found |= json.loads(path.read_text("utf-8"))
-        defaults = {key: [value for value, _ in held] for key, held in found["defaults"].items()}
-        tables = {name: found.get(name, {}) for name in ("names", "without_effect", "refused", "same")}
-        return cls(**tables, defaults=defaults)
+    def read(cls, tables: Path, *doors: str) -> VerlKeys:
+        """Return the tables of a JSON file, with verl's defaults at some of `training`, `generation`, ..."""
+        found: dict[str, Any] = json.loads(tables.read_text("utf-8"))
+        defaults: dict[str, list[Any]] = {}
+        for door in doors:
+            held = json.loads((DEFAULTS / f"{door}.json").read_text("utf-8"))["defaults"]
+            for key, values in held.items():
+                defaults.setdefault(key, []).extend(value for value, _ in values)
+        said = {name: found.get(name, {}) for name in ("names", "without_effect", "refused", "same")}
+        return cls(**said, defaults=defaults)
 
     def ours(self, key: str) -> str | None:
         """Return our name for verl's `key`, if it has another one here; a name may have a name in turn."""
@@ -95,7 +102,8 @@ class VerlKeys:
         return value is None or value in defaults or (is_off(value) and all(map(is_off, defaults)))
 
     def _is_same(self, key: str, value: Any) -> bool:
-        same = self.same.get(longest_match(self.same, key) or "", ())
+        glob = longest_match(self.same, key) or longest_match(self.same, self.ours(key) or "")
+        same = self.same.get(glob or "", ())
         texts = [one for one in same if isinstance(one, str)] if isinstance(value, str) else []
         return value in same or any(fnmatchcase(value, glob) for glob in texts)
 
@@ -104,7 +112,7 @@ class VerlKeys:
         section = key.rpartition(".")[0]
         while section:
             switches = [switch for name in SWITCHES if (switch := f"{section}.{name}") != key]
-            if any(is_off(given.get(switch, self._by_default(switch))) for switch in switches):
+            if any(given.get(switch, self._by_default(switch)) is False for switch in switches):
                 return True
             section = section.rpartition(".")[0]
         return False
@@ -123,6 +131,99 @@ class VerlKeys:
     def _way_out(self, key: str) -> str:
         defaults = self.defaults.get(key)
         return f"leave it at {json.dumps(defaults[-1])}" if defaults else "leave it out"
+
+
+_WORD = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[\w-]+)+=")
+
+
+def is_setting(word: str) -> bool:
+    """Whether a word of a command line is `section.key=value`, and no file that has such a name."""
+    return _WORD.match(word) is not None and not Path(word).exists()
+
+
+def read_settings(
+    keys: VerlKeys, types: Mapping[str, Any], path: Path | None, words: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the settings of a YAML file, changed by `key=value` words, by our names, and lines to print.
+
+    Args:
+        types: of each of our settings.
+
+    Raises:
+        InputError: there is no such file, or it is no YAML mapping.
+        ConfigError: nobody knows a key, a value is of another type, or does not happen here.
+    """
+    told = dict(map(_assigned, words))
+    layers = {"the command line": told}
+    if path is not None:
+        layers = {str(path): {k: v for k, v in _flat_yaml(path).items() if k not in told}, **layers}
+    given = {key: value for layer in layers.values() for key, value in layer.items()}
+    notes: list[str] = []
+    for where, layer in layers.items():
+        foreign = [key for key in layer if keys.ours(key) not in types]
+        for key in foreign:
+            if not keys.knows(key):
+                raise ConfigError(f"unknown key '{key}' in {where}{did_you_mean(key, keys.names)}")
+        notes += keys.notes(foreign, given, where)
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        name = keys.ours(key) or ""
+        if name in types:
+            values[name] = _typed(key, _resolved(key, value, given), types[name])
+    return {name: value for name, value in values.items() if value is not None}, notes
+
+
+def _assigned(word: str) -> tuple[str, Any]:
+    key, _, value = word.lstrip("+").partition("=")
+    try:
+        return key, msgspec.yaml.decode(value) if value else None
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{key}: the value is not valid YAML: {value}") from error
+
+
+def _flat_yaml(path: Path) -> dict[str, Any]:
+    try:
+        loaded = msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path} is not a YAML mapping: {str(error).splitlines()[0]}") from None
+    return dict(_flat(loaded))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _resolved(key: str, value: Any, given: Mapping[str, Any]) -> Any:
+    """What a value is that points at another setting."""
+    if not isinstance(value, str) or "${" not in value:
+        return None if value == "???" else value
+    try:
+        from omegaconf import OmegaConf
+        from omegaconf.errors import OmegaConfBaseException
+    except ImportError:
+        raise MissingDependencyError(
+            f"{key}={value} points at another setting; pass {key}=..., or: pip install 'rewardkit[train]'"
+        ) from None
+    node = OmegaConf.create()
+    for name, one in given.items():
+        OmegaConf.update(node, name, one, force_add=True)
+    try:
+        return OmegaConf.select(node, key)
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{key}={value}: {str(error).splitlines()[0]}") from None
+
+
+def _typed(key: str, value: Any, expected: Any) -> Any:
+    try:
+        return value if value is None else msgspec.convert(value, expected, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{key}={_shown(value)}: {str(error).lower()}") from None
 
 
 def longest_match(globs: Mapping[str, Any] | Sequence[str], key: str) -> str | None:

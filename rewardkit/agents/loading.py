@@ -71,7 +71,7 @@ class _Kind:
 
 
 _TOOL = _Kind(
-    *("tool", "tools", ("class_name", "config", "tool_schema"), ("config", "tool_schema")),
+    *("tool", "tools", ("class_name", "config", "tool_schema", "mcp"), ("config", "tool_schema", "mcp")),
     *({**TOOLS, MCP: ""}, "rewardkit.tools", "path.py:name"),
 )
 _INTERACTION = _Kind(
@@ -206,6 +206,10 @@ def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
     """The tools of one name, class path or file."""
     name = verl.ours(entry["class_name"]) or entry["class_name"]
     config, schema = entry.get("config") or {}, entry.get("tool_schema")
+    if entry.get("mcp"):  # verl has the servers beside the config
+        if name != MCP:
+            raise ConfigError(f"{name} takes no servers: 'mcp' goes with the class_name {MCP}")
+        config = {**config, **entry["mcp"]}
     if name not in _TOOL.shipped:
         config = {key: value for key, value in config.items() if key != "type" or value != "native"}
         return [_kind(target, config, schema) for target in _targets(name)]

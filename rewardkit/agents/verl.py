@@ -50,7 +50,7 @@ _ALWAYS_LEFT_OUT = ("type",)
 _LEFT_OUT = {
     "code_interpreter": ("num_workers", "enable_global_rate_limit", "rate_limit"),
     "search": ("num_workers", "rate_limit", "enable_global_rate_limit"),
-    "mcp": ("num_workers", "rate_limit", "enable_global_rate_limit", "timeout"),
+    "mcp": ("num_workers", "rate_limit", "enable_global_rate_limit"),
 }
 """Settings of verl's pools of Ray actors, which are ignored: the sandbox and the event loop limit
 concurrency."""
@@ -63,6 +63,7 @@ _RENAMED = {
         "default_language": "language",
     },
     "search": {"retrieval_service_url": "url", "topk": "top_k", "timeout": "timeout_s"},
+    "mcp": {"timeout": "timeout_s"},
 }
 
 

@@ -9,6 +9,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,18 @@ import click
 from rich.table import Table
 
 from rewardkit.commands.generate import PromptForm, generate_file
-from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.files import files_and_settings, input_options
 from rewardkit.commands.options.generation import generation_options
 from rewardkit.commands.options.printing import err, figure, interval, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
-from rewardkit.commands.options.scoring import RunOptions, default_output, on_ray, run_options, score_files
+from rewardkit.commands.options.scoring import (
+    RunOptions,
+    default_output,
+    note,
+    on_ray,
+    run_options,
+    score_files,
+)
 from rewardkit.errors import InputError
 from rewardkit.evaluation.evaluation import Figures, evaluate
 from rewardkit.evaluation.html.report import write_report
@@ -35,7 +43,7 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
     "rewardkit eval rollouts.jsonl --data-source gsm8k;  "
     "rewardkit eval data/gsm8k/test.parquet --model MODEL_FOLDER -n 4 --out gsm8k.scored.parquet"
 )
-@click.argument("files", nargs=-1)
+@click.argument("words", nargs=-1, metavar="[FILES]... [KEY=VALUE]...")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -55,7 +63,7 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @reward_options
 def command(
-    files: tuple[str, ...],
+    words: tuple[str, ...],
     out: Path | None,
     report: Path | None,
     config: Path | None,
@@ -74,14 +82,20 @@ def command(
     """Evaluate the responses in FILES, or those of --model to the prompts in a file.
 
     Takes every file and log that `rewardkit score` takes, and of a folder of a training run's dumps the last
-    step. Scores them unless they are scored already, and prints for each data source: accuracy, mean score
-    and format rate with 95 % intervals clustered by prompt, failures, lengths, and unbiased pass@k, pass^k,
+    step. KEY=VALUE are settings of --config, as verl's main_eval takes them: data.path=...
+
+    Scores them unless they are scored already, and prints for each data source: accuracy, mean score and
+    format rate with 95 % intervals clustered by prompt, failures, lengths, and unbiased pass@k, pass^k,
     maj@k and best@k. Exits with 1 when nothing could be scored.
     """
-    given = read_evaluation_config(config) if config is not None else None
+    files, assigned = files_and_settings(words)
+    given = read_evaluation_config(config, assigned) if config is not None or assigned else None
     files = files or _file_of(given)
     if given is not None:
-        read_options = ReadOptions(given.names, read_options.data_source, read_options.join)
+        for line in given.notes:
+            note(line)
+        named = {name: key for name, key in asdict(read_options.names).items() if key is not None}
+        read_options = replace(read_options, names=replace(given.names, **named))
         reward_files = (*reward_files, *([given.reward] if given.reward else []))
     options = read_reward_options(reward_files, option_words, options_file)
     run = on_ray(run, generation.get("engine"), given.cluster if given is not None else None)

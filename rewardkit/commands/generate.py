@@ -16,11 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.files import files_and_settings, input_options
 from rewardkit.commands.options.generation import generation_options, to_settings
 from rewardkit.commands.options.printing import err, print_findings, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
-from rewardkit.commands.options.scoring import RunOptions, on_ray, print_report, resuming_options
+from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
 from rewardkit.errors import InputError
 from rewardkit.generation.episodes import episode_rows, names_agents
 from rewardkit.generation.files import check_form, read_prompts_table, write_table
@@ -39,7 +39,7 @@ from rewardkit.scoring.scorer import Scorer
 @click.command(
     epilog="Example: rewardkit generate data/gsm8k/test.parquet --model MODEL_FOLDER --out gen.parquet -n 4"
 )
-@click.argument("file", required=False)
+@click.argument("words", nargs=-1, metavar="[FILE] [KEY=VALUE]...")
 @click.option("--model", help="Model folder, hub id, or the name that an endpoint knows it by.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where to write: .parquet or .jsonl.")
 @click.option(
@@ -57,7 +57,7 @@ from rewardkit.scoring.scorer import Scorer
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
-    file: str | None,
+    words: tuple[str, ...],
     out: Path | None,
     config: Path | None,
     price_in: float | None,
@@ -78,6 +78,8 @@ def command(
 ) -> int:
     """Generate responses of a model to the prompts in FILE.
 
+    KEY=VALUE are settings of --config, as verl's main_generation takes them: data.path=..., model.path=...
+
     Writes the same rows with the columns responses, finish_reason, prompt_tokens and response_tokens: lists
     of n. The same settings give the same responses; a killed run goes on with --resume. With --score also
     what `rewardkit score` adds; each response is scored from when it ends, while others are generated.
@@ -86,9 +88,14 @@ def command(
     response an episode: the response is what the model says last, and the columns turns, ended,
     episode_status, turn_rewards, tool_rewards and interaction_score say the rest.
     """
-    values = read_generation_config(config) if config else {}
-    values |= generation | ({"model": model} if model else {})
-    file = file or _expanded(values.get("file"))
+    files, assigned = files_and_settings(words)
+    values, notes = read_generation_config(config, assigned)
+    values = _with_options(values, generation | ({"model": model} if model else {}))
+    for line in notes:
+        note(line)
+    if len(files) > 1:
+        raise click.UsageError(f"one FILE of prompts, found {', '.join(files)}")
+    file = files[0] if files else _expanded(values.get("file"))
     out = out or (Path(_expanded(values["out"]) or "") if values.get("out") else None)
     if file is None or out is None or not values.get("model"):
         raise click.UsageError(
@@ -107,6 +114,14 @@ def command(
         return 1
     _print(found, out, price_in, price_out, as_json)
     return 0 if found.scores is None or found.scores.scored else 1
+
+
+def _with_options(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """What a file says, changed by the options; an address asks for its own engine."""
+    if "url" in given:
+        return {name: value for name, value in values.items() if name != "engine"} | given
+    model = {"model": _expanded(values["model"])} if "model" in values else {}
+    return values | model | given
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,30 @@
-"""Reads verl's `evaluation.yaml` (of `main_eval`) as arguments of `rewardkit eval`."""
+"""verl's settings of `main_eval` (an `evaluation.yaml`) as arguments of `rewardkit eval`.
+
+What becomes of each key is data, in `verl_keys.json`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from rewardkit.errors import ConfigError, InputError, did_you_mean
 from rewardkit.offline.on_ray import RaySettings
 from rewardkit.rows import RowNames
+from rewardkit.verl_keys import VerlKeys, read_settings
 
-KEYS = (
-    "data.path",
-    "data.prompt_key",
-    "data.response_key",
-    "data.data_source_key",
-    "data.reward_model_key",
-    "custom_reward_function.path",
-    "custom_reward_function.name",
-    "reward.custom_reward_function.path",
-    "reward.custom_reward_function.name",
-    "ray_kwargs.ray_init.num_cpus",
-    "ray_kwargs.timeline_json_file",
-)
+KEYS = VerlKeys.read(Path(__file__).with_name("verl_keys.json"), "evaluation")
+TYPES = {
+    **dict.fromkeys(("file", "prompt_key", "response_key", "data_source_key", "reward_model_key"), str),
+    "reward_path": str,
+    "reward_name": str,
+    "num_cpus": int,
+    "timeline": str,
+}
+"""The settings by our names."""
+
+REWARD_MODEL = "reward_model"
+"""Where verl has the ground truth by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,55 +37,27 @@ class EvaluationConfig:
     """`path.py:function`, as `--reward` takes it."""
     cluster: RaySettings
     """Its CPUs and timeline, with `--engine ray`."""
+    notes: list[str]
+    """A line on what is without effect."""
 
 
-def read_evaluation_config(path: Path) -> EvaluationConfig:
-    """Return what an `evaluation.yaml` says.
+def read_evaluation_config(path: Path | None, words: Sequence[str] = ()) -> EvaluationConfig:
+    """Return what an `evaluation.yaml` says, changed by `key=value` words.
 
     Raises:
         InputError: there is no such file, or it is no YAML mapping.
-        ConfigError: a key that verl's file does not have.
+        ConfigError: verl does not have a key, or a value does not happen here.
     """
-    given = read_flat_yaml(path)
-    for key in given:
-        if key not in KEYS:
-            raise ConfigError(f"unknown key '{key}' in {path}{did_you_mean(key, KEYS)}")
-    function = given.get("custom_reward_function.path") or given.get("reward.custom_reward_function.path")
-    name = given.get("custom_reward_function.name") or given.get("reward.custom_reward_function.name")
+    values, notes = read_settings(KEYS, TYPES, path, words)
+    reward_model = values.get("reward_model_key", REWARD_MODEL)
     names = RowNames(
-        data_source=given.get("data.data_source_key") or "data_source",
-        response=given.get("data.response_key") or "responses",
-        ground_truth=f"{given.get('data.reward_model_key') or 'reward_model'}.ground_truth",
-        prompt=given.get("data.prompt_key"),
+        data_source=values.get("data_source_key", "data_source"),
+        response=values.get("response_key", "responses"),
+        # By default also of files that have a ground truth elsewhere.
+        ground_truth=None if reward_model == REWARD_MODEL else f"{reward_model}.ground_truth",
+        prompt=values.get("prompt_key"),
     )
-    reward = f"{function}:{name or 'compute_score'}" if function else None
-    return EvaluationConfig(given.get("data.path"), names, reward, cluster_of(given))
-
-
-def cluster_of(given: Mapping[str, Any]) -> RaySettings:
-    """Return what verl's `ray_kwargs` say."""
-    cpus = given.get("ray_kwargs.ray_init.num_cpus")
-    return RaySettings(None, None if cpus is None else int(cpus), given.get("ray_kwargs.timeline_json_file"))
-
-
-def read_flat_yaml(path: Path) -> dict[str, Any]:
-    """Return the values of a YAML file by their dotted keys.
-
-    Raises:
-        InputError: there is no such file, or it is no YAML mapping.
-    """
-    try:
-        loaded = msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path} is not a YAML mapping: {str(error).splitlines()[0]}") from None
-    return dict(_flat(loaded))
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+    function = values.get("reward_path")
+    reward = f"{function}:{values.get('reward_name', 'compute_score')}" if function else None
+    cluster = RaySettings(None, values.get("num_cpus"), values.get("timeline"))
+    return EvaluationConfig(values.get("file"), names, reward, cluster, notes)

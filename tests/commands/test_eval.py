@@ -117,6 +117,12 @@ def test_verl_s_file_is_taken(responses: Path, tmp_path: Path, capsys: pytest.Ca
     )
     found = evaluated(capsys, "--config", config)["gsm8k"]
     assert found["score"]["mean"] == pytest.approx(0.5)
+    config.write_text(
+        "data: {path: /nowhere.parquet}\nray_init: {num_cpus: null, timeline_json_file: null}\n"
+    )
+    words = [f"data.path={responses}", f"custom_reward_function.path={tmp_path}/mine.py"]
+    found = evaluated(capsys, "--config", config, *words, "custom_reward_function.name=my_score", "--force")
+    assert found["gsm8k"]["score"]["mean"] == pytest.approx(0.5)
     config.write_text("data: {paht: x}\n")
     with pytest.raises(ConfigError, match=r"did you mean data\.path"):
         read_evaluation_config(config)

@@ -125,6 +125,10 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     raw.mkdir(parents=True)
     for split in ("train", "test"):
         (raw / f"{split}.jsonl").write_bytes((ROOT / "tests/data/gsm8k" / f"{split}.jsonl").read_bytes())
+    (folder / "generation.yaml").write_text("rollout: {name: vllm}\nray_init: {num_cpus: null}\n")
+    (folder / "evaluation.yaml").write_text(
+        "data: {response_key: responses, reward_model_key: reward_model}\n"
+    )
     _write_code(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -238,9 +238,10 @@ ray_kwargs: {ray_init: {num_cpus: null}, timeline_json_file: null}
 def test_verl_s_file_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "generation.yaml"
     path.write_text(VERL)
-    found = read_generation_config(path)
+    found, notes = read_generation_config(path)
+    assert [line for line in notes if "vLLM is not installed" not in line] == []
     expected = {"file": "p.parquet", "out": "gen.parquet", "model": "/models/m", "n": 5, "top_k": 50}
-    expected |= {"top_p": 0.7, "max_tokens": 512, "max_prompt_tokens": 1536, "engine": "vllm"}
+    expected |= {"top_p": 0.7, "max_tokens": 512, "max_prompt_tokens": 1536}
     assert {name: found[name] for name in expected} == expected
 
 
@@ -259,6 +260,43 @@ def test_what_cannot_be_had_of_verl_s_file_is_refused(tmp_path: Path, change: st
         read_generation_config(path)
     with pytest.raises(InputError):
         read_generation_config(tmp_path / "nowhere.yaml")
+
+
+def test_settings_behind_a_file_change_it_as_in_verl(
+    server: Server, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And an address on the command line asks for its engine, whatever `rollout.name` says."""
+    config = tmp_path / "generation.yaml"
+    config.write_text(
+        "data: {path: ~/nowhere.parquet, n_samples: 5, output_path: /nowhere/out.parquet, batch_size: 128}\n"
+        "model: {path: ~/models/m}\nrollout: {name: vllm, top_k: 50, response_length: 512}\n"
+        "ray_init: {num_cpus: null, timeline_json_file: null}\n"
+    )
+    out = tmp_path / "out.parquet"
+    words = [f"data.path={prompts}", f"data.output_path={out}", "model.path=m", "data.n_samples=2"]
+    more = ["+rollout.temperature=0.5", "data.batch_size=7"]
+    assert run(["generate", "--config", str(config), *words, "--url", server.url, *more]) == 0
+    assert "data.batch_size=7 is without effect" in capsys.readouterr().err
+    assert [len(row["responses"]) for row in pq.read_table(out).to_pylist()] == [2] * len(QUESTIONS)
+    asked = server.asked[-1]
+    assert (asked["model"], asked["temperature"], asked["top_k"], asked["max_tokens"]) == ("m", 0.5, 50, 512)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("rollout.temprature=1", "in the command line; did you mean rollout.temperature"),
+        ("rollout.temperature=warm", "rollout.temperature=warm: expected `float`"),
+        ("rollout.ignore_eos=true", "a response ends at its end token; leave it at false"),
+        ("model.external_lib=mine", "no module is imported by name"),
+        ("actor_rollout_ref.rollout.skip.enable=true", "drawn anew"),
+    ],
+)
+def test_a_setting_that_is_not_to_be_had_is_one_line(word: str, message: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        read_generation_config(None, [word])
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
 
 
 @pytest.fixture(scope="module")
@@ -325,9 +363,11 @@ EPISODES = {
 def test_verls_multi_turn_keys_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "generation.yaml"
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN, "  "))
-    assert read_generation_config(path) == EPISODES
+    found, notes = read_generation_config(path)
+    assert found == EPISODES
+    assert notes == ["rollout.agent.num_workers=8 is without effect: one process plays all episodes"]
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN.replace("enable: true", "enable: false"), "  "))
-    assert read_generation_config(path) == {}
+    assert read_generation_config(path)[0] == {}
 
 
 def test_a_composed_config_is_read_as_verl_reads_it(tmp_path: Path) -> None:
@@ -339,10 +379,12 @@ def test_a_composed_config_is_read_as_verl_reads_it(tmp_path: Path) -> None:
         "actor_rollout_ref:\n  model: {path: m, enable_gradient_checkpointing: true}\n"
         "  rollout:\n" + textwrap.indent(rollout, "    ")
     )
-    found = read_generation_config(path)
+    found, notes = read_generation_config(path)
     assert found == EPISODES | {
         "file": "a.parquet", "out": "out.parquet", "model": "m", "n": 3, "temperature": 0.5, "max_tokens": 64,
+        "max_prompt_tokens": 512,
     }  # fmt: skip
+    assert notes == []
     path.write_text("actor_rollout_ref: {rollout: {temprature: 1}}")
     with pytest.raises(ConfigError, match="temprature"):
         read_generation_config(path)

@@ -1,7 +1,7 @@
 """From the keys that people give, verl's among them, to ours.
 
-What verl has and we have not is data: `verl_keys.json` says what becomes of each key, `verl_defaults.json`
-has verl's defaults by release. What we do have is in `root.py` and `workers.py`.
+What verl has and we have not is data: `verl_keys.json` says what becomes of each key,
+`rewardkit/verl_defaults` has verl's defaults by release. What we do have is in `root.py` and `workers.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewardkit.verl_keys import VerlKeys
 _TABLES = Path(__file__).with_name("verl_keys.json")
 _MORE: dict[str, Any] = json.loads(_TABLES.read_text("utf-8"))
 
-KEYS = VerlKeys.read(_TABLES, Path(__file__).with_name("verl_defaults.json"))
+KEYS = VerlKeys.read(_TABLES, "training")
 OVER_PROCESSES: list[str] = _MORE["over_processes"]
 """Globs over keys of verl's whose value is counted over all processes, ours in each."""
 VALUES: dict[str, dict[str, str]] = _MORE["values"]

@@ -49,14 +49,15 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
 
     Args:
         config: `mcp_servers_config_path` (a JSON file with `mcpServers`) or `servers` (the same, in place),
-            `tool_selected_list`, `timeout_s` (30, for one call); or all of this under `mcp`, as verl has it.
+            `tool_selected_list`, `timeout_s` (30, for one call); or some of this under `mcp`, as verl has it.
 
     Raises:
         ConfigError: the configuration does not fit, a server cannot be reached, or no server has a tool that
             is selected.
         MissingDependencyError: the package is not installed.
     """
-    given = dict(config.get("mcp") or config)
+    given = {**config, **(config.get("mcp") or {})}
+    given.pop("mcp", None)
     unknown = given.keys() - {"mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s"}
     if unknown:
         raise ConfigError(f"mcp: there is no setting '{sorted(unknown)[0]}'")

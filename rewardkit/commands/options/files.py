@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -11,6 +11,7 @@ import click
 from rewardkit.errors import OptionsError
 from rewardkit.offline import ReadOptions, read_join
 from rewardkit.rows import GROUND_TRUTH, RESPONSE, RowNames
+from rewardkit.verl_keys import is_setting
 
 _OF_EVERY_ROW = click.option("--data-source", help="Data source of every row, for files that do not say it.")
 _SHOWN = click.option(
@@ -71,3 +72,9 @@ def _collected(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def files_and_settings(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files among the words of a command line, and the `key=value` settings."""
+    settings = tuple(word for word in words if is_setting(word))
+    return tuple(word for word in words if word not in settings), settings

@@ -82,8 +82,8 @@ def test_tools_over_stdio_are_listed_called_and_checked(script: Path, tmp_path: 
     file.write_text(json.dumps({"mcpServers": servers}))
     config = tmp_path / "tools.yaml"
     config.write_text(
-        "tools:\n- class_name: verl.tools.mcp_search_tool.MCPSearchTool\n  config: {type: mcp, mcp: "
-        f"{{mcp_servers_config_path: {file}, tool_selected_list: [add, fail]}}}}\n"
+        "tools:\n- class_name: verl.tools.mcp_search_tool.MCPSearchTool\n  config: {type: mcp, timeout: 20, rate_limit: 9}\n"
+        f"  mcp: {{mcp_servers_config_path: {file}, tool_selected_list: [add, fail]}}\n"
     )
     kinds = list(load_tools(config).kinds.values())
     assert [kind.name for kind in kinds] == ["add", "fail"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +11,12 @@ import pytest
 pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
 
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.config import verl
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.verl import KEYS, leaves, translate
+from rewardkit.verl_keys import DEFAULTS
 
 OURS = dict(leaves(Config()))
-TABLE = json.loads(Path(verl.__file__).with_name("verl_defaults.json").read_text("utf-8"))
+TABLE = json.loads((DEFAULTS / "training.json").read_text("utf-8"))
 RELEASES: list[str] = TABLE["releases"]
 
 
