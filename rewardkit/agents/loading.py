@@ -329,7 +329,9 @@ def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
     try:
         return verl.import_user_module(package), attribute, package
     except ImportError as error:
-        raise ConfigError(f"{name} cannot be imported: {error}") from None
+        own = f"; put its folder on PYTHONPATH, or name it {kind.own}"
+        hint = f"; of verl's there are {', '.join(verl.OURS)}" if name.startswith("verl.") else own
+        raise ConfigError(f"{name} cannot be imported: {error}{hint}") from None
 
 
 def _parts(source: SourceNames) -> tuple[str, ...]:

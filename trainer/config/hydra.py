@@ -60,9 +60,10 @@ def compose(path: Path) -> Any:
     Raises:
         ConfigError: a file is no YAML mapping, or names one that is not there.
     """
-    listed = OmegaConf.select(read_mapping(path), "hydra.searchpath") or []
+    loaded = read_mapping(path)
+    listed = OmegaConf.select(loaded, "hydra.searchpath") or []
     folders = [Path(str(where).removeprefix("file://")) for where in listed]
-    composed = _composed(path, path.stem, "", _Search((path.parent, *folders), {}))
+    composed = _composed(loaded, path, path.stem, "", _Search((path.parent, *folders), {}))
     own = composed.pop("hydra", None)
     if own and (others := {key: value for key, value in own.items() if key != "searchpath"}):
         composed["hydra"] = others
@@ -84,14 +85,13 @@ def read_mapping(path: Path) -> Any:
     return loaded
 
 
-def _composed(path: Path, name: str, package: str, search: _Search) -> Any:
-    """Compose one file.
+def _composed(loaded: Any, path: Path, name: str, package: str, search: _Search) -> Any:
+    """Put one file on top of the files that it names.
 
     Args:
         name: with its group, as `actor/dp_actor`.
         package: the section that its values belong to.
     """
-    loaded = read_mapping(path)
     entries = list(_entries(loaded.pop("defaults", None)))
     for key, option in entries:
         if key.startswith(OVERRIDE):
@@ -139,7 +139,7 @@ def _named(path: Path, key: str, option: Any, group: str, package: str, search: 
         name = normpath(join(group, entry if one is None else f"{entry}/{chosen}"))
         file = search.find(name)
         if file is not None:
-            yield _composed(file, name, inside, search)
+            yield _composed(read_mapping(file), file, name, inside, search)
         elif name != BUILT_IN and not key.startswith("optional "):
             where = ", ".join(map(str, search.folders))
             raise ConfigError(f"{path}: its defaults name '{name}', not found in {where}; {ONLY_BUILT_IN}")

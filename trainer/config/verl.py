@@ -68,11 +68,12 @@ def translate(given: Mapping[str, Any], where: str, processes: int) -> Translati
     renamed: dict[str, Any] = {}
     by_default: dict[str, Any] = {}
     foreign: list[str] = []
+    unknown: list[str] = []
     for key, value in flat.items():
         ours = key if key in known else KEYS.ours(key)
         if ours not in known:
             if not _is_empty_section(key, value, known, where):
-                foreign.append(key)
+                (foreign if KEYS.knows(key) else unknown).append(key)
         elif KEYS.leaves_open(key, value):
             by_default[ours] = known[ours]
         elif ours == key:
@@ -80,7 +81,11 @@ def translate(given: Mapping[str, Any], where: str, processes: int) -> Translati
         else:
             shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in OVER_PROCESSES)
             renamed.setdefault(ours, max(1, value // processes) if shared else value)
-    return Translation({**by_default, **renamed, **values}, KEYS.notes(foreign, flat, where))
+    notes = KEYS.notes(foreign, flat, where)
+    for key in unknown:
+        hint = _near(key, known) or _siblings(key, known) or "; neither verl's ppo_trainer nor we have it"
+        raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
+    return Translation({**by_default, **renamed, **values}, notes)
 
 
 def flatten(
@@ -104,14 +109,11 @@ def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str
     """Whether a key that is no setting of ours is a section of them, without a setting.
 
     Raises:
-        ConfigError: the section has a value, or nobody knows the key.
+        ConfigError: the section has a value.
     """
     inside = next((k for k in known if k.startswith(f"{key}.")), None)
     if inside is not None and value:
         raise ConfigError(f"'{key}' in {where} is a section; set one of its settings, as {inside}")
-    if inside is None and not KEYS.knows(key):
-        hint = _near(key, known) or _siblings(key, known) or "; neither verl's ppo_trainer nor we have it"
-        raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
     return inside is not None
 
 
