@@ -66,8 +66,9 @@ class VerlKeys:
         return None
 
     def knows(self, key: str) -> bool:
-        """Whether verl has the key, as far as we know."""
-        return key in self.defaults or self._line(key) is not None
+        """Whether verl has the key, as far as we know; what is said of `*`, all others, does not tell."""
+        line = self._line(key)
+        return key in self.defaults or (line is not None and line[1] != self.without_effect.get("*"))
 
     def leaves_open(self, key: str, value: Any) -> bool:
         """Whether verl's default is given, and it is none or only points at another setting."""
@@ -125,7 +126,8 @@ class VerlKeys:
     def _line(self, key: str) -> tuple[bool, str] | None:
         """Whether changing a key is refused, and what is said of it."""
         said = {**self.without_effect, **self.refused}
-        glob = longest_match(said, key) or longest_match(said, self.ours(key) or "")
+        found = [longest_match(said, name) for name in (key, self.ours(key) or key)]
+        glob = max((one for one in found if one is not None), key=len, default=None)
         return None if glob is None else (glob in self.refused, said[glob])
 
     def _way_out(self, key: str) -> str:
@@ -133,12 +135,35 @@ class VerlKeys:
         return f"leave it at {json.dumps(defaults[-1])}" if defaults else "leave it out"
 
 
-_WORD = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[\w-]+)+=")
+_WORD = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[\w-]+)*=")
 
 
 def is_setting(word: str) -> bool:
-    """Whether a word of a command line is `section.key=value`, and no file that has such a name."""
-    return _WORD.match(word) is not None and not Path(word).exists()
+    """Whether a word of a command line is `key=value`, and no file, folder or glob that has such a name."""
+    key = _WORD.match(word)
+    if key is None or Path(word).exists():
+        return False
+    return word.startswith("+") or "." in key[0] or not set("*?[/") & set(word)
+
+
+def config_file(folder: str | None, name: str | None, built_in: str) -> Path | None:
+    """Return the file that Hydra's `--config-path` and `--config-name` stand for.
+
+    Args:
+        built_in: verl's own, which needs no file: it is what holds where nothing is said. None for it.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
+    stem = (name or built_in).removesuffix(".yaml")
+    path = Path(folder or ".") / f"{stem}.yaml"
+    if path.is_file():
+        return path
+    if stem == built_in:
+        return None
+    raise ConfigError(
+        f"no such file: {path} (--config-path, --config-name); of verl's own, {built_in} alone needs no file"
+    )
 
 
 def read_settings(

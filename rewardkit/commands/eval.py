@@ -17,7 +17,7 @@ import click
 from rich.table import Table
 
 from rewardkit.commands.generate import PromptForm, generate_file
-from rewardkit.commands.options.files import files_and_settings, input_options
+from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options
 from rewardkit.commands.options.printing import err, figure, interval, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
@@ -54,6 +54,7 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
 @click.option(
     "--config", type=click.Path(path_type=Path), help="A YAML file with the keys of verl's evaluation.yaml."
 )
+@hydra_options("evaluation")
 @click.option("--model", help="Generate with this model first; FILES is one file of prompts then.")
 @generation_options
 @click.option("--system", default="", help="With --model: system prompt, for rows that have none.")

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.commands.options.files import files_and_settings, input_options
+from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options, to_settings
 from rewardkit.commands.options.printing import err, print_findings, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
@@ -45,6 +45,7 @@ from rewardkit.scoring.scorer import Scorer
 @click.option(
     "--config", type=click.Path(path_type=Path), help="A YAML file with the keys of verl's generation.yaml."
 )
+@hydra_options("generation")
 @generation_options
 @input_options
 @click.option("--score", "with_scores", is_flag=True, help="Score each response, from when it ends.")

@@ -6,12 +6,14 @@ import importlib.util
 import json
 import os
 from dataclasses import asdict
+from pathlib import Path
 from textwrap import fill
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from rewardkit.commands.options.files import hydra_options
 from rewardkit.errors import MissingDependencyError
 
 NEEDED = ("torch", "transformers", "omegaconf", "peft")
@@ -36,8 +38,7 @@ def require_trainer() -> None:
     "data.val_files=demo/data/test.parquet actor_rollout_ref.model.path=demo/model"
 )
 @click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
-@click.option("--config-path", "-cp", metavar="FOLDER", help="As Hydra's: the folder of --config-name.")
-@click.option("--config-name", "-cn", metavar="NAME", help="As Hydra's: a YAML file in --config-path.")
+@hydra_options("ppo_trainer")
 @click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N.")
 @click.option(
     "--explain",
@@ -48,9 +49,7 @@ def require_trainer() -> None:
 @click.option("--json", "as_json", is_flag=True, help="With --explain: print JSON.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
 def command(
-    config: str | None,
-    config_path: str | None,
-    config_name: str | None,
+    config: str | Path | None,
     max_restarts: int | None,
     overrides: tuple[str, ...],
     explained: bool,
@@ -63,14 +62,9 @@ def command(
     its last checkpoint (trainer.resume_mode).
     """
     require_trainer()
+    config = None if config is None else str(config)
     if as_json and not explained:
         raise click.UsageError("--json goes with --explain")
-    if config_path or config_name:
-        if config:
-            raise click.UsageError("--config is --config-path and --config-name in one: drop one of them")
-        from rewardkit.trainer.config.hydra import config_file
-
-        config = config_file(config_path, config_name)
     if max_restarts is not None:
         overrides = (*overrides, f"trainer.max_restarts={max_restarts}")
     if explained:

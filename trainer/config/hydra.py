@@ -39,21 +39,6 @@ class _Search:
         return next((path for path in paths if path.is_file()), None)
 
 
-def config_file(folder: str | None, name: str | None) -> str | None:
-    """Return the file that Hydra's `--config-path` and `--config-name` stand for; None: our defaults.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    stem = (name or BUILT_IN).removesuffix(".yaml")
-    path = Path(folder or ".") / f"{stem}.yaml"
-    if path.is_file():
-        return str(path)
-    if stem == BUILT_IN:
-        return None
-    raise ConfigError(f"no such file: {path} (--config-path and --config-name); {ONLY_BUILT_IN}")
-
-
 def compose(path: Path) -> Any:
     """Return the OmegaConf node of a file, on top of the files that it names.
 

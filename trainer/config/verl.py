@@ -24,7 +24,7 @@ _MORE: dict[str, Any] = json.loads(_TABLES.read_text("utf-8"))
 KEYS = VerlKeys.read(_TABLES, "training")
 OVER_PROCESSES: list[str] = _MORE["over_processes"]
 """Globs over keys of verl's whose value is counted over all processes, ours in each."""
-VALUES: dict[str, dict[str, str]] = _MORE["values"]
+VALUES: dict[str, dict[str, Any]] = _MORE["values"]
 """Key of ours -> other names for its values."""
 
 ENOUGH_ALIKE = 0.8
@@ -80,7 +80,7 @@ def translate(given: Mapping[str, Any], where: str, processes: int) -> Translati
             values[key] = _value(key, value)
         else:
             shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in OVER_PROCESSES)
-            renamed.setdefault(ours, max(1, value // processes) if shared else value)
+            renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value))
     notes = KEYS.notes(foreign, flat, where)
     for key in unknown:
         hint = _near(key, known) or _siblings(key, known) or "; neither verl's ppo_trainer nor we have it"
@@ -101,8 +101,9 @@ def flatten(
 
 
 def _value(key: str, value: Any) -> Any:
-    names = VALUES.get(key, {})
-    return names.get(value, value) if isinstance(value, str) else value
+    """Our value of a key for one that verl names otherwise; a switch by its name in JSON."""
+    name = value if isinstance(value, str) else json.dumps(value, default=str)
+    return VALUES.get(key, {}).get(name, value)
 
 
 def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str) -> bool:

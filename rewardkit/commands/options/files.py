@@ -11,7 +11,7 @@ import click
 from rewardkit.errors import OptionsError
 from rewardkit.offline import ReadOptions, read_join
 from rewardkit.rows import GROUND_TRUTH, RESPONSE, RowNames
-from rewardkit.verl_keys import is_setting
+from rewardkit.verl_keys import config_file, is_setting
 
 _OF_EVERY_ROW = click.option("--data-source", help="Data source of every row, for files that do not say it.")
 _SHOWN = click.option(
@@ -78,3 +78,26 @@ def files_and_settings(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str
     """Return the files among the words of a command line, and the `key=value` settings."""
     settings = tuple(word for word in words if is_setting(word))
     return tuple(word for word in words if word not in settings), settings
+
+
+def hydra_options(built_in: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add Hydra's names for a file to a command that has `--config`, which gets the file as `config`.
+
+    Args:
+        built_in: verl's configuration whose defaults hold without a file.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def with_config(*, config: Any, config_path: str | None, config_name: str | None, **rest: Any) -> Any:
+            if config_path or config_name:
+                if config:
+                    raise click.UsageError("--config stands for --config-path and --config-name: drop one")
+                config = config_file(config_path, config_name, built_in)
+            return function(config=config, **rest)
+
+        name = click.option("--config-name", "-cn", metavar="NAME", help="As Hydra's: a YAML file there.")
+        folder = click.option("--config-path", "-cp", metavar="FOLDER", help="As Hydra's: where NAME is.")
+        return folder(name(with_config))
+
+    return decorate

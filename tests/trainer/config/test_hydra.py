@@ -13,8 +13,8 @@ pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewar
 
 from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.config.hydra import config_file
 from rewardkit.trainer.config.load import config_notes, load_config
+from rewardkit.verl_keys import config_file
 
 GIVEN = ["data.train_files=x", "actor_rollout_ref.model.path=y"]
 
@@ -66,7 +66,7 @@ def test_hydra_s_options_name_a_file(folder: Path, capsys: pytest.CaptureFixture
     cli(words)
     settings = {one["key"]: one for one in json.loads(capsys.readouterr().out)}
     assert settings["data.train_batch_size"]["value"] == 64
-    assert config_file(None, "ppo_trainer.yaml") is config_file("config", None) is None
+    assert config_file(None, "ppo_trainer.yaml", "ppo_trainer") is None
     assert cli(["train", "-cp", str(folder), "-cn", "ppo_megatron_trainer"]) == 2
     line = capsys.readouterr().err
     assert "ppo_megatron_trainer.yaml" in line

@@ -93,6 +93,7 @@ def test_the_founding_command_runs_with_vllm_where_it_is_and_transformers_elsewh
             "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1",
         ),
         ("actor_rollout_ref.actor.fsdp_config.strategy=fsdp", "actor_rollout_ref.actor.strategy=fsdp"),
+        ("trainer.remove_previous_ckpt_in_save=true", "trainer.max_ckpt_to_keep=1"),
         ("actor_rollout_ref.actor.policy_loss.tau_pos=2", "actor_rollout_ref.actor.tau_pos=2"),
         (
             "actor_rollout_ref.actor.use_torch_compile=false",
