@@ -66,6 +66,8 @@ class Jail:
     base_memory: int
     counted_apart: bool
     """The kernel counts this server's processes apart from all others of its user."""
+    server: int = field(default_factory=os.getpid)
+    """The pid that is the parent of every run, which ends with it."""
     ruleset: int = -1
     filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
@@ -170,19 +172,25 @@ def _take_descriptors(job: JailJob) -> int:
 
 def _enter(jail: Jail, job: JailJob, profile: seccomp.Profile) -> None:
     _set_limits(jail, job)
-    if not jail.isolated:
-        os.eventfd_write(jail.entered, 1)
-        return
-    if jail.uid is not None:
-        os.setgroups([])
-        os.setresgid(jail.uid, jail.uid, jail.uid)
-        os.setresuid(jail.uid, jail.uid, jail.uid)  # which drops the capabilities of root
-    else:
-        kernel.drop_capabilities()
-    kernel.no_new_privileges()
-    kernel.restrict_self(jail.ruleset)
-    jail.filters[profile].install()
+    if jail.isolated:
+        _drop_rights(jail.uid)
+    kernel.die_with_parent()  # now, as a change of uid undoes it
+    if os.getppid() != jail.server:
+        os._exit(1)  # it has ended before that
+    if jail.isolated:
+        kernel.no_new_privileges()
+        kernel.restrict_self(jail.ruleset)
+        jail.filters[profile].install()
     os.eventfd_write(jail.entered, 1)
+
+
+def _drop_rights(uid: int | None) -> None:
+    if uid is None:
+        kernel.drop_capabilities()
+        return
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)  # which drops the capabilities of root
 
 
 def _set_limits(jail: Jail, job: JailJob) -> None:

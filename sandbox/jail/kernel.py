@@ -30,7 +30,7 @@ _LANDLOCK_CREATE = 444
 _LANDLOCK_ADD = 445
 _LANDLOCK_RESTRICT = 446
 
-PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
 CLONE_NEWNS = 0x00020000
@@ -80,8 +80,8 @@ def prctl(option: int, argument: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when the thread that started it ends."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Have the kernel kill this process when the thread that started it ends. A change of uid undoes it."""
+    _checked("prctl", _call(*_DIE_WITH_PARENT))
 
 
 def unshare(flags: int) -> None:
@@ -203,6 +203,7 @@ _NO_NEW_PRIVS = (
     _ZERO,
     _ZERO,
 )
+_DIE_WITH_PARENT = (_NO_NEW_PRIVS[0], ctypes.c_long(_PR_SET_PDEATHSIG), ctypes.c_long(signal.SIGKILL))
 _RESTRICT_SELF = ctypes.c_long(_LANDLOCK_RESTRICT)
 _SET_FILTER = ctypes.c_long(_SECCOMP)
 

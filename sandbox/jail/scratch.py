@@ -12,6 +12,8 @@ import stat
 PREFIX = "sandbox-scratch-"
 """What the names of such folders begin with. No other folder is ever emptied."""
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 def is_overfull(folder: str, most_bytes: int, most_entries: int) -> bool:
     """Return whether more is in `folder` than may be, or what cannot be counted."""
@@ -35,39 +37,52 @@ def is_overfull(folder: str, most_bytes: int, most_entries: int) -> bool:
 
 
 def empty(folder: str) -> None:
-    """Remove everything in `folder`, once nothing runs in it any more.
+    """Remove everything in `folder`, following no link, whatever still changes it meanwhile.
 
     Raises:
         ValueError: it is not the absolute path of a folder that was made to work in. Nothing is removed.
     """
     name = os.path.basename(folder)
-    if not os.path.isabs(folder) or not name.startswith(PREFIX) or not _is_folder(folder):
+    if not os.path.isabs(folder) or not name.startswith(PREFIX):
         raise ValueError(f"{folder!r} is no folder of the sandbox's own; it is not emptied")
-    moved = 0
-    while names := os.listdir(folder):
-        for name in names:
-            path = os.path.join(folder, name)
-            if _is_folder(path):
-                moved = _empty_one(path, folder, moved)
-                os.rmdir(path)
-            else:
-                os.unlink(path)
+    top = os.open(folder, _FOLDER)
+    try:
+        while names := os.listdir(top):
+            for name in names:
+                _remove(name, top)
+    finally:
+        os.close(top)
 
 
-def _empty_one(path: str, top: str, moved: int) -> int:
-    """Remove the files in a folder and move the folders in it to the top: no path gets long."""
-    os.chmod(path, 0o700)
-    for inner in os.listdir(path):
-        below = os.path.join(path, inner)
-        if not _is_folder(below):
-            os.unlink(below)
-            continue
-        os.chmod(below, 0o700)  # else its owner could not move it
-        while os.path.lexists(target := os.path.join(top, f"moved-{moved}")):
-            moved += 1
-        os.rename(below, target)
-    return moved
+def _remove(name: str, top: int) -> None:
+    """Remove an entry of the top folder; the folders in it move up to the top, so that no path gets long."""
+    if not _is_left(name, top):
+        return
+    folder = _open_folder(name, top)
+    try:
+        for inner in os.listdir(folder):
+            if _is_left(inner, folder):
+                os.close(_open_folder(inner, folder))  # else its owner could not move it
+                os.rename(inner, f"moved-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=top)
 
 
-def _is_folder(path: str) -> bool:
-    return stat.S_ISDIR(os.lstat(path).st_mode)
+def _is_left(name: str, folder: int) -> bool:
+    """Remove an entry unless it is a folder, which is left."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except IsADirectoryError:
+        return True
+    return False
+
+
+def _open_folder(name: str, parent: int) -> int:
+    """Open a folder for all that can be done in it; never what a link leads to."""
+    found = os.open(name, os.O_PATH | _FOLDER, dir_fd=parent)
+    try:
+        os.chmod(f"/proc/self/fd/{found}", 0o700)
+        return os.open(".", _FOLDER, dir_fd=found)
+    finally:
+        os.close(found)

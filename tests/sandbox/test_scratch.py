@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.sandbox import Sandbox
+from rewardkit.sandbox import Job, Limits, Sandbox
 from rewardkit.sandbox.jail import scratch
 from rewardkit.sandbox.levels import why_not
+from rewardkit.sandbox.outcome import IsolationLevel
+from rewardkit.sandbox.worker import Worker
+from tests.living import alive, descendants, until
 
 LEFT = {
     "a file": "open('left', 'w').write('x')",
@@ -71,6 +75,41 @@ def test_no_other_folder_is_ever_emptied(name: str, tmp_path: Path, monkeypatch:
     kept.mkdir()
     with pytest.raises(ValueError, match="is not emptied"):
         scratch.empty(str(kept) if name == "kept" else name)
+
+
+def test_no_link_is_followed_that_replaces_a_folder_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / f"{scratch.PREFIX}x"
+    for inner in (kept := tmp_path / "kept", folder / "d"):
+        inner.mkdir(parents=True)
+        (inner / "file").touch()
+    listdir = os.listdir
+
+    def listed(of: str | int) -> list[str]:
+        found = listdir(of)
+        if found == ["file"] and not (folder / "d").is_symlink():
+            (folder / "d").rename(folder / "e")
+            (folder / "d").symlink_to(kept)
+        return found
+
+    monkeypatch.setattr(os, "listdir", listed)
+    with contextlib.suppress(OSError):
+        scratch.empty(str(folder))
+    assert listdir(kept) == ["file"]
+
+
+@pytest.mark.parametrize("level", ["warm", "guard", "none"])
+def test_a_run_ends_with_its_server(level: IsolationLevel) -> None:
+    if level != "none" and (reason := why_not(level)):
+        pytest.skip(reason)
+    worker = Worker(level)
+    idle = descendants(worker.pid)
+    worker.begin(Job(b"while True: pass", limits=Limits(cpu_s=600)))
+    until(lambda: len(descendants(worker.pid)) > len(idle))
+    below = descendants(worker.pid)
+    worker.close()
+    until(lambda: not any(alive(pid) for pid in below))
 
 
 def test_without_isolation_a_program_works_in_such_a_folder_too() -> None:
