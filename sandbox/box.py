@@ -199,9 +199,7 @@ class Sandbox:
             rest = list(zip(steps[done:], tests[done:], strict=True))
             # What runs again to prepare a test is not to take of the test's own time, nor of the others'.
             budget.cpu_s += limits.cpu_s * len(again)
-            more = 1 + len(again)
-            idle_s = None if limits.idle_s is None else limits.idle_s * more
-            ample = replace(limits, cpu_s=limits.cpu_s * more, idle_s=idle_s)
+            ample = replace(limits, cpu_s=limits.cpu_s * (1 + len(again)))
             answers += self._check_some(source, prepared, rest, budget.within(ample), budget)
             failed = any(answer.status != "ok" for answer in answers[done:])
             if (stop and failed) or answers[-1].status == "cancelled":
@@ -219,10 +217,9 @@ class Sandbox:
         checking = replace(limits, idle_s=None, cpu_s=limits.cpu_s + start_s)
         for _ in range(_ATTEMPTS):
             ours, theirs = socket.socketpair()
-            with ours, theirs:
-                candidate = Job(program, b"", limits, "serve", channel=ours.fileno(), prelude=True)
-                # The tests wait for the program, which has a limit of its own for doing nothing.
-                checker = Job(request, b"", checking, "check", channel=theirs.fileno())
+            with ours, theirs, open(os.memfd_create("idle", os.MFD_CLOEXEC)) as idle:
+                candidate = Job(program, b"", limits, "serve", b"", ours.fileno(), idle.fileno(), True)
+                checker = Job(request, b"", checking, "check", b"", theirs.fileno(), idle.fileno())
                 with contextlib.suppress(WorkerDied):
                     return self._play(candidate, checker, (ours, theirs), len(tests), budget)
             if self._closed or self._cancelled:

@@ -106,6 +106,9 @@ class Job:
     """`script`; `call` (`request` has the function and the cases); `serve` and `check` (on `channel`)."""
     request: bytes = b""
     channel: int = -1
+    """Of `serve` and `check`: a descriptor, one end of what joins the two."""
+    idle: int = -1
+    """Of the same: a file in which the servers of both keep how long the tests have done nothing."""
     prelude: bool = False
     """Give the program the names of common modules without an import."""
     language: str = PYTHON
@@ -316,6 +319,8 @@ class _Running:
         if job.mode in ("call", "check", "build") or job.fetch:
             self.results = self._memory()
             self.descriptors.append(self.results)
+        if job.idle >= 0:
+            self.descriptors.append(job.idle)
 
     def _memory(self, content: bytes | None = None) -> int:
         fd = os.memfd_create("run", os.MFD_CLOEXEC)

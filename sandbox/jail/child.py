@@ -41,14 +41,16 @@ class JailJob:
     mode: int
     prelude: bool
     fds: list[int]
+    idle: int
+    """The server's alone: where it keeps, or finds, how long the tests have done nothing; or -1."""
     processes: int
     threads: int
     cpu_s: float
+    idle_s: float
+    """0: no limit."""
     memory: int
     output: int
     resident: int
-    idle_s: float = 0.0
-    """0: no limit."""
 
     @property
     def collects(self) -> bool:

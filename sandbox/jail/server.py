@@ -20,22 +20,22 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from . import child, kernel, namespaces, scratch, seccomp
+from . import child, kernel, namespaces, scratch, seccomp, usage
 from .protocol import (
     BUILD,
     CANCEL,
     CANCELLED,
+    CHECK,
     CPU,
     ENDED,
     HELLO,
     IDLE,
     JOB,
     MAX_PACKET,
-    MEMORY,
     NOT_STARTED,
     OUTPUT,
-    PROCESSES,
     REPORT,
+    SERVE,
     WALL,
 )
 
@@ -47,8 +47,6 @@ _RESERVED = 6
 
 _COLLECT_S = 20.0
 """Elapsed time for handing back what a compiler left."""
-
-_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 _OWN_UID_BASE = 0x7000_0000
 
@@ -170,30 +168,29 @@ class _JailServer:
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
-        mode, prelude, processes, threads, cpu_us, wall_us, idle_us, memory, *sizes = JOB.unpack(packet)
-        output, resident = sizes
-        job = child.JailJob(
-            mode, prelude, fds, processes, threads, cpu_us / 1e6, memory, output, resident, idle_us / 1e6
-        )
+        mode, prelude, processes, threads, cpu_us, wall_us, idle_us, *sizes = JOB.unpack(packet)
+        idle = fds.pop() if mode in (SERVE, CHECK) else -1
+        limits = (processes, threads, cpu_us / 1e6, idle_us / 1e6)
+        job = child.JailJob(mode, prelude, fds, idle, *limits, *sizes)
         started = time.monotonic()
         pid = kernel.fork()
         if pid == 0:
             child.main(self.jail, job)
         if not job.collects:
             _close(fds)
-        reason, status, usage = self._await(pid, job, started, wall_us / 1e6)
+            fds = [idle] if idle >= 0 else []
+        reason, status, used = self._await(pid, job, started, wall_us / 1e6)
         wall = time.monotonic() - started
         if self.warm and processes:
             _kill_the_rest()
         if not self.jail.was_entered() and reason == ENDED:
             reason = NOT_STARTED
-        if job.collects:
-            if mode != BUILD or (reason == ENDED and status == 0):
-                self._collect(job)
-            _close(fds)
+        if job.collects and (mode != BUILD or (reason == ENDED and status == 0)):
+            self._collect(job)
+        _close(fds)
         self._tidy()
-        cpu = usage.ru_utime + usage.ru_stime
-        self.control.send(REPORT.pack(reason, status, int(cpu * 1e6), int(wall * 1e6), usage.ru_maxrss))
+        cpu = used.ru_utime + used.ru_stime
+        self.control.send(REPORT.pack(reason, status, int(cpu * 1e6), int(wall * 1e6), used.ru_maxrss))
 
     def _await(
         self, pid: int, job: child.JailJob, started: float, wall_s: float
@@ -206,8 +203,8 @@ class _JailServer:
         if reason != ENDED:
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         os.close(pidfd)
-        _, status, usage = os.wait4(pid, 0)
-        return reason, status, usage
+        _, status, used = os.wait4(pid, 0)
+        return reason, status, used
 
     def _collect(self, job: child.JailJob) -> None:
         """Have another jailed child hand back what the run left."""
@@ -248,12 +245,12 @@ class _JailServer:
             if rest <= 0:
                 return CPU
             elapsed = time.monotonic() - started
-            if job.idle_s and _idled(pid, job, elapsed, job.cpu_s - rest) > job.idle_s:
+            if usage.has_idled(pid, job, elapsed, job.cpu_s - rest):
                 return IDLE
             if elapsed >= wall_s:
                 # So long a time is hardly due to others, should the host not say whether it was.
-                return IDLE if job.idle_s and _waited_for_cpu(pid) is None else WALL
-            if reason := _excess(pid, job) or self._overfull():
+                return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
+            if reason := usage.excess(pid, job) or self._overfull():
                 return reason
 
     def _overfull(self) -> int:
@@ -265,52 +262,9 @@ class _JailServer:
         return OUTPUT if full else ENDED
 
 
-def _excess(pid: int, job: child.JailJob) -> int:
-    """Return which limit a run exceeds that the kernel does not watch for us, or ENDED."""
-    used = _usage(pid)
-    if used.threads > job.threads:
-        return PROCESSES
-    if job.processes:  # all that it has started counts, which is all there is in this namespace
-        everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-        if sum(each.cpu_s for each in everything) > job.cpu_s:
-            return CPU
-        used = _Usage(0, 0.0, sum(each.resident for each in everything))
-    return MEMORY if job.resident and used.resident > job.resident else ENDED
-
-
 def _close(fds: list[int]) -> None:
     for fd in fds:
         os.close(fd)
-
-
-def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
-    """Return how long a run has done nothing, and not for want of a CPU: seconds.
-
-    Where the host does not say how long it waited for one, nothing can be told from a busy machine.
-    """
-    idle = elapsed - cpu_s
-    if idle <= job.idle_s:  # which it is nearly always
-        return idle
-    pids = [pid]
-    if job.processes:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-        idle = elapsed - sum(_usage(each).cpu_s for each in pids)
-    if any(_wants_cpu(each) for each in pids):
-        return 0.0  # the kernel counts a wait for a CPU when it ends: this one is not in what follows
-    waited = [_waited_for_cpu(each) for each in pids]
-    return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)
-
-
-def _wants_cpu(pid: int) -> bool:
-    """Whether a thread of a process runs, or would if it had a CPU or its pages."""
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/stat") as stat:
-                if stat.read().rpartition(")")[2].split()[0] in ("R", "D"):
-                    return True
-    except OSError:
-        pass  # it has just ended
-    return False
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -360,36 +314,6 @@ def _address_space() -> int:
     """Bytes of address space of this process, which every child starts with."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
-
-
-@dataclass(frozen=True)
-class _Usage:
-    threads: int
-    cpu_s: float
-    """With that of the children it has waited for."""
-    resident: int
-
-
-def _usage(pid: int) -> _Usage:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-        ticks = sum(map(int, fields[11:15]))
-        return _Usage(int(fields[17]), ticks / _TICKS_A_SECOND, int(fields[21]) * resource.getpagesize())
-    except (OSError, IndexError, ValueError):
-        return _Usage(0, 0.0, 0)
-
-
-def _waited_for_cpu(pid: int) -> float | None:
-    """Seconds that the threads of a process were ready to run but had no CPU; None if that is not known."""
-    waited = 0
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
-                waited += int(file.read().split()[1])
-    except (OSError, IndexError, ValueError):
-        return None
-    return waited / 1e9
 
 
 def _kill_the_rest() -> None:

@@ -223,6 +223,15 @@ def test_the_idle_limit_spares_a_program_that_only_waits_for_a_cpu(worker: Worke
             process.wait()
 
 
+def test_a_program_is_not_idle_while_its_tests_work(level: IsolationLevel) -> None:
+    slow = "import time\nwhile time.process_time() < 1: pass\nassert f() == 1"
+    idle = "import time\ntime.sleep(60)\nassert f() == 1"
+    limits = Limits(cpu_s=20, wall_s=200, idle_s=0.3)
+    with Sandbox(level) as sandbox:
+        answers = [sandbox.check("def f(): return 1", "", [test], limits)[0] for test in (slow, idle)]
+    assert [answer.status for answer in answers] == ["ok", "idle_timeout"]
+
+
 @pytest.mark.slow
 def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
     monkeypatch: pytest.MonkeyPatch,

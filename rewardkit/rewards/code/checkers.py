@@ -60,8 +60,10 @@ class FunctionChecker:
             raise GroundTruthError(str(error)) from None
         function = self.name.rpartition(":")[2]
         (answer,) = with_walls(sandbox, "a checker").call(
-            source, function, [[checked.given, checked.got, checked.expected]], replace(limits, wall_s=None)
+            source, function, [[checked.given, checked.got, checked.expected]], limits
         )
+        if answer.status in ("sandbox_error", "cancelled", "wall_timeout"):
+            raise SandboxFailed(str(answer.error))
         if answer.status != "ok":
             raise GroundTruthError(f"the checker '{self.name}' failed: {answer.error}")
         return values.decode(values.loads(answer.value)["value"]) is True
@@ -125,10 +127,10 @@ class ProgramChecker:
             "correct_output.txt": checked.expected,
             "solution_output.txt": checked.got.encode("utf-8", "replace").decode(),
         }
-        allowed = replace(limits, cpu_s=_PROGRAM_CPU_S, wall_s=None, idle_s=None)
+        allowed = replace(limits, cpu_s=_PROGRAM_CPU_S)
         runner = with_walls(sandbox, "a checker program")
         outcome: Outcome = runner.run(_RUN, json.dumps(texts), allowed)
-        if outcome.status in ("sandbox_error", "cancelled"):
+        if outcome.status in ("sandbox_error", "cancelled", "wall_timeout"):
             raise SandboxFailed(outcome.detail or outcome.status)
         return outcome.stdout.decode("utf-8", "replace").strip() if outcome.ok else None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rewardkit.rewards.code import compare
@@ -28,7 +28,7 @@ _LARGEST = 1 << 16
 """Characters of output that are read whatever the expected one is."""
 
 _IDLE_FACTOR = 2.0
-"""A program may sleep this many times as long as it may work."""
+"""A program may sleep this many times as long as it may work, whatever the form of its tests."""
 _FAILURES_FACTOR = 3.0
 """What failed tests may use together, in limits of one: a program that loops is not run on all tests."""
 _NET_S = 60.0
@@ -293,14 +293,11 @@ def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
 
 def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     sources = [test.source for test in tests]
-    limits = replace(
-        run.limits, idle_s=4 * _IDLE_FACTOR * run.limits.cpu_s
-    )  # each process waits for the other
     answers = with_walls(run.sandbox, "an assertion").check(
         run.program,
         run.problem.setup,
         sources,
-        limits,
+        run.limits,
         before=[test.before for test in tests],
         budget=run.budget,
         stop=run.rules.stop,

@@ -1,0 +1,108 @@
+"""What a run has used so far, and for how long it has done nothing, as /proc tells its server."""
+
+from __future__ import annotations
+
+import os
+import resource
+import struct
+from dataclasses import dataclass
+
+from . import child
+from .protocol import CHECK, CPU, ENDED, MEMORY, PROCESSES, SERVE
+
+_SECONDS = struct.Struct("=d")
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def excess(pid: int, job: child.JailJob) -> int:
+    """Return which limit a run exceeds that the kernel does not watch for us, or ENDED."""
+    used = _usage(pid)
+    if used.threads > job.threads:
+        return PROCESSES
+    if job.processes:  # all that it has started counts, which is all there is in this namespace
+        everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        if sum(each.cpu_s for each in everything) > job.cpu_s:
+            return CPU
+        used = _Usage(0, 0.0, sum(each.resident for each in everything))
+    return MEMORY if job.resident and used.resident > job.resident else ENDED
+
+
+def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> bool:
+    """Whether a run has done nothing for too long.
+
+    A program and its tests wait for each other: only while both do nothing, nothing is done. So the server of
+    the tests tells that of the program how long they have been idle, and the one limit is the program's.
+    """
+    if job.mode == CHECK:
+        idle = max(_idled(pid, job, elapsed, cpu_s), _read_seconds(job.idle))
+        os.pwrite(job.idle, _SECONDS.pack(idle), 0)
+        return False
+    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # which it is nearly always
+        return False
+    idle = _idled(pid, job, elapsed, cpu_s)
+    if job.mode == SERVE:
+        idle += _read_seconds(job.idle) - elapsed
+    return idle > job.idle_s
+
+
+def _read_seconds(fd: int) -> float:
+    found = os.pread(fd, _SECONDS.size, 0)
+    return float(_SECONDS.unpack(found)[0]) if found else 0.0
+
+
+def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
+    """Return how long a run has done nothing, and not for want of a CPU: seconds.
+
+    Where the host does not say how long it waited for one, nothing can be told from a busy machine.
+    """
+    idle = elapsed - cpu_s
+    pids = [pid]
+    if job.processes:
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        idle = elapsed - sum(_usage(each).cpu_s for each in pids)
+    if any(_wants_cpu(each) for each in pids):
+        return 0.0  # the kernel counts a wait for a CPU when it ends: this one is not in what follows
+    waited = [waited_for_cpu(each) for each in pids]
+    return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)
+
+
+def _wants_cpu(pid: int) -> bool:
+    """Whether a thread of a process runs, or would if it had a CPU or its pages."""
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat") as stat:
+                if stat.read().rpartition(")")[2].split()[0] in ("R", "D"):
+                    return True
+    except OSError:
+        pass  # it has just ended
+    return False
+
+
+@dataclass(frozen=True)
+class _Usage:
+    threads: int
+    cpu_s: float
+    """With that of the children it has waited for."""
+    resident: int
+
+
+def _usage(pid: int) -> _Usage:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        ticks = sum(map(int, fields[11:15]))
+        return _Usage(int(fields[17]), ticks / _TICKS_A_SECOND, int(fields[21]) * resource.getpagesize())
+    except (OSError, IndexError, ValueError):
+        return _Usage(0, 0.0, 0)
+
+
+def waited_for_cpu(pid: int) -> float | None:
+    """Seconds that the threads of a process were ready to run but had no CPU; None if that is not known."""
+    waited = 0
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                waited += int(file.read().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+    return waited / 1e9
