@@ -62,6 +62,8 @@ class Build:
     def job(self, job: Job) -> Job:
         """Return the run that `job` (of the source) amounts to."""
         command = self.tools.run(self.source, job.limits)
+        if job.assertions:
+            command = replace(command, argv=(*command.argv[:1], *command.assertions, *command.argv[1:]))
         if command.script:
             files = (*job.files, *command.files)
             script = command.script.encode("utf-8", "surrogatepass")

@@ -131,6 +131,7 @@ def _job(body: Mapping[str, Any]) -> Job:
         _limits(body, extension),
         prelude=prelude,
         language=language,
+        assertions=extension.get("assertions") is not False,
         files=_files(body.get("files") or {}),
         fetch=_fetch(body.get("fetch_files") or []),
     )

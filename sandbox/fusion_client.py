@@ -116,6 +116,7 @@ class FusionClient:
                 "wall_s": limits.wall,
                 "idle_s": limits.idle_s or limits.wall,
                 "output_bytes": limits.output_bytes,
+                "assertions": False,
                 "language": language,
                 **more,
             },

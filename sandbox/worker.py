@@ -120,6 +120,8 @@ class Job:
     fetch: tuple[str, ...] = ()
     """Paths there of files that are handed back in `Outcome.results`: JSON, each path's content in base64,
     None where that does not fit into the limit on output."""
+    assertions: bool = False
+    """Its own assertions count, in a language that leaves them out unless it is asked for them."""
     reserve_mb: int = 0
     """Address space beyond the limit on memory, which is then one on memory in use."""
 

@@ -49,6 +49,8 @@ class LanguageCommand:
     """Python that runs in the warm interpreter, in place of all that."""
     tools: bool = True
     """It sees the toolchain's files. False: only what a Python program sees."""
+    assertions: tuple[str, ...] = ()
+    """Words put behind the first of `argv` where the program's own assertions are to count."""
 
 
 @dataclass(frozen=True, slots=True)

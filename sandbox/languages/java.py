@@ -80,7 +80,8 @@ def _discover() -> Toolchain:
     def run(source: str, limits: Limits) -> LanguageCommand:
         classes = _joined("program.jar", "*", *jars)
         flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", classes, names(source)[1])
-        return LanguageCommand((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
+        command = LanguageCommand((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
+        return replace(command, assertions=("-ea",))
 
     folders = (
         home,

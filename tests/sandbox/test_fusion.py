@@ -50,6 +50,18 @@ def service(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[str]:
     server.server_close()
 
 
+def test_java_asserts_where_tests_stand_in_the_program(
+    ask: Callable[[dict[str, Any]], dict[str, Any]], service: str
+) -> None:
+    try:
+        toolchain(RUNNERS["java"])
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+    code = "public class Main { public static void main(String[] a) { assert a.length > 0 : 42; } }"
+    assert "AssertionError: 42" in ask({"code": code, "language": "java"})["run_result"]["stderr"]
+    assert FusionClient(service).run(code, language="java").ok  # as on this host, for a reward
+
+
 def test_the_route_answers_as_sandbox_fusion_does(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     answer = ask(
         {
