@@ -91,21 +91,29 @@ _EXECUTES: dict[str, tuple[int | None, int | None]] = {
     "execve": (59, 221), "execveat": (322, 281), "fadvise64": (221, 223), "fallocate": (285, 47),
     "capget": (125, 90),
 }  # fmt: skip
-# Landlock does not hold a change of a file's mode or times; linkers make one and are content to be told yes.
-_EXECUTES_PRETENDED: dict[str, tuple[int | None, int | None]] = {
-    "flock": (73, 32), "utimensat": (280, 88), "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53),
-}  # fmt: skip
-_EXECUTES_ABSENT: dict[str, tuple[int | None, int | None]] = {
-    "copy_file_range": (326, 285), "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
-}  # fmt: skip
 _GROUPS: dict[str, tuple[int | None, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
-_PRETENDED: dict[str, tuple[int | None, int | None]] = {"fsync": (74, 82), "fdatasync": (75, 83)}
-# The C library falls back to clone and openat, whose flags a filter can see.
-_ABSENT: dict[str, tuple[int | None, int | None]] = {"clone3": (435, 435), "openat2": (437, 437)}
+# Landlock does not hold a change of a file's mode or times, nor a lock on one that can be read; whoever copies a
+# file or keeps a database makes such, of files of its own, and is content to be told yes.
+_PRETENDED: dict[str, tuple[int | None, int | None]] = {
+    "fsync": (74, 82), "fdatasync": (75, 83), "msync": (26, 227), "syncfs": (306, 267),
+    "flock": (73, 32), "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None), "utimes": (235, None), "utimensat": (280, 88),
+}  # fmt: skip
+# Libraries fall back to other calls, of which a filter can see the flags.
+_ABSENT: dict[str, tuple[int | None, int | None]] = {
+    "clone3": (435, 435), "openat2": (437, 437), "fchmodat2": (452, 452), "copy_file_range": (326, 285),
+    "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
+}  # fmt: skip
+# As on a file system without extended attributes, which whoever copies files can live with.
+_UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "getxattr": (191, 8),
+    "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12),
+    "flistxattr": (196, 13), "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
+}  # fmt: skip
 
 _CLONE_THREAD = 0x0001_0000
 _CLONE_NEVER = 0x7E02_0000 | 0x8000  # any new namespace; CLONE_PARENT, which escapes from being reaped
-_FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, get and set flags: no locks, leases, owners or pipe sizes
+_FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, get and set flags: no leases, owners or pipe sizes
+_FCNTL_LOCKS = (6, 7, 37, 38)
 _IOCTL = (
     0x5401,
     0x5413,
@@ -179,11 +187,14 @@ def _groups(
     yield _PLAIN, [_return(_ALLOW)]
     yield _PRETENDED, [_return(_PRETEND)]
     yield _ABSENT, [_return(_MISSING)]
+    yield _UNSUPPORTED, [_return(_ERRNO | errno.EOPNOTSUPP)]
+    yield (
+        {"sendfile": (40, 71)},
+        [_return(_ERRNO | errno.EINVAL)],
+    )  # as between files that cannot: read, write
     yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
     if profile.execute:
         yield _EXECUTES, [_return(_ALLOW)]
-        yield _EXECUTES_PRETENDED, [_return(_PRETEND)]
-        yield _EXECUTES_ABSENT, [_return(_MISSING)]
     if profile == SHELL:
         yield _GROUPS, [_return(_ALLOW)]
 
@@ -197,7 +208,7 @@ def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
         **({"mmap": _counted_mapping()} if profile.counted else {}),
         "open": opening,
         "openat": _if_masked(2, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW),
-        "fcntl": _if_among(1, _FCNTL),
+        "fcntl": _if_among(1, _FCNTL_LOCKS, _PRETEND, _if_among(1, _FCNTL)),
         "ioctl": _if_among(1, _IOCTL),
         "prctl": _if_among(0, _PRCTL),
         "kill": own,
@@ -244,9 +255,12 @@ def _return(action: int) -> BpfInstruction:
     return (_RETURN, 0, 0, action)
 
 
-def _if_among(index: int, values: tuple[int, ...]) -> list[BpfInstruction]:
-    tests = [(_JUMP_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
-    return [(_LOAD, 0, 0, _argument(index)), *tests, _return(_DENY), _return(_ALLOW)]
+def _if_among(
+    index: int, values: tuple[int, ...], then: int = _ALLOW, otherwise: list[BpfInstruction] | None = None
+) -> list[BpfInstruction]:
+    rest = otherwise or [_return(_DENY)]
+    tests = [(_JUMP_EQUAL, len(values) - 1 - i + len(rest), 0, value) for i, value in enumerate(values)]
+    return [(_LOAD, 0, 0, _argument(index)), *tests, *rest, _return(then)]
 
 
 def _counted_mapping() -> list[BpfInstruction]:

@@ -17,7 +17,9 @@ def text(value):
         return b""
     if isinstance(value, bytes):
         return value
-    return (f"{value:.15g}" if isinstance(value, float) else str(value)).encode("utf-8", "surrogateescape")
+    if isinstance(value, float):
+        value, = database.execute("SELECT CAST(? AS TEXT)", (value,)).fetchone()
+    return str(value).encode("utf-8", "surrogateescape")
 
 def statements(script):
     rest = ""

@@ -162,7 +162,7 @@ FILES = {
     "its own binary": tried("open(\"/proc/self/exe\", O_WRONLY)", "open(\"/proc/self/exe\", O_RDWR)"),
     "inherited descriptors": c("struct stat s; for (int i = 3; i < 4096; i++) if (!fstat(i, &s)) printf(\"PWNED %d\\n\", i)"),
     "inherited environment": c("extern char **environ; for (char **e = environ; *e; e++) puts(*e)"),
-    "locks and leases": c("struct flock l = {F_WRLCK, 0, 0, 0, 0}; int fd = open(\"/dev/null\", O_RDWR); TRY(fcntl(fd, F_SETLK, &l)); TRY(fcntl(fd, F_SETOWN, 1))"),
+    "leases": c("int fd = open(\"/dev/null\", O_RDWR); TRY(fcntl(fd, F_SETLEASE, F_WRLCK)); TRY(fcntl(fd, F_SETOWN, 1)); TRY(fcntl(fd, F_NOTIFY, DN_CREATE))"),
     "the program interpreter": Attack(
         "c", "const char interp[] __attribute__((section(\".interp\"))) = \"/nonexistent/ld.so\"; int main(void) { return 0; }",
         ANY,

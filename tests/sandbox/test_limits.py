@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -221,6 +222,22 @@ def test_the_idle_limit_spares_a_program_that_only_waits_for_a_cpu(worker: Worke
         for process in busy:
             process.kill()
             process.wait()
+
+
+def test_a_lock_in_the_jail_holds_nobody_up(worker: Worker) -> None:
+    program = "import fcntl, os, time\nfile = open(os.__file__)\nfcntl.flock(file, fcntl.LOCK_EX)\nfcntl.lockf(file, fcntl.LOCK_SH)\nprint(1, flush=True)\ntime.sleep(60)"
+    worker.begin(Job(program.encode(), limits=Limits(wall_s=60)))
+    running = worker._running
+    assert running is not None
+    until(lambda: os.fstat(running.stdout).st_size)
+    with (
+        open(os.__file__) as file,
+        open(os.__file__, "rb+" if os.access(os.__file__, os.W_OK) else "rb") as writable,
+    ):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(writable, (fcntl.LOCK_EX if writable.writable() else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    worker.cancel()
+    assert worker.finish().stdout == b"1\n"
 
 
 def test_a_program_is_not_idle_while_its_tests_work(level: IsolationLevel) -> None:
