@@ -44,7 +44,7 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "preadv": (295, 69), "pwritev": (296, 70), "access": (21, None), "faccessat": (269, 48),
     "faccessat2": (439, 439), "readlink": (89, None), "readlinkat": (267, 78), "getcwd": (79, 17),
     "chdir": (80, 49), "fchdir": (81, 50), "getdents64": (217, 61), "getdents": (78, None),
-    "mkdir": (83, None), "mkdirat": (258, 34), "rmdir": (84, None), "unlink": (87, None),
+    "creat": (85, None), "mkdir": (83, None), "mkdirat": (258, 34), "rmdir": (84, None), "unlink": (87, None),
     "unlinkat": (263, 35), "rename": (82, None), "renameat": (264, 38), "renameat2": (316, 276),
     "symlink": (88, None), "symlinkat": (266, 36), "link": (86, None), "linkat": (265, 37),
     "ftruncate": (77, 46), "statfs": (137, 43), "fstatfs": (138, 44), "umask": (95, 166),
@@ -92,11 +92,12 @@ _EXECUTES: dict[str, tuple[int | None, int | None]] = {
     "capget": (125, 90),
 }  # fmt: skip
 _GROUPS: dict[str, tuple[int | None, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
-# Landlock does not hold a change of a file's mode or times, nor a lock on one that can be read; whoever copies a
-# file or keeps a database makes such, of files of its own, and is content to be told yes.
+# Landlock does not hold a change of a file's mode or times, nor a lock on one that can be read. Whoever
+# copies a file or keeps a database makes such, of files of its own, and is content to be told yes.
 _PRETENDED: dict[str, tuple[int | None, int | None]] = {
-    "fsync": (74, 82), "fdatasync": (75, 83), "msync": (26, 227), "syncfs": (306, 267),
-    "flock": (73, 32), "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None), "utimes": (235, None), "utimensat": (280, 88),
+    "fsync": (74, 82), "fdatasync": (75, 83), "msync": (26, 227), "syncfs": (306, 267), "flock": (73, 32),
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None),
+    "utimes": (235, None), "utimensat": (280, 88),
 }  # fmt: skip
 # Libraries fall back to other calls, of which a filter can see the flags.
 _ABSENT: dict[str, tuple[int | None, int | None]] = {

@@ -102,8 +102,21 @@ def program(name: str, remedy: str) -> str:
     """
     found = shutil.which(name)
     if found is None:
-        raise LanguageUnavailable(f"'{name}' is not on PATH; {remedy}")
+        closed = [folder for folder in dict.fromkeys(os.get_exec_path()) if _is_closed(folder)][:3]
+        why = f", and this user may not look into {', '.join(closed)}" if closed else ""
+        raise LanguageUnavailable(f"'{name}' is not on PATH{why}; {remedy}")
     return os.path.realpath(found)
+
+
+def _is_closed(folder: str) -> bool:
+    """Whether a folder, as one in another user's home, may hold programs that this user cannot reach."""
+    try:
+        os.stat(os.path.join(folder, "."))
+    except PermissionError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = None) -> str:

@@ -23,7 +23,10 @@ from rewardkit.sandbox.languages.base import (
 from rewardkit.sandbox.languages.c import run, steps
 
 _FLAGS = ("--edition", "2021", "-C", "opt-level=3", "-C", "codegen-units=1", "--crate-name", "main")
-_REMEDY = "install Rust (https://rustup.rs, or Debian: apt-get install rustc)"
+_REMEDY = (
+    "install Rust (Debian: apt-get install rustc; or https://rustup.rs with RUSTUP_HOME and CARGO_HOME in a "
+    "folder that the user who runs programs can read)"
+)
 _HELLO = """use std::io;
 fn main() {
     let mut line = String::new();

@@ -226,6 +226,23 @@ def test_a_language_whose_tools_are_absent_says_what_to_install(monkeypatch: pyt
             LANGUAGES[name].discover()
 
 
+def test_a_language_in_another_users_home_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder := tmp_path / "home").mkdir(0)
+    monkeypatch.setenv("PATH", str(folder))
+    child = os.fork()
+    if child == 0:
+        said = ""
+        try:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            LANGUAGES["rust"].discover()
+        except LanguageUnavailable as error:
+            said = str(error)
+        finally:
+            os._exit(0 if str(folder) in said else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_go_has_a_cache_where_there_is_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`go` itself is asked if it is here; else a stand-in that speaks as it does without a home."""
     fake = tmp_path / "go"

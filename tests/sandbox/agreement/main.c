@@ -477,6 +477,7 @@ static void files(void) {
     printf("%d ", rmdir("d"));
     SAY("%d", rmdir("d"));
     SAY("%s", fopen("not there", "r") ? "there" : strerror(errno));
+    SAY("%d", close(creat("created", 0600)));
 }
 
 /* feature: modes_and_locks_of_files */
