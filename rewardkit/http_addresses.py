@@ -10,8 +10,9 @@ import re
 import urllib.parse
 from dataclasses import dataclass, field, fields
 
-_CREDENTIALS = re.compile(r"(?<=//)(?:[^\s/]*@|[^\s/@:]*:[^\s@]*@)")
-"""What stands before the last @ of a host; also with a slash in the password, which is no address then."""
+_CREDENTIALS = re.compile(r"(?<=//)(?:[^\s/]*@|[^\s/@:]*:[^\s@]*@)|(?<!\S)[^\s/@:]*:[^\s/@]*@")
+"""What stands before the last @ of a host; also with a slash in the password, which is no address then, and
+where no scheme stands before it."""
 
 
 @dataclass(frozen=True, slots=True)

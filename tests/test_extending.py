@@ -139,8 +139,8 @@ with Scorer() as scorer:
 def test_a_unit_is_added_in_one_file(copy: Copy) -> None:
     use = """
 from rewardkit.rewards.math import compare
-for answer in ("16 bits", "2 bytes", "2 bits", "2 cm"):
-    print(compare("2 byte", answer).outcome)
+for answer in (r"4.6\\text{ nat}", r"2\\text{ ban}", r"2\\text{ nat}", r"2\\text{ cm}"):
+    print(compare(r"2\\text{ ban}", answer).outcome)
 """
     assert copy.run("-c", use).split() == ["equal", "equal", "not_equal", "not_equal"]
 

@@ -147,6 +147,7 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
         ('{"error": {"message": "x"}}', '{"error": {"message": "x"}}'),
         ({"role": "assistant", "content": "a", "tool_calls": True}, "a"),
         ({"status_code": 200, "body": {"choices": [{"message": {"content": "a"}}]}}, "a"),
+        ({"custom_id": "q", "response": {"status_code": 200, "body": {"choices": [{"text": "a"}]}}}, "a"),
         ({"type": "succeeded", "message": {"role": "assistant", "content": "a"}}, "a"),
         ({"name": "f", "arguments": {}}, '{"name": "f", "arguments": {}}'),
         (

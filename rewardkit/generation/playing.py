@@ -140,13 +140,13 @@ def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, pat
             no row's agent takes the tools of the settings.
         ConfigError: a tool, an interaction or the format of calls of the settings does not exist.
     """
+    setting = setting_of(settings)
     try:
-        setting = setting_of(settings)
         notes = check_rows(rows, setting)
-        check_tools((agent_of(row, setting) for row in rows), setting)
-        return notes
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}, {error}") from None
+    check_tools((agent_of(row, setting) for row in rows), setting)
+    return notes
 
 
 def names_of(settings: GenerationSettings) -> tuple[frozenset[str], frozenset[str]]:

@@ -88,7 +88,7 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
         return [said_in({"content": [answer]})]
     if (text := _single(answer)) is not None:
         return [text]
-    for name in ("body", "result"):  # a line of OpenAI's batches, of Anthropic's
+    for name in ("body", "result", "response"):  # a line of OpenAI's batches, of Anthropic's
         if isinstance(held := answer.get(name), Mapping) and {
             "status_code",
             "request_id",

@@ -14,7 +14,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("sum: [gsm8k]\nmin: [math]", 1, "found sum and min"),
     ("sum:\n  - gsm8k\n  - reward: maht", 4, "did you mean math?"),
     ("sum:\n  - gsm8k\n  - reward: math\n    options: {unit: required}", 4, "did you mean units?"),
-    ("sum:\n  - gsm8k\n  - reward: math\n    options: {units: middle}", 4, "expected 'optional', 'required'"),
+    ("sum:\n  - gsm8k\n  - reward: math\n    options: {units: middle}", 4, "'optional', 'required'"),
     ("sum:\n  - {reward: gsm8k, weight: much}", 3, "expected a number"),
     ("sum:\n  - {reward: gsm8k, wieght: 2}", 3, "did you mean weight?"),
     ("reward: gsm8k\ntimeout_s: 0", 1, "expected more than 0"),

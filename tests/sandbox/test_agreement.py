@@ -30,6 +30,8 @@ INPUT = "3 4\nhello wörld\n10 20 30\n-1.5\n\nlast line without end"
 LIMITS = Limits(cpu_s=20.0, wall_s=300.0)
 ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "TZ": "UTC"}
 EVERY = "every level"
+BELOW_TMP = any(Path(path).is_relative_to("/tmp") for path in (sys.prefix, HERE.resolve()))
+"""What programs may read lies there, so that it is a folder of the jail that cannot be written to."""
 
 SOURCES = {
     "python": "main.py", "c": "main.c", "cpp17": "main17.cpp", "cpp20": "main20.cpp", "java": "Main.java",
@@ -67,6 +69,8 @@ class Feature:
     row: str
 
     def differs_at(self, level: IsolationLevel) -> bool:
+        if BELOW_TMP and "/tmp" in self.row:
+            return True
         return self.level == EVERY or (bool(self.level) and level == self.level)
 
 

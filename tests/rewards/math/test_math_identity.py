@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.rewards.math import MathOptions
+from rewardkit.rewards.math import MathOptions, compare
 from rewardkit.rewards.math.guards import budget
 from tests.rewards.math import inline
 
@@ -63,3 +63,24 @@ def test_the_search_for_breaks_stays_within_the_budget() -> None:
     with budget() as left:
         inline.compare(terms, f"{terms}+0\\cdot y")
         assert left.steps > -1_000
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (r"\sum_{k=0}^{n}\binom{n}{k}", "2^n"),
+        (r"\sum_{k=0}^{n}3^k\binom nk", "4^n"),
+        (r"\sum_{k=1}^{n}k", r"\frac{n(n+1)}2"),
+        (r"\operatorname{arcsinh}x", r"\ln(x+\sqrt{x^2+1})"),
+    ],
+)
+def test_points_that_nobody_means_deny_no_identity(a: str, b: str) -> None:
+    """Bounds out of order, and places so far out that digits are lost."""
+    assert compare(a, b).equal
+    assert compare(b, a).equal
+
+
+@pytest.mark.parametrize("name", ["cases", "aligned"])
+def test_an_environment_that_holds_nothing_equals_nothing(name: str) -> None:
+    for truth in ("no solution", r"\emptyset", r"\mathbb{R}", "x=2"):
+        assert not compare(truth, rf"\begin{{{name}}}\end{{{name}}}").equal

@@ -249,7 +249,7 @@ class Evaluator:
             raise Undefined("bounds that are not integers")
         if high - low >= MAX_TERMS:
             raise Undefined("a sum too long to write out")
-        if high < low - 1 and self._at_a_point():
+        if high < low and self._at_a_point():
             raise Undefined("bounds out of order, at a point that was not meant")
         outer = self.env.get(node.var)
         total = mp.mpf(0 if node.op == "sum" else 1)

@@ -250,7 +250,7 @@ class _Exact:
             raise Irrational("bounds that are not integers")
         if high - low >= MAX_TERMS:
             raise Irrational("a sum too long to write out")
-        if high < low - 1 and self._at_a_point():
+        if high < low and self._at_a_point():
             raise Irrational("bounds out of order, at a point that was not meant")
         outer = self.env.get(node.var)
         total = Fraction(0 if node.op == "sum" else 1)

@@ -115,6 +115,8 @@ def _system(name: str, cells: tuple[tuple[Node, ...], ...]) -> Node:
     if cells and by_cases and not all(isinstance(row[0], Rel) for row in cells):
         return Cases(tuple((row[0], row[1]) for row in cells))
     flat = tuple(cell for row in cells for cell in row)
+    if not flat:
+        raise Unparsable(f"the environment {name} holds nothing")
     if not all(isinstance(cell, (Rel, Logic)) for cell in flat) and len(flat) != 1:
         raise Unparsable(f"the environment {name} holds other things than relations")
     return flat[0] if len(flat) == 1 else Logic("and", flat)
