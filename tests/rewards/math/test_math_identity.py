@@ -84,3 +84,16 @@ def test_points_that_nobody_means_deny_no_identity(a: str, b: str) -> None:
 def test_an_environment_that_holds_nothing_equals_nothing(name: str) -> None:
     for truth in ("no solution", r"\emptyset", r"\mathbb{R}", "x=2"):
         assert not compare(truth, rf"\begin{{{name}}}\end{{{name}}}").equal
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("|x-10^{15}|", "10^{15}-x"),
+        (r"\max(x,10^{14})", "10^{14}"),
+        (r"|\ln x-50|", r"50-\ln x"),
+    ],
+)
+def test_a_break_far_out_tells_functions_apart(a: str, b: str) -> None:
+    assert not compare(a, b).equal
+    assert not compare(b, a).equal

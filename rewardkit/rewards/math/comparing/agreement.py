@@ -38,6 +38,8 @@ def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
     if real and plainly_differ(a, b, env):
         return False
     x, y = value_or_kind(a, env, real), value_or_kind(b, env, real)
+    if isinstance(x, str) != isinstance(y, str):  # `x + \\sqrt{x^2+1}` is 0 far out, to few digits
+        x, y = (value_or_kind(node, env, real, _SURE_DIGITS) for node in (a, b))
     if isinstance(x, str) or isinstance(y, str):
         return _one_sided(x, y)
     gap = abs(x - y)
@@ -54,10 +56,10 @@ def _one_sided(x: Value | str, y: Value | str) -> str | None:
     return (x if isinstance(x, str) else y) or None
 
 
-def value_or_kind(node: Node, env: Env, real: bool) -> Value | str:
+def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Value | str:
     """Return the value of a tree, or why it has none: `pole`, `unreal`, or nothing that is known."""
     try:
-        return evaluate(node, env, DIGITS, real)
+        return evaluate(node, env, digits, real)
     except Unreal:
         return "unreal"
     except Pole:

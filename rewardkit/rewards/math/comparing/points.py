@@ -49,8 +49,6 @@ _INSIDE = Fraction(41, 97)
 _BRANCH_EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(1))
 _WHOLE_EXPONENTS = (Fraction(1), Fraction(2), Fraction(3))
 _MAX_BRANCH_NAMES = 3
-_FARTHEST = 10**12
-"""Beyond it a break is mostly one of floats: `x + \\sqrt{x^2+1}` is 0 there."""
 _MOST_LINES = 6
 _MOST_ON_LINES = 48
 """Points in the pieces of all lines together."""
@@ -166,8 +164,7 @@ def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterato
             continue
         on_line = places(found, env, name, scale, 12 if alone else 4)
         for t in _between(list(on_line)):
-            if abs(t) <= _FARTHEST:
-                yield Point(env | {name: t})
+            yield Point(env | {name: t})
         for t, jumps in on_line.items():
             if jumps:
                 yield Point(env | {name: t}, isolated=True)
