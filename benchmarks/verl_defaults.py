@@ -18,6 +18,8 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from rewardkit.verl_keys import flatten
+
 DEFAULTS = Path(__file__).parents[1] / "rewardkit" / "verl_defaults"
 TABLES = {
     "training.json": ("_generated_ppo_trainer.yaml", "ppo_trainer.yaml"),
@@ -37,21 +39,12 @@ def values(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the keys of a file with their values; an interpolation once more with what it comes to."""
     loaded = OmegaConf.load(path)
     plain: Any = OmegaConf.to_container(loaded)
-    for key, value in flat(plain):
+    for key, value in flatten(plain):
         yield key, value
         if isinstance(value, str) and "${" in value:
             found = OmegaConf.select(loaded, key)
             if not OmegaConf.is_dict(found):
                 yield key, OmegaConf.to_container(found) if OmegaConf.is_list(found) else found
-
-
-def flat(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys with their values."""
-    for name, value in section.items():
-        if isinstance(value, Mapping) and value:
-            yield from flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def spans(held: Iterable[str], names: list[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -213,15 +213,19 @@ def _flat_yaml(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{path} is not a YAML mapping: {str(error).splitlines()[0]}") from None
-    return dict(_flat(loaded))
+    return dict(flatten(loaded))
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{prefix}{key}.")
+def flatten(
+    values: Mapping[str, Any], known: Container[str] = (), prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys with their values; one that is empty, or a known key's, stays whole."""
+    for name, value in values.items():
+        key = f"{prefix}{name}"
+        if key not in known and isinstance(value, Mapping) and value:
+            yield from flatten(value, known, f"{key}.")
         else:
-            yield f"{prefix}{key}", value
+            yield key, value
 
 
 def _resolved(key: str, value: Any, given: Mapping[str, Any]) -> Any:

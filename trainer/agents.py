@@ -17,7 +17,7 @@ from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent, load_agent
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, check_tools, prompt_ids
+from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, check_tools, notes_on, prompt_ids
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import ConfigError, InputError, reason_of
@@ -136,9 +136,10 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     notes = []
     for path, rows in files.items():
         try:
-            notes += [f"{path}: {note}" for note in check_rows(rows, setting)]
+            check_rows(rows, setting)
         except InputError as error:
             raise InputError(f"{path}, {error}") from None
+        notes += [f"{path}: {note}" for note in notes_on(rows, setting)]
         used |= {agent.name: agent for agent in (agent_of(row, setting) for row in rows)}
     check_tools(used.values(), setting)
     model = config.actor_rollout_ref.model

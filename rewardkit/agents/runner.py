@@ -60,14 +60,8 @@ class EpisodePrompt:
     """By name; `create` has not been called yet."""
 
 
-def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[str]:
-    """Check the agents, tools and interactions of rows, and return what their reader should know, in lines.
-
-    Raises:
-        InputError: a row names an agent, tool or interaction that does not exist.
-    """
-    replaced = 0
-    unknown: set[str] = set()
+def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> None:
+    """Raise InputError for the first row that names an agent, tool or interaction that does not exist."""
     for i, row in enumerate(rows):
         try:
             agent = agent_of(row, setting)
@@ -75,9 +69,15 @@ def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[str]:
             _interaction_name(row, agent, setting)
         except InputError as error:
             raise InputError(f"row {i}: {error}") from None
-        replaced += bool(row.agent_name) and agent.name != row.agent_name
-        if agent.tools != "none":
-            unknown |= set(tools_of(row.extra_info).create_kwargs) - set(setting.tools)
+
+
+def notes_on(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[str]:
+    """Return what whoever starts a run should know of its rows, which have been checked: a line for each."""
+    agents = [agent_of(row, setting) for row in rows]
+    pairs = list(zip(rows, agents, strict=True))
+    replaced = sum(bool(row.agent_name) and agent.name != row.agent_name for row, agent in pairs)
+    asked = (tools_of(row.extra_info).create_kwargs for row, agent in pairs if agent.tools != "none")
+    unknown = set().union(*asked) - set(setting.tools)
     notes = []
     if replaced:
         which = f"{replaced:,} of {len(rows):,} rows name '{SINGLE_TURN}'"

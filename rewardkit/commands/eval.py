@@ -117,7 +117,7 @@ def command(
         if model is not None or not is_scored(files, read_options, run.prefix):
             kept = str(out) if out else _beside(files)
             if kept and not out and Path(kept).exists() and not (run.force or run.resume or run.restart):
-                err.print(f"{kept} is there and stays: these scores are not kept; --force replaces it")
+                note(f"{kept} is there and stays: these scores are not kept; --force replaces it")
                 kept = None
             where = kept or f"{stack.enter_context(tempfile.TemporaryDirectory())}/scored.jsonl"
             score_files(files, where, run, read_options, options, timeout_s)

@@ -170,8 +170,8 @@ def generate_file(
         episodes = episode_rows(table, prompts, read_options.names)
         if "agent" in values:  # what the command says goes before what rows say
             episodes = [replace(row, agent_name=SINGLE_TURN) for row in episodes]
-        for note in check_episodes(episodes, settings, file):
-            err.print(note, highlight=False, markup=False)
+        for line in check_episodes(episodes, settings, file):
+            note(line)
     _look_at(file, form, scorer, read_options, settings)
     along: ScoringAlong | None = None
     if scorer is not None:

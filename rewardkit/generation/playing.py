@@ -12,7 +12,15 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, check_tools, prompt_ids, run_episode
+from rewardkit.agents.runner import (
+    EpisodeSetup,
+    agent_of,
+    check_rows,
+    check_tools,
+    notes_on,
+    prompt_ids,
+    run_episode,
+)
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import ChatModel, EpisodeLimits, TokenModel, Turn
 from rewardkit.errors import ConfigError, InputError
@@ -142,11 +150,11 @@ def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, pat
     """
     setting = setting_of(settings)
     try:
-        notes = check_rows(rows, setting)
+        check_rows(rows, setting)
     except InputError as error:
         raise InputError(f"{path}, {error}") from None
     check_tools((agent_of(row, setting) for row in rows), setting)
-    return notes
+    return notes_on(rows, setting)
 
 
 def names_of(settings: GenerationSettings) -> tuple[frozenset[str], frozenset[str]]:

@@ -27,6 +27,9 @@ _ITEMS = {"message", *_STEPS}
 _HOLDERS = frozenset({"generated_text", "meta_info", "choices", "candidates", "error"})
 """What an answer has and a message has not."""
 
+_OF_BATCHES = frozenset({"status_code", "request_id", "type", "custom_id"})
+"""What stands round an answer in the output of a batch, or beside it."""
+
 _LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
 """What LangChain's messages have as their type, and no role."""
 
@@ -89,12 +92,8 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
     if (text := _single(answer)) is not None:
         return [text]
     for name in ("body", "result", "response"):  # a line of OpenAI's batches, of Anthropic's
-        if isinstance(held := answer.get(name), Mapping) and {
-            "status_code",
-            "request_id",
-            "type",
-            "custom_id",
-        } & (set(answer) | set(held)):
+        held = answer.get(name)
+        if isinstance(held, Mapping) and not _OF_BATCHES.isdisjoint({*answer, *held}):
             return answer_texts(held)
     output = answer.get("output")
     if isinstance(output, Mapping) and "request_id" in answer:  # DashScope

@@ -16,7 +16,7 @@ from typing import Any
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config
-from rewardkit.verl_keys import VerlKeys
+from rewardkit.verl_keys import VerlKeys, flatten
 
 _TABLES = Path(__file__).with_name("verl_keys.json")
 _MORE: dict[str, Any] = json.loads(_TABLES.read_text("utf-8"))
@@ -86,18 +86,6 @@ def translate(given: Mapping[str, Any], where: str, processes: int) -> Translati
         hint = _near(key, known) or _siblings(key, known) or "; neither verl's ppo_trainer nor we have it"
         raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
     return Translation({**by_default, **renamed, **values}, notes)
-
-
-def flatten(
-    values: Mapping[str, Any], known: Mapping[str, Any], prefix: str = ""
-) -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys with their values; a mapping that is the value of a known key stays whole."""
-    for name, value in values.items():
-        key = f"{prefix}{name}"
-        if key not in known and isinstance(value, Mapping) and value:
-            yield from flatten(value, known, f"{key}.")
-        else:
-            yield key, value
 
 
 def _value(key: str, value: Any) -> Any:
