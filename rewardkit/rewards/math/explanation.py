@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewardkit.rewards.math.comparing.grade import MathVerdict
-from rewardkit.rewards.math.policies import DEFAULT, MathOptions, resolve
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.math.reward import alternatives, best_verdict
@@ -41,7 +41,7 @@ class MathExplanation:
 
 def explain(ground_truth: str, response: str, options: MathOptions = DEFAULT) -> MathExplanation:
     """Return how a response would be scored, and why."""
-    options = resolve(options)
+    options = options.resolved
     found = extract(response, options)
     ground_truths = alternatives(ground_truth)
     side = prepare(ground_truths[0]) if ground_truths else PreparedAnswer("", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 Method = Literal["tags", "boxed", "marker", "display", "inline", "number", "whole"]
@@ -41,6 +42,13 @@ class MathOptions:
         if self.rounding_digits is not None and self.rounding_digits < 0:
             raise ValueError(f"rounding_digits is {self.rounding_digits}; expected 0 or more")
 
+    @cached_property
+    def resolved(self) -> MathOptions:
+        """The options with their preset filled in, worked out once; what the user set himself stays."""
+        preset = _PRESETS[self.preset]
+        unset = {name: value for name, value in preset.items() if getattr(self, name) is None}
+        return replace(self, **unset) if unset else self
+
 
 _PRESETS: dict[str, dict[str, Any]] = {
     "default": {
@@ -52,14 +60,4 @@ _PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def resolve(options: MathOptions) -> MathOptions:
-    """Return the options with their preset filled in; what the user set himself stays."""
-    if None not in (options.methods, options.units, options.rounding_digits):
-        return options
-    unset = {
-        name: value for name, value in _PRESETS[options.preset].items() if getattr(options, name) is None
-    }
-    return replace(options, **unset)
-
-
-DEFAULT = resolve(MathOptions())
+DEFAULT = MathOptions().resolved

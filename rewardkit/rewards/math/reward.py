@@ -12,7 +12,7 @@ import msgspec
 from rewardkit.rewards.answers.place import question_of
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
-from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions, resolve
+from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.phrases import is_prose
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
@@ -49,7 +49,7 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
         return _compatible(sample.response, ground_truths, options)
     if all(map(malformed, ground_truths)):
         return Score(0.0, "invalid", detail=malformed(ground_truths[0]), parts={"format": 0.0})
-    options = resolve(options)
+    options = options.resolved
     found = extract(sample.response, options, sample.prompt)
     if found.method in ("inline", "number", "none") and sample.response.strip() in ground_truths:
         found = Extraction(sample.response.strip(), "whole")

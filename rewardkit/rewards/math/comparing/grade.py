@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, Exhausted, TooLarge, budget
-from rewardkit.rewards.math.policies import DEFAULT, MathOptions, resolve
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions
 from rewardkit.rewards.math.reading import text as words
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_statement
 from rewardkit.rewards.math.tree.nodes import Logic, Text, walk
@@ -41,7 +41,7 @@ def compare(ground_truth: str, answer: str, options: MathOptions = DEFAULT) -> M
     to a part of it, a bare list is no point or interval in brackets, and a decimal comma in the answer is
     heeded when the ground truth has a decimal point.
     """
-    options = resolve(options)
+    options = options.resolved
     verdict = compare_prepared(prepare(ground_truth), prepare(answer), options)
     if not verdict.equal and (stated := prepare_statement(answer)) is not None:
         found = compare_prepared(prepare(ground_truth), stated, options)

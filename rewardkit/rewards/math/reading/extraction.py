@@ -22,7 +22,7 @@ from rewardkit.rewards.answers.place import (
     without_prompt,
 )
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
-from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method, resolve
+from rewardkit.rewards.math.policies import DEFAULT, MathOptions, Method
 from rewardkit.rewards.math.reading.phrases import (
     MATH_SPAN,
     NUMBER,
@@ -59,7 +59,7 @@ class Extraction:
 
 def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None) -> Extraction:
     """Return the answer that a response gives: in its last frame, else as `options.methods` allow."""
-    options = resolve(options)
+    options = options.resolved
     methods = options.methods or ()
     text = own_text(response, prompt)
     if not text or text.isspace():
