@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,16 +56,6 @@ def read_shape(path: str) -> Shape | None:
         intermediate=config.get("intermediate_size") or 4 * config["hidden_size"],
         tied=bool(config.get("tie_word_embeddings")) or not heads_of_words,
     )
-
-
-EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "num_experts_per_tok")
-
-
-def has_experts(config: Mapping[str, Any]) -> bool:
-    """Whether a config.json describes a mixture of experts; a text model within another is looked at too."""
-    text = config.get("text_config")
-    inner = text if isinstance(text, dict) else {}
-    return any((config.get(key) or inner.get(key) or 0) > 1 for key in EXPERTS)
 
 
 def _header(file: Path) -> dict[str, dict[str, Any]]:

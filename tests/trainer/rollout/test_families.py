@@ -1,4 +1,4 @@
-"""Eight families of models, one tiny random model each: vLLM and the policy agree before and after new weights."""
+"""Families of models, one tiny random model each: vLLM and the policy agree before and after new weights."""
 
 # ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
 
@@ -41,6 +41,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "llama": {},
     "smollm3": {},  # these two run on transformers' code within vLLM
     "olmo2": {},
+    "qwen3_moe": {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 48},  # padded to 64
+    "mixtral": {"num_local_experts": 4, "num_experts_per_tok": 2},  # other names in its files
 }
 PROMPTS = [PromptRow("x", [], "3", {}, list(range(4 + i, 30 + 2 * i))) for i in range(4)]
 

