@@ -193,12 +193,12 @@ def _read(
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"cannot read {path}: {reason_of(error)}") from None
-    names, ground_truth = _columns(path, file.schema_arrow)
+    names, kept_in = _columns(path, file.schema_arrow)
     with file:
-        for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, ground_truth]):
+        for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, kept_in]):
             sources = [str(source or "") for source in batch.column("data_source").to_pylist()]
             ground_truths = [
-                ground_truth_text(value) or "" for value in column_of(batch, ground_truth).to_pylist()
+                ground_truth_text(value) or "" for value in column_of(batch, kept_in).to_pylist()
             ]
             for prompt, source, ground_truth in zip(
                 batch.column("prompt").to_pylist(), sources, ground_truths, strict=True

@@ -192,6 +192,12 @@ def test_several_files_and_verls_columns_are_one_index(tmp_path: Path) -> None:
     assert (truth(index.lookup("Q")), truth(index.lookup("Sum?"))) == ("1", "9")
 
 
+def test_a_file_of_many_rows_is_known_to_its_last(tmp_path: Path) -> None:
+    rows = [row(f"What is {i} + {i}?", str(2 * i), index=i) for i in range(4_100)]
+    index = GroundTruthIndex([write(tmp_path / "train.parquet", rows)])
+    assert [truth(index.lookup(f"What is {i} + {i}?")) for i in (0, 2_000, 4_099)] == ["0", "4000", "8198"]
+
+
 def test_a_file_that_cannot_serve_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"prompt": ["a"], "data_sauce": ["b"]}), tmp_path / "bad.parquet")
     with pytest.raises(InputError, match="no column 'data_source'; did you mean data_sauce"):
