@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after, read_template, shaped
+from rewardkit.datasets_prep.common.prompts import after, read_template, shaped
 from rewardkit.datasets_prep.common.recipe import PrepResult, publish
 from rewardkit.datasets_prep.common.schema import Row, chat, to_batches
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Source
 from rewardkit.datasets_prep.common.stories import StoryLevel, StoryProblem, tell
 from rewardkit.datasets_prep.common.writer import OnWritten
-from rewardkit.datasets_prep.gsm8k import INSTRUCTION, VERL_INSTRUCTION
+from rewardkit.datasets_prep.gsm8k import INSTRUCTION
 from rewardkit.errors import InputError, did_you_mean
 
 DATA_SOURCE = "rewardkit/arithmetic"
@@ -70,8 +70,8 @@ def prepare(
     settings = settings or PrepSettings()
     settings.refuse("arithmetic", "raw", "split_name", "revision")
     # A model of half a million parameters has no use for an instruction, and every token costs.
-    ours = PromptInstruction("" if level == "tiny" else INSTRUCTION, VERL_INSTRUCTION)
-    instruction = ours.chosen(settings.instruction, "arithmetic")
+    ours = "" if level == "tiny" else INSTRUCTION
+    instruction = ours if settings.instruction is None else settings.instruction
     template = read_template(settings.template)
 
     def rows(split: str) -> Iterator[Row]:

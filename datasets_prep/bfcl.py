@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.datasets_prep.common.layout import SplitLayout, find_files
-from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.readers import READ_ERRORS, BadRows, read_file
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row
@@ -128,10 +127,8 @@ RECIPE = Recipe(
     "bfcl",
     Hub("gorilla-llm/Berkeley-Function-Calling-Leaderboard", None, (), "all its json files"),
     _to_row,
-    PromptInstruction(
-        "You have the tools below. Where they can do what is asked, answer with the calls alone, each as "
-        '<tool_call>{"name": ..., "arguments": {...}}</tool_call>; where they cannot, say so without a call.'
-    ),
+    "You have the tools below. Where they can do what is asked, answer with the calls alone, each as "
+    '<tool_call>{"name": ..., "arguments": {...}}</tool_call>; where they cannot, say so without a call.',
     SplitLayout({"bfcl": "test"}, "test", ignore=(ANSWERS, *_OTHER)),
     open=_open,
 )

@@ -26,7 +26,6 @@ from functools import partial
 from typing import Any
 
 from rewardkit.datasets_prep.common.layout import ALL_THREE, TEST_ONLY, SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.readers import LeftOutError
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
@@ -34,7 +33,7 @@ from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 LETTERS = "ABCDEFGHIJ"
-INSTRUCTION = PromptInstruction("Give the letter of the right option, as in: The answer is (A).")
+INSTRUCTION = "Give the letter of the right option, as in: The answer is (A)."
 
 _BRACKETED = re.compile(r"\s*\[[^\]]*\]")
 _NO_ANSWER = "the answer is not published"

@@ -11,19 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.datasets_prep.common.layout import ALL_THREE, SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.prompts import after
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 
 DATA_SOURCE = "hiyouga/geometry3k"
-INSTRUCTION = PromptInstruction(
-    "Think first, between <think> and </think>; then put the final answer in \\boxed{}.",
-    "You FIRST think about the reasoning process as an internal monologue and then provide the final answer. "
-    "The reasoning process MUST BE enclosed within <think> </think> tags. The final answer MUST BE put in "
-    "\\boxed{}.",
-)
+INSTRUCTION = "Think first, between <think> and </think>; then put the final answer in \\boxed{}."
 
 
 def _to_row(record: Record, context: RowContext) -> Row:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from rewardkit.datasets_prep.common.layout import SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.prompts import after
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
@@ -20,7 +20,6 @@ DATA_SOURCE = "openai/gsm8k"
 INSTRUCTION = (
     'Work through the problem step by step, then write "#### " and the final number on the last line.'
 )
-VERL_INSTRUCTION = 'Let\'s think step by step and output the final answer after "####".'
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -59,7 +58,7 @@ RECIPE = Recipe(
     "gsm8k",
     Hub(DATA_SOURCE, "main", ("train", "test"), "the parquet files of main/"),
     _to_row,
-    PromptInstruction(INSTRUCTION, VERL_INSTRUCTION),
+    INSTRUCTION,
     SplitLayout(ignore=("socratic",)),
     unique=True,
     tool="calc_gsm8k_reward",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 
 from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
@@ -39,7 +38,7 @@ RECIPE = Recipe(
     "humaneval",
     Hub("openai/openai_humaneval", None, ("test",), "its parquet file"),
     _to_row,
-    PromptInstruction(INSTRUCTION),
+    INSTRUCTION,
     SplitLayout(TEST_ONLY, "test"),
     unique=True,
 )

@@ -9,7 +9,7 @@ DigitalLearningGmbH and EleutherAI (parquet, jsonl); `test.jsonl` of HuggingFace
 from __future__ import annotations
 
 from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.prompts import after
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
@@ -18,10 +18,7 @@ from rewardkit.rewards.math import MathOptions, compare, extract
 
 DATA_SOURCE = "DigitalLearningGmbH/MATH-lighteval"
 MATH_500 = "HuggingFaceH4/MATH-500"
-INSTRUCTION = PromptInstruction(
-    "Reason step by step, and put the final answer in \\boxed{}.",
-    "Let's think step by step and output the final answer within \\boxed{}.",
-)
+INSTRUCTION = "Reason step by step, and put the final answer in \\boxed{}."
 
 _METADATA = ("level", "type", "subject", "unique_id")
 _IN_A_BOX = MathOptions(methods=("boxed",))

@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from rewardkit.datasets_prep.common.layout import SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
@@ -67,7 +66,7 @@ RECIPE = Recipe(
     "mbpp",
     Hub("google-research-datasets/mbpp", "full", ("train", "test"), "mbpp.jsonl"),
     _to_row,
-    PromptInstruction(INSTRUCTION),
+    INSTRUCTION,
     SplitLayout(prefer=("mbpp.jsonl", "full/"), ignore=("validation", "prompt")),
     open=_open,
 )

@@ -28,7 +28,7 @@ from typing import Any
 
 from rewardkit.datasets_prep.aime import as_response
 from rewardkit.datasets_prep.common.layout import TEST_ONLY, SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after, published_chat
+from rewardkit.datasets_prep.common.prompts import after, published_chat
 from rewardkit.datasets_prep.common.readers import LeftOutError
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
@@ -37,7 +37,6 @@ from rewardkit.datasets_prep.math import INSTRUCTION, boxed_answer
 from rewardkit.rows import ground_truth_text, value_at
 
 _NO_ANSWER = ("proof", "notfound", "not found", "none", "n/a")
-_AS_PUBLISHED = PromptInstruction("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Family:
     answer: tuple[str, ...] = ("answer",)
     """Empty values are passed over; `boxed` is the last box of the solution."""
     metadata: tuple[str, ...] = ()
-    instruction: PromptInstruction = field(default_factory=lambda: INSTRUCTION)
+    instruction: str = INSTRUCTION
     layout: SplitLayout = field(default_factory=SplitLayout)
     repeated: bool = False
 
@@ -144,7 +143,7 @@ FAMILIES = (
         "math_dapo",
         question=("prompt",),
         answer=("reward_model.ground_truth", "solution"),
-        instruction=_AS_PUBLISHED,
+        instruction="",
         layout=SplitLayout(prefer=("all/",)),
         repeated=True,
     ),
@@ -175,7 +174,7 @@ FAMILIES = (
         question=("prompt",),
         answer=("reward_model.ground_truth",),
         metadata=("extra_info",),
-        instruction=_AS_PUBLISHED,
+        instruction="",
         layout=SplitLayout({"math": "train", "train": "train"}, ignore=("code",)),
     ),
     Family(

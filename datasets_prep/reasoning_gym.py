@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after, read_template, shaped
+from rewardkit.datasets_prep.common.prompts import after, read_template, shaped
 from rewardkit.datasets_prep.common.recipe import PrepResult, publish
 from rewardkit.datasets_prep.common.schema import Row, chat, to_batches
 from rewardkit.datasets_prep.common.settings import PrepSettings, check_count
@@ -23,7 +23,7 @@ from rewardkit.datasets_prep.common.sources import Source
 from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 
-INSTRUCTION = PromptInstruction("Give the final answer between <answer> and </answer>.")
+INSTRUCTION = "Give the final answer between <answer> and </answer>."
 
 
 def prepare(
@@ -50,7 +50,7 @@ def prepare(
     sizes = {"train": n_train, "test": n_test}
     for split, wanted in sizes.items():
         check_count(f"n_{split}", wanted)
-    instruction = INSTRUCTION.chosen(settings.instruction, "reasoning_gym")
+    instruction = INSTRUCTION if settings.instruction is None else settings.instruction
     template = read_template(settings.template)
 
     seen: set[bytes] = set()

@@ -28,7 +28,7 @@ from functools import partial
 from typing import Any
 
 from rewardkit.datasets_prep.common.layout import ALL_THREE, SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, after
+from rewardkit.datasets_prep.common.prompts import after
 from rewardkit.datasets_prep.common.readers import LeftOutError
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
@@ -36,7 +36,7 @@ from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
 from rewardkit.rows import value_at
 
-INSTRUCTION = PromptInstruction("Give a short answer between <answer> and </answer>.")
+INSTRUCTION = "Give a short answer between <answer> and </answer>."
 
 AcceptedAnswers = list[Any]
 """Texts, or lists of texts for answers of several spans."""

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from rewardkit.datasets_prep.common.layout import SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction
 from rewardkit.datasets_prep.common.recipe import PrepResult, Recipe, RowContext, prepare_recipe
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.settings import PrepSettings, check_count
@@ -82,7 +81,7 @@ class ProblemSet:
             self.name,
             self.hub,
             partial(_to_row, self, max_tests),
-            PromptInstruction(INSTRUCTION),
+            INSTRUCTION,
             self.layout,
             open=self.open,
         )

@@ -6,41 +6,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Record
 from rewardkit.errors import InputError
 
-VERL = "verl"
-"""The value of `--instruction` that asks for verl's own sentence."""
-
 _FIELD = re.compile(r"\{([A-Za-z_][\w .-]*)\}")
 _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class PromptInstruction:
-    """What a set's prompts say beside the question."""
-
-    ours: str = ""
-    verl: str | None = None
-    """verl's sentence for this set; None where it has none."""
-
-    def chosen(self, wanted: str | None, dataset: str) -> str:
-        """Return the instruction that a user wants: None is ours, `verl` is verl's, any other text is itself.
-
-        Raises:
-            InputError: verl has none for this set.
-        """
-        if wanted is None:
-            return self.ours
-        if wanted != VERL:
-            return wanted
-        if self.verl is None:
-            raise InputError(f"verl has no instruction for {dataset}; pass a text with --instruction")
-        return self.verl
 
 
 def after(question: str, instruction: str) -> str:

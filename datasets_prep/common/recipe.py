@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from rewardkit import __version__
 from rewardkit.datasets_prep import DATASETS
-from rewardkit.datasets_prep.common import steps
+from rewardkit.datasets_prep.common import like_verl, steps
 from rewardkit.datasets_prep.common.agents import multi_turn, schema_for
 from rewardkit.datasets_prep.common.card import card
 from rewardkit.datasets_prep.common.layout import SplitLayout
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, read_template, shaped
+from rewardkit.datasets_prep.common.prompts import read_template, shaped
 from rewardkit.datasets_prep.common.readers import BadRows, LeftOutError
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, to_batches
 from rewardkit.datasets_prep.common.settings import PrepSettings
@@ -79,7 +79,8 @@ class Recipe:
     """As `rewardkit prep` knows it."""
     hub: Hub
     to_row: ToRow
-    instruction: PromptInstruction = field(default_factory=PromptInstruction)
+    instruction: str = ""
+    """What its prompts say beside the question."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     unique: bool = False
     """No question occurs twice, neither within a split nor across: one that does is a bad row."""
@@ -118,7 +119,9 @@ def prepare_recipe(
         InputError: as of `Recipe.prepare`.
         MissingDependencyError: as there.
     """
-    instruction = recipe.instruction.chosen(settings.instruction, recipe.name)
+    if settings.like is not None:
+        return _prepare_like(out_dir, recipe, settings, own, progress)
+    instruction = recipe.instruction if settings.instruction is None else settings.instruction
     source = named(_open(recipe, settings), settings.split_name)
     bad = BadRows(skip=settings.skip_bad)
     rows: dict[str, Iterable[Located]] = {
@@ -146,6 +149,23 @@ def prepare_recipe(
     )
 
 
+def _prepare_like(
+    out_dir: Path,
+    recipe: Recipe,
+    settings: PrepSettings,
+    own: Mapping[str, object],
+    progress: OnWritten | None,
+) -> PrepResult:
+    """Write the rows of verl's own script for a set."""
+    make = like_verl.form_of(recipe.name, str(settings.like))
+    source = named(_open(recipe, settings), settings.split_name)
+    bad = BadRows(skip=settings.skip_bad)
+    batches = like_verl.batches_of(make, source, own, bad)
+    return publish(
+        *(out_dir, recipe.name, batches, settings), source=source, arguments=own, progress=progress, bad=bad
+    )
+
+
 def publish(
     out_dir: Path,
     dataset: str,
@@ -169,6 +189,8 @@ def publish(
     Raises:
         InputError: as of the steps and the writer.
     """
+    if settings.like is not None:
+        like_verl.form_of(dataset, settings.like)
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
     provenance = {

@@ -27,9 +27,7 @@ class PrepSettings:
     )
     split_name: Annotated[str | None, "Name of the split, where the raw data is one: test, train, ..."] = None
     system: Annotated[str, "System message before each question."] = ""
-    instruction: Annotated[
-        str | None, "Text beside each question: yours, '' for none, or 'verl' for verl's own."
-    ] = None
+    instruction: Annotated[str | None, "Text beside each question; '' for none."] = None
     template: Annotated[
         Path | None, "File with the user message: {question}, {instruction}, {any metadata column}."
     ] = None
@@ -42,6 +40,9 @@ class PrepSettings:
     tokenizer: Annotated[Path | None, "Folder of the model whose tokenizer and chat template count."] = None
     agent: Annotated[str | None, "Agent loop of the rows (tool_agent, ...): adds columns for tools."] = None
     interaction: Annotated[str | None, "Interaction of the rows (gsm8k, ...): adds its columns."] = None
+    like: Annotated[
+        str | None, "Write the rows of verl's own script for the set: verl, verl:tool_agent, ..."
+    ] = None
     shard_rows: Annotated[int | None, "Write each split as a folder of files with so many rows."] = None
     card: Annotated[bool, "Write README.md and croissant.json beside the data."] = False
     num_proc: Annotated[int, "Processes that make rows."] = 1
@@ -62,6 +63,9 @@ class PrepSettings:
             raise InputError("max_prompt_tokens and tokenizer go together: pass both")
         if self.split_name is not None and not self.split_name.replace("_", "").isalnum():
             raise InputError(f"split_name must be a plain name such as test, not {self.split_name!r}")
+        if self.like is not None:
+            # Its prompts and columns are verl's.
+            self.refuse(f"--like {self.like}", "instruction", "system", "template", "agent", "interaction")
 
     def refuse(self, dataset: str, *names: str) -> None:
         """Refuse settings that mean nothing for a set.
@@ -71,7 +75,7 @@ class PrepSettings:
         """
         for name in names:
             if getattr(self, name) != next(f.default for f in fields(self) if f.name == name):
-                raise InputError(f"{dataset} knows no --{name.replace('_', '-')}; leave it out")
+                raise InputError(f"{dataset} takes no --{name.replace('_', '-')}; leave it out")
 
     def recorded(self) -> dict[str, object]:
         """Return what was set other than the default and changes the rows, for the provenance."""

@@ -16,7 +16,7 @@ from typing import Annotated
 import yaml
 
 from rewardkit.datasets_prep.common.layout import SplitLayout, find_files
-from rewardkit.datasets_prep.common.prompts import PromptInstruction, read_template
+from rewardkit.datasets_prep.common.prompts import read_template
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.recipe import PrepResult, named, publish
 from rewardkit.datasets_prep.common.settings import PrepSettings
@@ -81,7 +81,7 @@ def prepare(
     bad = BadRows(skip=settings.skip_bad)
     wording = Wording(
         settings.system,
-        PromptInstruction().chosen(settings.instruction, "custom"),
+        settings.instruction or "",
         read_template(settings.template),
     )
     there, readers, source = (

@@ -21,8 +21,6 @@ from rewardkit.datasets_prep.problem_answer import RECIPES
 from rewardkit.errors import InputError
 from tests.datasets_prep.provenance import read_provenance
 
-VERL = 'Let\'s think step by step and output the final answer after "####".'
-
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
@@ -55,16 +53,6 @@ def test_one_file_can_be_given_the_name_of_its_split(raw: Path, tmp_path: Path) 
     assert split == "test"
     with pytest.raises(InputError, match="split_name is for raw data of one split, here are train, test"):
         made(raw, split_name="test")
-
-
-def test_all_of_gsm8ks_prompts_equal_verls(tmp_path: Path, reference_data: Path) -> None:
-    folder = reference_data / "gsm8k"
-    gsm8k.prepare(tmp_path / "out", PrepSettings(raw=folder, instruction="verl"))
-    for split in ("train", "test"):
-        lines = (folder / f"{split}.jsonl").read_text().splitlines()
-        verls = [f"{json.loads(line)['question']} {VERL}" for line in lines]
-        rows = pq.read_table(tmp_path / "out" / f"{split}.parquet")["prompt"].to_pylist()
-        assert [[m["content"] for m in prompt] for prompt in rows] == [[text] for text in verls]
 
 
 def test_a_template_and_a_system_message_go_around_the_question(raw: Path, tmp_path: Path) -> None:
@@ -253,16 +241,16 @@ def test_settings_that_mean_nothing_are_refused(raw: Path, settings: dict[str, A
 
 
 def test_a_setting_that_a_set_does_not_know_is_refused_not_ignored(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="full_hh_rlhf knows no --agent; leave it out"):
+    with pytest.raises(InputError, match="full_hh_rlhf takes no --agent; leave it out"):
         full_hh_rlhf.prepare(tmp_path / "out", PrepSettings(agent="tool_agent"))
-    with pytest.raises(InputError, match="arithmetic knows no --split-name; leave it out"):
+    with pytest.raises(InputError, match="arithmetic takes no --split-name; leave it out"):
         arithmetic.prepare(tmp_path / "out", PrepSettings(split_name="test"))
 
 
 def test_sets_that_are_made_know_the_same_settings(tmp_path: Path) -> None:
-    settings = PrepSettings(system="Be brief.", instruction="verl", val_size=4, shuffle=True)
+    settings = PrepSettings(system="Be brief.", instruction="Go.", val_size=4, shuffle=True)
     prepared = arithmetic.prepare(tmp_path / "out", settings, n_train=10, n_test=3)
     assert {split: file.rows for split, file in prepared.files.items()} == {"train": 6, "test": 3, "val": 4}
     row = pq.read_table(tmp_path / "out" / "val.parquet").to_pylist()[0]
     assert content(row)[0] == "Be brief."
-    assert content(row)[1].endswith(VERL)
+    assert content(row)[1].endswith(" Go.")

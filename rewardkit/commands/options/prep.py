@@ -138,6 +138,10 @@ def take_quality(options: dict[str, Any], dataset: Dataset) -> QualityOptions:
         raise InputError(f"{dataset.name} has no solutions to verify; leave out --verify")
     dedup = _similarity(options.pop("dedup"))
     against = options.pop("against")
+    if options["like"]:
+        if verify or dedup or against:
+            raise InputError("--like writes verl's rows as they are: no --verify, --dedup, --decontaminate")
+        return QualityOptions("off")
     return QualityOptions("off" if no_verify or not dataset.verifiable else verify, dedup, against)
 
 

@@ -1,0 +1,286 @@
+"""The rows that verl's own scripts make, for `--like`: verl's columns and no others.
+
+What stands in them is verl's data format (volcengine/verl, `examples/data_preprocess` and `recipe/retool`,
+the same from v0.5 to v0.7): its prompts, and the settings of its tools and interactions. `verl` is the script
+named after the set, `verl:tool` its `*_multiturn_w_tool`, `verl:tool_agent` and `verl:interaction` the
+scripts of those names, `verl:retool` the rows of the recipe ReTool. Each set's own file makes the rows of our
+schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.sources import Record, Source
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.rewards.math.compat.hendrycks import extracted
+
+_ROWS = 1_024
+"""Rows of a batch, and so of a row group."""
+_NUMBER = re.compile(r"#### (-?[0-9.,]+)")
+_MATHS_EXPERT = "You are a math expert. You are given a question and you need to solve it step by step. "
+_USE_THE_TOOL = (
+    "Reasoning step by step before any tool call. You should use the `{tool}` tool after step by step "
+    "solving the question, before generate final answer at least once and refine your answer if necessary. "
+)
+_MARKED = "Put your final answer in the format of `#### <answer>`."
+_SEARCH_SYSTEM = "You are a helpful and harmless assistant."
+_SEARCH = (
+    "Answer the given question. You must conduct reasoning inside <think> and </think> first every time you "
+    "get new information. After reasoning, if you find you lack some knowledge, you can call a search engine "
+    "by <tool_call> query </tool_call> and it will return the top searched results between <tool_response> "
+    "and </tool_response>. You can search as many times as your want. If you find no further external "
+    "knowledge needed, you can directly provide the answer inside <answer> and </answer>, without detailed "
+    "illustrations. For example, <answer> Beijing </answer>. Question: "
+)
+_RETOOL = "\nThe answer format must be: \\boxed{'The final answer goes here.'}"
+
+RowOfVerl = dict[str, Any]
+Make = Callable[[Record, str, Mapping[str, object]], RowOfVerl]
+"""Makes the row of a raw record, for a split; the third are the set's own settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedProblem:
+    """A script that asks the problem of a raw record."""
+
+    data_source: str
+    columns: tuple[str, str]
+    """Of the problem and of its solution; columns that the script does not use stay in its rows."""
+    instruction: str
+    """Behind the problem, after a blank."""
+    truth: Callable[[str], str | None] = str
+    """Reads the ground truth from the solution; None where there is none."""
+    keeps: bool = True
+    """Problem and solution stand in `extra_info`."""
+    system: str = ""
+    agent: str = ""
+    tool: str = ""
+    interaction: Mapping[str, str] | None = None
+    """What `interaction_kwargs` holds besides the prompt and the ground truth; None: there are none."""
+    images: bool = False
+
+    def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+        """Return the row of a record; see `Make`."""
+        problem, solution = (record.text(column) for column in self.columns)
+        truth = self.truth(solution)
+        if truth is None:
+            raise InputError(f"{record.where}: '{self.columns[1]}' has no answer that verl's script reads")
+        asked = f"{problem} {self.instruction}"
+        system = [{"role": "system", "content": self.system}] if self.system else []
+        used = (*self.columns, "images") if self.images else self.columns
+        return {
+            **{name: value for name, value in record.values.items() if name not in used},
+            "data_source": self.data_source,
+            **({"agent_name": self.agent} if self.agent else {}),
+            "prompt": [*system, {"role": "user", "content": asked}],
+            **({"images": record.value("images")} if self.images else {}),
+            "ability": "math",
+            "reward_model": {"style": "rule", "ground_truth": truth},
+            "extra_info": {
+                "split": split,
+                "index": record.index,
+                **({"answer": solution, "question": problem} if self.keeps else {}),
+                **(_tool(self.tool, ground_truth=truth) if self.tool else {}),
+                **self._interaction(asked, truth),
+            },
+        }
+
+    def _interaction(self, asked: str, truth: str) -> dict[str, Any]:
+        if self.interaction is None:
+            return {}
+        return {"interaction_kwargs": {**self.interaction, "query": asked, "ground_truth": truth}}
+
+
+def _tool(name: str, **create: object) -> dict[str, Any]:
+    return {"need_tools_kwargs": True, "tools_kwargs": {name: {"create_kwargs": create}}}
+
+
+def _number(solution: str) -> str | None:
+    """The first number behind `####`, without commas."""
+    found = _NUMBER.search(solution)
+    return found[1].replace(",", "") if found else None
+
+
+def _search(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+    question = record.text("question")
+    reward_model = record.values.get("reward_model")
+    stated = isinstance(reward_model, dict) and "ground_truth" in reward_model
+    truth = reward_model["ground_truth"] if stated else record.values.get("golden_answers", [])  # type: ignore[index]
+    data_source = f"searchR1_{record.values.get('data_source', '')}"
+    told = _tool("search", ground_truth=truth, question=question, data_source=data_source)
+    return {
+        "data_source": data_source,
+        "prompt": [
+            {"role": "system", "content": _SEARCH_SYSTEM},
+            {"role": "user", "content": _SEARCH + question},
+        ],
+        "ability": record.values.get("ability"),
+        "reward_model": reward_model,
+        "extra_info": {"index": record.index, "question": question, "split": split, **told},
+        "metadata": record.values.get("metadata"),
+    }
+
+
+def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+    """The published row, with the settings of its tool."""
+    truth = _dapo(record)["reward_model"]["ground_truth"]
+    return {
+        **record.values,
+        "extra_info": {**record.value("extra_info"), **_tool("code_interpreter", ground_truth=truth)},
+    }
+
+
+def _retool(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+    """The published row, with the form of the answer behind its first message."""
+    first, *others = _dapo(record)["prompt"]
+    asked = {**first, "content": first["content"] + _RETOOL}
+    return {**record.values, "prompt": [asked, *others], "agent_name": "tool_agent"}
+
+
+def _dapo(record: Record) -> dict[str, Any]:
+    """The columns of a row as DAPO publishes it."""
+    prompt, told = record.value("prompt"), record.value("reward_model")
+    if not isinstance(prompt, list) or not prompt or not isinstance(told, dict) or "ground_truth" not in told:
+        raise InputError(f"{record.where}: expected a chat in 'prompt', and 'reward_model.ground_truth'")
+    return record.values
+
+
+def _retool_aime(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+    record = replace(record, values={name.lower(): value for name, value in record.values.items()})
+    return {
+        "data_source": f"aime_{own['year']}",
+        "prompt": [{"role": "user", "content": record.text("problem") + _RETOOL}],
+        "ability": "MATH",
+        "reward_model": {"ground_truth": str(record.value("answer"))},
+        "agent_name": "tool_agent",
+    }
+
+
+_GSM8K = AskedProblem(
+    "openai/gsm8k",
+    ("question", "answer"),
+    "Let's think step by step and output the final answer after `####`.",
+    _number,
+)
+_GSM8K_TOOL = replace(
+    _GSM8K,
+    system=_MATHS_EXPERT + _USE_THE_TOOL.format(tool="calc_gsm8k_reward") + _MARKED,
+    tool="calc_gsm8k_reward",
+    interaction={},
+)
+_GEO3K = AskedProblem(
+    "hiyouga/geometry3k",
+    ("problem", "answer"),
+    "You FIRST think about the reasoning process as an internal monologue and then provide the final answer. "
+    "The reasoning process MUST BE enclosed within <think> </think> tags. The final answer MUST BE put in "
+    "\\boxed{}.",
+    images=True,
+)
+
+FORMS: Mapping[str, Mapping[str, Make]] = {
+    "gsm8k": {
+        "verl": replace(
+            _GSM8K, instruction='Let\'s think step by step and output the final answer after "####".'
+        ),
+        "verl:tool": _GSM8K_TOOL,
+        "verl:tool_agent": replace(_GSM8K_TOOL, agent="tool_agent"),
+        "verl:interaction": replace(
+            _GSM8K,
+            system=f"{_MATHS_EXPERT}You should rethinking carefully if user point out your answer is wrong. "
+            f"{_MARKED}",
+            interaction={"name": "gsm8k"},
+        ),
+    },
+    "math": {
+        "verl": AskedProblem(
+            "DigitalLearningGmbH/MATH-lighteval",
+            ("problem", "solution"),
+            "Let's think step by step and output the final answer within \\boxed{}.",
+            extracted,
+            keeps=False,
+        )
+    },
+    "geo3k": {
+        "verl": _GEO3K,
+        "verl:tool": replace(
+            _GEO3K,
+            system=_MATHS_EXPERT + _USE_THE_TOOL.format(tool="calc_geo3k_reward"),
+            tool="calc_geo3k_reward",
+        ),
+    },
+    "searchr1": {"verl": _search},
+    "dapo-math": {"verl:tool": _interpreter, "verl:retool": _retool},
+    "aime": {"verl:tool": _interpreter, "verl:retool": _retool_aime},
+}
+"""By set, and by the value of `--like`."""
+
+
+def form_of(dataset: str, like: str) -> Make:
+    """Return what makes the rows that a user asked for.
+
+    Raises:
+        InputError: the set has no such form.
+    """
+    forms = FORMS.get(dataset)
+    if forms is None:
+        raise InputError(f"--like: verl has no script for {dataset}; there is one for {', '.join(FORMS)}")
+    if like not in forms:
+        known = ", ".join(forms)
+        raise InputError(f"{dataset} has no form '{like}'; --like takes {known}{did_you_mean(like, forms)}")
+    return forms[like]
+
+
+def batches_of(
+    make: Make, source: Source, own: Mapping[str, object], bad: BadRows
+) -> dict[str, Iterator[pa.RecordBatch]]:
+    """Return the batches of each split. The raw data is read twice: the types of columns that are kept as
+    published show in the rows alone.
+
+    Raises:
+        InputError: in the batches, where a row cannot be used, or a column holds values of several types.
+    """
+    return {split: _batches(make, source, split, own, bad) for split in source.splits}
+
+
+def _batches(
+    make: Make, source: Source, split: str, own: Mapping[str, object], bad: BadRows
+) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema([])
+    for rows in _parts(_rows(make, source, split, own, BadRows(skip=bad.skip))):
+        found = pa.schema(list(_array(rows, None).type))
+        schema = pa.unify_schemas([schema, found], promote_options="permissive")
+    for rows in _parts(_rows(make, source, split, own, bad)):
+        yield pa.RecordBatch.from_struct_array(_array(rows, pa.struct(list(schema))))
+
+
+def _rows(
+    make: Make, source: Source, split: str, own: Mapping[str, object], bad: BadRows
+) -> Iterator[RowOfVerl]:
+    for record in source.splits[split](bad):
+        try:
+            row = make(record, split, own)
+        except InputError as error:
+            bad.add(error)
+        else:
+            yield row
+
+
+def _parts(rows: Iterable[RowOfVerl]) -> Iterator[list[RowOfVerl]]:
+    source = iter(rows)
+    while some := list(islice(source, _ROWS)):
+        yield some
+
+
+def _array(rows: list[RowOfVerl], kind: pa.StructType | None) -> pa.StructArray:
+    try:
+        return pa.array(rows, type=kind)
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"rows of one file need columns of one type each: {error}") from None
