@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch, PromptRow
@@ -175,13 +174,13 @@ def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> di
 
 
 def _utilization(run: TrainingRun, batch: Batch, clock: Clock) -> dict[str, float]:
-    models: dict[str, tuple[Any, int]] = {
-        "actor": (language_model(run.actor.model), run.config.actor_rollout_ref.actor.ppo_epochs)
-    }
-    if run.critic is not None:
-        models["critic"] = (run.critic.model.body, run.config.critic.ppo_epochs)
     lengths = batch["attention_mask"].sum(dim=1)
-    return utilization(models, lengths, clock.seconds, peak_flops(run.world.device))
+    config, actor = run.config, run.actor
+    epochs = config.actor_rollout_ref.actor.ppo_epochs
+    models = {"actor": (language_model(actor.model), epochs, lengths[actor.live(batch)])}
+    if (critic := run.critic) is not None:
+        models["critic"] = (critic.model.body, config.critic.ppo_epochs, lengths[critic.live(batch)])
+    return utilization(models, clock.seconds, peak_flops(run.world.device))
 
 
 def say_if_flat(run: TrainingRun, metrics: dict[str, float]) -> None:

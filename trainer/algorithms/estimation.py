@@ -86,6 +86,8 @@ def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator
     """
 
     def estimate(given: Experience) -> tuple[Tensor, Tensor]:
+        # Sums of float32 in float64 are exact: equal scores have advantages of exactly 0, not of rounding,
+        # and rows without a gradient are known by that (`PolicyLoss.live`).
         rewards = where_kept(given.mask, given.rewards).double()
         if given.turns is None:
             advantages = compared(estimator, given, rewards.sum(dim=1, keepdim=True)).expand_as(given.rewards)

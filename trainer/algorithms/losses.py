@@ -99,7 +99,7 @@ POLICY_LOSSES: dict[str, PolicyLoss] = {
     "gpg": PolicyLoss(gpg),
     "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
     "clip_cov": PolicyLoss(clip_cov, choose=choose_by_lot),
-    "kl_cov": PolicyLoss(kl_cov, choose=choose_largest),
+    "kl_cov": PolicyLoss(kl_cov, choose=choose_largest, at_zero="chosen"),
 }
 """By the names of `actor.policy_loss.loss_mode`; each row says what its loss needs."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -95,6 +95,22 @@ class PolicyLoss:
     """The `loss_agg_mode` that belongs to its definition; None: the config's."""
     one_weight_per_sequence: bool = False
     """Importance weights are averaged (geometric mean) over each response, as its loss is."""
+    at_zero: Literal["nothing", "chosen", "all"] = "nothing"
+    """The tokens that it has a gradient for although their advantage is 0: none, those it chose, or all."""
+
+    def live(self, advantages: Tensor, mask: Tensor, chosen: Tensor | None) -> Tensor:
+        """Return which responses have a gradient, (B,) bool: exactly none comes of the others.
+
+        Args:
+            advantages, mask: (B, T).
+            chosen: (B, T) bool, what `choose` returned.
+        """
+        if self.at_zero == "all":
+            return mask.bool().any(dim=1)
+        moved = advantages != 0
+        if self.at_zero == "chosen" and chosen is not None:
+            moved = moved | chosen.bool()
+        return (moved & mask.bool()).any(dim=1)
 
 
 def policy_loss(
@@ -121,8 +137,8 @@ def policy_loss(
         chosen: (B, T) bool, what `loss.choose` returned for these rows.
 
     Returns:
-        the loss and `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`, `ratio` (its mean), `approx_kl` (k1, old
-        against new).
+        the loss and `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`; of the rows that are computed, the means
+        `ratio` and `approx_kl` (k1, old against new).
     """
     terms = _terms(log_probs, old_log_probs, advantages, mask, chosen)
     per_token, indicators = loss.per_token(terms, options)
@@ -133,8 +149,8 @@ def policy_loss(
     stats = {"pg_loss": total.detach(), "pg_clipfrac": nothing, "pg_clipfrac_lower": nothing}
     for name, indicator in indicators.items():
         stats[name] = masked_sum(indicator.to(log_probs.dtype), mask) / totals.tokens
-    stats["ratio"] = masked_sum(terms.ratio.detach(), mask) / totals.tokens
-    stats["approx_kl"] = masked_sum(-terms.log_ratio.detach(), mask) / totals.tokens
+    stats["ratio"] = masked_sum(terms.ratio.detach(), mask) / totals.computed
+    stats["approx_kl"] = masked_sum(-terms.log_ratio.detach(), mask) / totals.computed
     return total, stats
 
 

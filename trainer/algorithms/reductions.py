@@ -24,13 +24,16 @@ class Totals:
     """Unmasked tokens; at least 1."""
     sequences: Tensor
     """Responses with an unmasked token; at least 1."""
+    computed: Tensor
+    """Unmasked tokens of the rows that are computed, for statistics that have no value for the others (see
+    `PolicyLoss.live`); at least 1."""
 
 
 def count(mask: Tensor, reduce: Reduce) -> Totals:
     """Count what is unmasked in (B, T) masks of all processes."""
     kept = mask.bool()
     tokens, sequences = reduce(torch.stack([kept.sum(), kept.any(dim=1).sum()])).clamp(min=1).unbind()
-    return Totals(tokens, sequences)
+    return Totals(tokens, sequences, tokens)
 
 
 AGGREGATIONS = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")

@@ -54,19 +54,19 @@ def training_flops(model: Any, lengths: Tensor) -> float:
 
 
 def utilization(
-    models: Mapping[str, tuple[Any, int]], lengths: Tensor, seconds: Mapping[str, float], peak: float | None
+    models: Mapping[str, tuple[Any, int, Tensor]], seconds: Mapping[str, float], peak: float | None
 ) -> dict[str, float]:
     """Return `perf/mfu/<name>` of each model that was updated; nothing where the peak is not known.
 
     Args:
-        models: Hugging Face model and passes over the batch, by name.
-        lengths: of this process's sequences; those of the others are taken to be as long.
+        models: Hugging Face model, passes over the batch, and the lengths of this process's sequences,
+            by name; those of other processes are taken to be as long.
         seconds: of the step's phases; `update_<name>` is this model's.
     """
     found = {name: seconds.get(f"update_{name}", 0.0) for name in models}
     return {
         f"perf/mfu/{name}": passes * training_flops(model, lengths) / found[name] / peak
-        for name, (model, passes) in models.items()
+        for name, (model, passes, lengths) in models.items()
         if peak and found[name] > 0
     }
 

@@ -130,7 +130,15 @@ class Actor(Reference):
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the PPO steps of training step `step` and return their metrics."""
-        return update(batch, self._loss, self.optimizer, self._parallel, self._plan, step=step, seed=seed)
+        work = (self._loss, self.live, self.optimizer, self._parallel, self._plan)
+        return update(batch, *work, step=step, seed=seed)
+
+    def live(self, batch: Batch) -> Tensor:
+        """Return which rows have a gradient, (B,) bool: with KL or entropy in the loss, all with a token."""
+        mask = batch["response_mask"]
+        if self._config.use_kl_loss or self._config.entropy_coeff:
+            return mask.bool().any(dim=1)
+        return self._policy_loss.live(batch["advantages"], mask, batch.tensors.get("chosen"))
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         config = self._config
@@ -153,7 +161,7 @@ class Actor(Reference):
             chosen=batch.tensors.get("chosen"),
         )
         if on_policy and entropies is not None:
-            stats["entropy"] = masked_sum(entropies.detach(), mask) / totals.tokens
+            stats["entropy"] = masked_sum(entropies.detach(), mask) / totals.computed
         if config.entropy_coeff and entropies is not None:
             loss = loss - config.entropy_coeff * self._aggregate(entropies, mask, totals)
         if config.use_kl_loss:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch, PromptTokens, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.heads import Packing
 from rewardkit.trainer.models.sharding import drop_gathered
 from rewardkit.trainer.workers.parallel import Parallel
 
@@ -44,23 +45,39 @@ class Batching:
         """
         return cls(size, tokens * sharing if dynamic else None, balance)
 
-    def pieces(self, batch: Batch, world: World, model: nn.Module) -> list[Tensor]:
-        """Return the rows of each forward of `model`, equally many forwards in all processes."""
-        lengths: list[int] = batch["attention_mask"].sum(dim=1).tolist()
-        packing = getattr(model, "packing", "off")
-        prompts = prompts_of(batch) if packing == "flat" else None
-        if self.tokens is None:
-            pieces = _equal(lengths, prompts, self.size or len(lengths))
-        else:
-            pieces = _cut(lengths, prompts, self.tokens, 1, packed=packing != "off")
-            wanted = int(world.max(torch.tensor(len(pieces))))
-            if len(pieces) < wanted:
-                pieces = _cut(lengths, prompts, self.tokens, wanted, packed=packing != "off")
-        return [torch.tensor(piece, device=world.device) for piece in pieces]
+    def pieces(
+        self, batch: Batch, world: World, model: nn.Module, live: Tensor | None = None
+    ) -> list[Tensor]:
+        """Return the rows of each forward of `model`: in all processes equally many forwards, at least one.
 
-    def exchange(self, batch: Batch, world: World) -> Exchange | None:
+        Args:
+            live: (B,) bool, the rows that are wanted; None: all. Others come only where a process has too few
+                for as many forwards as the others make, the shortest first, each by itself.
+        """
+        lengths: list[int] = batch["attention_mask"].sum(dim=1).tolist()
+        rows = list(range(len(lengths))) if live is None else live.nonzero().squeeze(1).tolist()
+        given = batch if live is None else batch.select(live)
+        packing = getattr(model, "packing", "off")
+        prompts = prompts_of(given) if packing == "flat" else None
+        pieces = self._cut([lengths[i] for i in rows], prompts, 1, packing) if rows else []
+        wanted = max(int(world.max(torch.tensor(len(pieces)))), 1)
+        if rows and len(pieces) < wanted:
+            pieces = self._cut([lengths[i] for i in rows], prompts, min(wanted, len(rows)), packing)
+        found = [[rows[k] for k in piece] for piece in pieces]
+        idle = sorted(set(range(len(lengths))).difference(rows), key=lambda i: (lengths[i], i))
+        found += [[i] for i in idle[: wanted - len(found)]]
+        return [torch.tensor(piece, device=world.device) for piece in found]
+
+    def _cut(
+        self, lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, least: int, packing: Packing
+    ) -> list[list[int]]:
+        if self.tokens is None:
+            return _split_up(_equal(lengths, prompts, self.size or len(lengths)), least)
+        return _cut(lengths, prompts, self.tokens, least, packed=packing != "off")
+
+    def exchange(self, batch: Batch, world: World, live: Tensor | None = None) -> Exchange | None:
         """Return how rows shall travel, agreed upon with all processes; None: they stay."""
-        return Exchange.plan(batch, world) if self.balance and world.size > 1 else None
+        return Exchange.plan(batch, world, live) if self.balance and world.size > 1 else None
 
 
 def _equal(lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, size: int) -> list[list[int]]:
@@ -169,9 +186,10 @@ class Exchange:
     """The process group of those that exchange rows; None: the default one."""
 
     @classmethod
-    def plan(cls, batch: Batch, world: World) -> Exchange:
-        """Agree with all processes on who computes which row."""
-        gathered = world.gather(batch["attention_mask"].sum(dim=1).tolist())
+    def plan(cls, batch: Batch, world: World, live: Tensor | None = None) -> Exchange:
+        """Agree with all processes on who computes which row; those that are not `live` weigh nothing."""
+        lengths = batch["attention_mask"].sum(dim=1)
+        gathered = world.gather((lengths if live is None else lengths * live).tolist())
         owners = torch.tensor(
             share_out([length for lengths in gathered for length in lengths], world.size, equally_many=True)
         )

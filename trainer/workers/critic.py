@@ -56,7 +56,12 @@ class Critic:
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the regression steps of training step `step` and return their metrics."""
-        return update(batch, self._loss, self.optimizer, self._parallel, self._plan, step=step, seed=seed)
+        work = (self._loss, self.live, self.optimizer, self._parallel, self._plan)
+        return update(batch, *work, step=step, seed=seed)
+
+    def live(self, batch: Batch) -> Tensor:
+        """Return which rows have a gradient, (B,) bool: all with a token."""
+        return batch["response_mask"].bool().any(dim=1)
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
         return value_loss(

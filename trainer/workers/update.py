@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,10 @@ from rewardkit.trainer.workers.parallel import Parallel
 LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
 """Given a micro-batch and the counts of its whole mini-batch: the loss and its statistics, as shares of the
 mini-batch's (see `algorithms/losses.py`)."""
+
+LiveIn = Callable[[Batch], Tensor]
+"""Which rows have a gradient, (B,) bool. The others are not computed; they count in all denominators but
+`Totals.computed`."""
 
 
 class Optimizer:
@@ -126,6 +130,7 @@ class UpdatePlan:
 def update(
     batch: Batch,
     loss_of: LossOf,
+    live_in: LiveIn,
     optimizer: Optimizer,
     parallel: Parallel,
     plan: UpdatePlan,
@@ -140,14 +145,17 @@ def update(
         seed: of the order of the rows where they are shuffled; the same in all processes.
 
     Returns:
-        the statistics and `grad_norm`, averaged over mini-batches; `lr`; `skipped_updates`, the number of
-        mini-batches whose gradient was not finite, when there are any.
+        the statistics and `grad_norm`, averaged over mini-batches; `lr`; `rows_left_out`, the share of rows
+        that have no gradient; `skipped_updates`, the number of mini-batches whose gradient was not finite,
+        when there are any.
     """
     totals: dict[str, Tensor] = {}
     norms: list[float] = []
     lr = optimizer.set_step(step)
     generator = torch.Generator().manual_seed(seed)
     batch = parallel.together(batch)
+    batch = Batch({**batch.tensors, "live": live_in(batch)}, [])
+    left_out = parallel.data.sum(batch["live"].logical_not().double().mean()) / parallel.data.size
     with optimizer.at_work():
         for _ in range(plan.epochs):
             if plan.shuffle:
@@ -158,7 +166,7 @@ def update(
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
                 norms.append(optimizer.step())
     summed = parallel.data.sum(torch.stack(list(totals.values()))) / len(norms)
-    metrics = {**dict(zip(totals, summed.tolist(), strict=True)), "lr": lr}
+    metrics = {**dict(zip(totals, summed.tolist(), strict=True)), "lr": lr, "rows_left_out": float(left_out)}
     finite = [n for n in norms if math.isfinite(n)]
     metrics["grad_norm"] = sum(finite) / len(finite) if finite else math.nan
     if len(finite) < len(norms):
@@ -169,12 +177,17 @@ def update(
 def _backward(
     mini: Batch, loss_of: LossOf, optimizer: Optimizer, parallel: Parallel, batching: Batching
 ) -> Stats:
-    """Leave the gradient of a mini-batch in the parameters and return this process's share of the stats."""
+    """Leave the gradient of a mini-batch in the parameters and return this process's share of the stats.
+
+    Where no row has one, a row is computed all the same: its zeros are what Adam's momentum has to see.
+    """
     totals: Stats = {}
     of_mini = count(mini["response_mask"], parallel.data.sum)
-    exchange = batching.exchange(mini, parallel.data)
+    exchange = batching.exchange(mini, parallel.data, mini["live"])
     mini = exchange.there(mini) if exchange else mini
-    pieces = batching.pieces(mini, parallel.data, optimizer.model)
+    pieces = batching.pieces(mini, parallel.data, optimizer.model, mini["live"])
+    computed = count(mini["response_mask"][torch.cat(pieces)], parallel.data.sum)
+    of_mini = replace(of_mini, computed=computed.tokens)
     for i, piece in enumerate(pieces, start=1):
         optimizer.accumulate(last=i == len(pieces))
         loss, stats = loss_of(mini.select(piece), of_mini)

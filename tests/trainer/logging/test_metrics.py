@@ -49,9 +49,9 @@ def test_mfu_is_what_was_computed_as_a_share_of_what_could_be(model: Any) -> Non
     lengths = torch.tensor([3, 5])
     once = training_flops(model, lengths)
     seconds = {"update_actor": 2.0, "step": 9.0}
-    found = utilization({"actor": (model, 4), "critic": (model, 1)}, lengths, seconds, once)
+    found = utilization({"actor": (model, 4, lengths), "critic": (model, 1, lengths)}, seconds, once)
     assert found == {"perf/mfu/actor": 2.0}, "no critic was updated"
-    assert utilization({"actor": (model, 4)}, lengths, seconds, None) == {}
+    assert utilization({"actor": (model, 4, lengths)}, seconds, None) == {}
     assert peak_flops(torch.device("cpu")) is None
 
 

@@ -48,6 +48,9 @@ class Setting:
     packing: str | None = None
     split: int = 1
     chunk_elements: int = heads.CHUNK_ELEMENTS
+    entropy_coeff: float = 0.01
+    everything: bool = False
+    """Compute the rows without a gradient too."""
 
 
 PLAIN = Setting(model={"use_remove_padding": False, "enable_gradient_checkpointing": False})
@@ -121,7 +124,7 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
         "optim": OptimConfig(lr=LEARNING_RATE),
         "fsdp_config": fsdp,
     }
-    ranges = {"clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "entropy_coeff": 0.01}
+    ranges = {"clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "entropy_coeff": setting.entropy_coeff}
     actor = Actor(
         shard(policy, world, fsdp),
         world,
@@ -146,6 +149,8 @@ def outcome(world: World, folder: str, tensors: dict[str, Any], setting: Setting
         samples_per_prompt=1,
         balance=setting.balance,
     )
+    if setting.everything:
+        actor.live = lambda given: torch.ones(len(given), dtype=torch.bool)  # type: ignore[method-assign]
     heads.CHUNK_ELEMENTS, whole_chunks = setting.chunk_elements, heads.CHUNK_ELEMENTS
     try:
         found: dict[str, Any] = {"rows": rows}
