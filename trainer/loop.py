@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch, PromptRow
@@ -177,7 +180,9 @@ def _utilization(run: TrainingRun, batch: Batch, clock: Clock) -> dict[str, floa
     lengths = batch["attention_mask"].sum(dim=1)
     config, actor = run.config, run.actor
     epochs = config.actor_rollout_ref.actor.ppo_epochs
-    models = {"actor": (language_model(actor.model), epochs, lengths[actor.live(batch)])}
+    models: dict[str, tuple[Any, int, Tensor]] = {
+        "actor": (language_model(actor.model), epochs, lengths[actor.live(batch)])
+    }
     if (critic := run.critic) is not None:
         models["critic"] = (critic.model.body, config.critic.ppo_epochs, lengths[critic.live(batch)])
     return utilization(models, clock.seconds, peak_flops(run.world.device))

@@ -57,7 +57,7 @@ class Batching:
         lengths: list[int] = batch["attention_mask"].sum(dim=1).tolist()
         rows = list(range(len(lengths))) if live is None else live.nonzero().squeeze(1).tolist()
         given = batch if live is None else batch.select(live)
-        packing = getattr(model, "packing", "off")
+        packing: Packing = getattr(model, "packing", "off")
         prompts = prompts_of(given) if packing == "flat" else None
         pieces = self._cut([lengths[i] for i in rows], prompts, 1, packing) if rows else []
         wanted = max(int(world.max(torch.tensor(len(pieces)))), 1)
