@@ -63,27 +63,30 @@ class Run(NamedTuple):
     spelling: str
     """Names with their powers, `m s^-2`."""
     ends_text: bool
+    marked: bool
+    """Whether a font or a degree sign says that it is a unit; else it is letters, which may be variables."""
     certain: bool
-    """False for letters that may be variables as well: `5 J`, `5 \\Omega`."""
+    """False for letters that are variables as often: `5 J`, `5 \\Omega`."""
 
 
-def run(text: str, start: int, *, after_number: bool) -> Run | None:
-    """Return the unit of measure that begins at `start` and ends with its item; None if there is none.
+def run(text: str, start: int) -> Run | None:
+    """Return the unit of measure that begins at `start`, behind a value; None if there is none.
 
-    Letters without a font are a unit only where a numeral stands directly before them (`after_number`).
+    In a font it ends with its item. Whether letters without one are variables all the same is for
+    `reading/letters` to say.
     """
     reader = _Reader(text, start)
     reader.product("")
-    if not reader.complete or _FOLLOWS.match(text, reader.end) is None:
+    if not reader.complete or (reader.marked and _FOLLOWS.match(text, reader.end) is None):
         return None
     del reader.factors[reader.complete :]
     command = text[start] == "\\"
     spaced = text[start - 1] == " "
     certain = reader.marked or (not command and _is_no_product(reader.factors, spaced=spaced))
-    if not reader.marked and not (after_number and (certain or spaced or command)):
+    if not (certain or spaced or command):
         return None
     spelling = " ".join(name if power == 1 else f"{name}^{power}" for name, power in reader.factors)
-    return Run(reader.end, spelling, not text[reader.end :].strip(" ."), certain)
+    return Run(reader.end, spelling, not text[reader.end :].strip(" ."), reader.marked, certain)
 
 
 def _is_no_product(factors: list[tuple[str, int]], *, spaced: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import letter_formulas
 import pytest
 from unit_pairs import CUSTOMARY, equal_pairs, near_misses
 
@@ -31,6 +32,20 @@ OTHERS = (
 )  # fmt: skip
 LETTERS = (("2cd", "2 dc"), ("5\\text{ m}", "5m"), ("6 s t", "6ts"), ("m=2", "3m=6"))
 """Letters that are no units, or may be."""
+
+FORMULAS = (
+    ("\\frac{2}{3}mg", "\\frac{2mg}{3}"), ("\\frac{4km}{k+m}", "\\frac{4mk}{m+k}"), ("2mg-kx", "-kx+2 mg"), ("kx=2mg", "kx-2mg=0"),
+    ("2mg\\sin\\theta", "gm\\cdot 2\\sin(\\theta)"), ("2mg", "mg+mg"), ("2mg>0", "gm>0"), ("F=2mg", "\\frac F2=mg"), ("e^{2km}", "(e^{km})^2"),
+    ("\\sqrt{4km}", "2\\sqrt{mk}"), ("60 km/h", "\\frac{60 km}{h}"), ("8 km", "5 km + 3 km"), ("2(3mg)", "6mg"),
+)  # fmt: skip
+OTHER_FORMULAS = (
+    ("\\frac{2mg}{3}", "\\frac23"), ("2mg-kx", "2-kx"), ("kx=2mg", "kx=2m"), ("kx+2mg", "(kx+2)mg"), ("F=2mg", "F=2gm^2"),
+)  # fmt: skip
+WHOLE_ITEMS = (
+    ("(5 km, 3 km)", "(5000\\text{ m}, 3000\\text{ m})"), ("d = 5 km", "5000\\text{ m}"), ("5 ft 3 in", "63\\text{ in}"),
+    ("2\\pi cm", "20\\pi\\text{ mm}"), ("\\frac{\\ln 50}{2} min", "30\\ln 50\\text{ s}"), ("5 thousand km", "5\\text{ Mm}"),
+    ("5\\times 10^3 kg", "5\\text{ Mg}"), ("\\{5km, 6km\\}", "\\{6000\\text{ m}, 5000\\text{ m}\\}"), ("\\sqrt{9} km", "3000\\text{ m}"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("ground_truth", SPELLINGS)
@@ -64,3 +79,14 @@ def test_equal_quantities_are_paid_and_near_misses_are_not() -> None:
 def test_a_long_run_of_units_costs_little_and_is_no_unit() -> None:
     for text in ("5 " + "m " * 1_500, "5\\Omega" * 500, "5 m" + "(m" * 1_000, "5\\frac{" * 500):
         assert not compare("5", text).equal
+
+
+def test_letters_that_spell_units_are_variables_within_a_formula() -> None:
+    for one, other in (*FORMULAS, *letter_formulas.equal_pairs(random.Random(3), 150)):
+        assert compare(one, other, PRESETS[1]).equal, f"{one!r} and {other!r}"
+    for one, other in (*OTHER_FORMULAS, *letter_formulas.near_misses(random.Random(4), 150)):
+        assert not compare(one, other).equal, f"{one!r} and {other!r}"
+
+
+def test_bare_letters_that_are_a_whole_item_with_their_number_are_a_unit() -> None:
+    assert [pair for pair in WHOLE_ITEMS if not compare(*pair, PRESETS[1]).equal] == []

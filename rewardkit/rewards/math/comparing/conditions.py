@@ -5,7 +5,7 @@ What a relation says is in `relations`; how its parts compare is passed in.
 
 from __future__ import annotations
 
-from rewardkit.rewards.math.comparing import relations, sequences
+from rewardkit.rewards.math.comparing import quantities, relations, sequences
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.sets import set_of_reals
@@ -144,6 +144,7 @@ def _two_relations(a: Rel, b: Rel, options: MathOptions, equal: Rule) -> bool | 
         return equal(a.sides[1], b.sides[1], options)
     if not symbols(a) and not symbols(b):
         return relations.same_statement(a, b)
+    a, b = quantities.in_variables(a), quantities.in_variables(b)
     found = relations.same_relation(a, b, options)
     if found is None and first and second and isinstance(first[0], Sym) and isinstance(second[0], Sym):
         return False

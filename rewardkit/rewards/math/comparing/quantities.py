@@ -20,6 +20,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Percent,
     Pow,
     Quantity,
+    Rel,
     Sym,
     number,
     symbols,
@@ -97,6 +98,12 @@ def _converted(value: Node, unit: Measure, other: Measure) -> Node:
     if ratio.pi:
         factors.append(Pow(Const("pi"), Num(ratio.pi)))
     return Mul((*factors, value)) if factors else value
+
+
+def in_variables(relation: Rel) -> Rel:
+    """Return a relation whose units are read as variables, as in `kx = 2mg`."""
+    sides = ((isinstance(side, Quantity) and _as_variables(side)) or side for side in relation.sides)
+    return Rel(relation.ops, tuple(sides))
 
 
 def _as_variables(quantity: Quantity) -> Node | None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TOKENS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import words
+from rewardkit.rewards.math.reading.letters import FIGURES, end_an_item
 from rewardkit.rewards.math.reading.normalise import CURRENCY
-from rewardkit.rewards.math.unit_table import EVERYDAY
 from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS
 
 
@@ -53,10 +53,8 @@ _COMMAND_TOKENS = {
 }  # fmt: skip
 _TEXT_COMMANDS = {"text", "mathrm", "operatorname"}
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
-_VALUES = {"num", "close", "sym", "const"}
-"""What a unit of measure may stand behind."""
-_END_OF_POWER = Token("close", "}")
-_FIGURES = {"num", "op", "open", "close", "frac", "sqrt"}
+_VALUES = {"num", "close", "sym", "const", "text"}
+"""What a unit of measure may stand behind; words are a scale, as in `5 thousand km`."""
 _BLACKBOARD = {"R": "R", "Z": "Z", "N": "N", "Q": "Q", "C": "C"}
 
 
@@ -66,6 +64,29 @@ def tokenize(text: str) -> list[Token]:
     Raises:
         TooLarge: more tokens or longer digit strings than the guards allow.
         Unparsable: an unknown command or character.
+    """
+    loose: list[_Letters] = []
+    tokens = _read(text, loose)
+    kinds = [token.kind for token in tokens] if loose else []
+    for letters in reversed(loose):
+        if not end_an_item(kinds, letters.place):
+            tokens[letters.place : letters.place + 1] = _read(text[letters.start : letters.end], None)
+    return tokens
+
+
+class _Letters(NamedTuple):
+    """Letters without a font that spell a unit behind a number: `2mg`."""
+
+    place: int
+    """Index of their token."""
+    start: int
+    end: int
+
+
+def _read(text: str, loose: list[_Letters] | None) -> list[Token]:
+    """The tokens of a text, in which letters are units where they can be; those are appended to `loose`.
+
+    None: no letters are units.
     """
     tokens: list[Token] = []
     position = 0
@@ -79,8 +100,10 @@ def tokenize(text: str) -> list[Token]:
         start, position = found.span()
         if kind == "space":
             continue
-        begins_unit = kind == "word" or value in _BEGIN_UNITS
+        begins_unit = (kind == "word" and loose is not None) or value in _BEGIN_UNITS
         if begins_unit and tokens and (unit := _unit(text, start, kind, tokens)) is not None:
+            if loose is not None and not unit.marked:
+                loose.append(_Letters(len(tokens), start, unit.end))
             tokens.append(Token("text" if unit.certain else "letters", unit.spelling))
             position = unit.end
         elif kind == "num":
@@ -103,13 +126,14 @@ def tokenize(text: str) -> list[Token]:
 
 def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | None:
     """The unit of measure that a word or command behind a value begins, if it does."""
-    last = tokens[-1]
-    if last.kind not in _VALUES or (kind == "word" and last.kind != "num" and last != _END_OF_POWER):
+    last = tokens[-1].kind
+    if last not in _VALUES or (kind == "word" and last == "sym"):
         return None
-    alone = last.kind != "sym" and all(token.kind in _FIGURES for token in tokens)
-    after_number = last.kind == "num" or alone
-    unit = units.run(text, start, after_number=after_number) if after_number or kind == "cmd" else None
-    return unit if unit is not None and (unit.certain or (alone and unit.ends_text)) else None
+    unit = units.run(text, start)
+    if unit is None or unit.certain:
+        return unit
+    alone = last in ("num", "close") and unit.ends_text and all(token.kind in FIGURES for token in tokens)
+    return unit if alone else None
 
 
 def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
@@ -255,7 +279,7 @@ def _is_word(word: str, folded: str, after_value: bool) -> bool:
     """Whether letters are one word rather than a product of variables: `not 0` is not n o t times 0."""
     if len(word) > 3 or (folded in words.FUNCTION_WORDS and not word.isupper()):
         return True
-    return after_value and (folded in EVERYDAY or folded in PLAIN_NOUNS)
+    return after_value and folded in PLAIN_NOUNS
 
 
 def _letter(letter: str) -> Token:
