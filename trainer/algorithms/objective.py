@@ -37,6 +37,14 @@ class PolicyOptions:
     tau_neg: float = 1.05
     ppo_kl_coef: float = 0.1
     """KL-Cov's weight of |log-ratio| on the chosen tokens."""
+    dro_beta: float | None = None
+    """DRO's weight of the squared log-ratio."""
+    vespo_k_pos: float = 2.0
+    """VESPO's weight of a response of ratio W is W^k exp(lambda (1 - W)): these for advantages from 0 on."""
+    vespo_lambda_pos: float = 3.0
+    vespo_k_neg: float = 3.0
+    """And for the others."""
+    vespo_lambda_neg: float = 2.0
     clip_cov_ratio: float = 2e-4
     """Clip-Cov: the share of a step's tokens that is chosen, of those with a covariance between these:"""
     clip_cov_lb: float = 1.0

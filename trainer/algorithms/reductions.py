@@ -36,7 +36,13 @@ def count(mask: Tensor, reduce: Reduce) -> Totals:
     return Totals(tokens, sequences, tokens)
 
 
-AGGREGATIONS = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
+AGGREGATIONS = (
+    "token-mean",
+    "token-sum",
+    "seq-mean-token-sum",
+    "seq-mean-token-mean",
+    "seq-mean-token-sum-norm",
+)
 """By the names of `loss_agg_mode`."""
 
 
@@ -48,12 +54,14 @@ def aggregate(values: Tensor, mask: Tensor, totals: Totals, mode: str, horizon: 
 
     Args:
         values, mask: (B, T).
-        mode: `token-mean`; `seq-mean-token-sum`; `seq-mean-token-mean` (GRPO); `seq-mean-token-sum-norm`
-            (Dr.GRPO, arXiv:2503.20783): the sum of a sequence divided by `horizon`.
+        mode: `token-mean`; `token-sum`; `seq-mean-token-sum`; `seq-mean-token-mean` (GRPO);
+            `seq-mean-token-sum-norm` (Dr.GRPO, arXiv:2503.20783): the sum of a sequence divided by `horizon`.
         horizon: a constant, usually the response length; never the padded width, which differs by piece.
     """
     if mode == "token-mean":
         return masked_sum(values, mask) / totals.tokens
+    if mode == "token-sum":
+        return masked_sum(values, mask)
     if mode == "seq-mean-token-mean":
         return masked_row_means(values, mask).sum() / totals.sequences
     if mode not in AGGREGATIONS:

@@ -140,8 +140,19 @@ def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
 @dataclass
 class PolicyLossConfig:
     loss_mode: str = "vanilla"
-    """`vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `clip_cov` or `kl_cov`. `sapo` and
-    `geo_mean` are `seq-mean-token-mean` by definition, whatever `loss_agg_mode` says."""
+    """`vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `dppo_tv`, `dppo_kl`, `dro`, `luspo`,
+    `vespo`, `clip_cov` or `kl_cov`. `sapo` and `geo_mean` are `seq-mean-token-mean` by definition, `luspo`
+    `seq-mean-token-sum`, whatever `loss_agg_mode` says."""
+    dro_beta: float | None = None
+    """DRO: the weight of the squared log-ratio; must be set for it."""
+    vespo_k_pos: float = 2.0
+    """VESPO: a response of ratio W weighs W^k exp(lambda (1 - W)); this k for advantages from 0 on."""
+    vespo_lambda_pos: float = 3.0
+    """And this lambda."""
+    vespo_k_neg: float = 3.0
+    """VESPO's k where the advantage is negative."""
+    vespo_lambda_neg: float = 2.0
+    """And its lambda."""
     clip_cov_ratio: float = 2e-4
     """Clip-Cov: the share of a step's tokens that is left out of the loss."""
     clip_cov_lb: float = 1.0
@@ -199,7 +210,8 @@ class ActorConfig:
     """SAPO's temperature for negative advantages."""
     policy_loss: PolicyLossConfig = field(default_factory=PolicyLossConfig)
     loss_agg_mode: str = "token-mean"
-    """`token-mean`, `seq-mean-token-sum`, `seq-mean-token-mean` or `seq-mean-token-sum-norm` (Dr.GRPO)."""
+    """`token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean`, `seq-mean-token-sum-norm`
+    (Dr.GRPO)."""
     loss_scale_factor: int = II("actor_rollout_ref.rollout.response_length")
     """What `seq-mean-token-sum-norm` divides a sequence's sum by."""
     use_kl_loss: bool = False

@@ -18,7 +18,7 @@ from rewardkit.trainer.algorithms.correction import LEVELS, read_bounds, read_re
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
-from rewardkit.trainer.config.root import Config, logger_names, world_size
+from rewardkit.trainer.config.root import Config, logger_names, loss_mode, world_size
 from rewardkit.trainer.config.workers import (
     DTYPE_NAMES,
     ActorConfig,
@@ -115,6 +115,11 @@ VALUES: dict[str, dict[str, Values]] = {
         "loss_scale_factor": POSITIVE,
         "policy_loss.loss_mode": tuple(POLICY_LOSSES),
         "policy_loss.ppo_kl_coef": NOT_NEGATIVE,
+        "policy_loss.dro_beta": ABOVE_0,
+        **{
+            f"policy_loss.vespo_{name}": NOT_NEGATIVE
+            for name in ("k_pos", "k_neg", "lambda_pos", "lambda_neg")
+        },
         "policy_loss.clip_cov_ratio": POSITIVE,
         "policy_loss.kl_cov_ratio": POSITIVE,
     },
@@ -214,6 +219,11 @@ REFUSED: tuple[Rule, ...] = (
         lambda c: c.actor_rollout_ref.rollout.prompt_length < c.data.max_prompt_length,
         "actor_rollout_ref.rollout.prompt_length={c.actor_rollout_ref.rollout.prompt_length} is below "
         "data.max_prompt_length={c.data.max_prompt_length}; leave it unset to follow it",
+    ),
+    (
+        lambda c: loss_mode(c) == "dro" and not c.actor_rollout_ref.actor.policy_loss.dro_beta,
+        "policy_loss.loss_mode=dro needs actor_rollout_ref.actor.policy_loss.dro_beta, such as 0.5: how "
+        "strongly the squared log-ratio holds the policy back",
     ),
     (
         lambda c: c.algorithm.filter_groups.enable and c.actor_rollout_ref.rollout.n == 1,

@@ -43,7 +43,7 @@ def loss_of(given: dict[str, Any], totals: Any, name: str, mode: str, log_probs:
         given["mask"],
         totals,
         loss=POLICY_LOSSES[name],
-        options=PolicyOptions(),
+        options=PolicyOptions(dro_beta=0.5),
         aggregation=mode,
         horizon=6,
         weights=given["weights"],
@@ -69,7 +69,7 @@ def rows(given: dict[str, Any], start: int, end: int) -> dict[str, Any]:
     return {name: tensor[start:end, :width] for name, tensor in given.items()}
 
 
-@pytest.mark.parametrize(("name", "mode"), zip(POLICY_LOSSES, cycle(AGGREGATIONS), strict=False))
+@pytest.mark.parametrize(("name", "mode"), list(zip(POLICY_LOSSES, cycle(AGGREGATIONS), strict=False)))
 def test_no_split_and_no_padding_changes_loss_statistics_or_gradient(name: str, mode: str) -> None:
     given = batch()
     totals = count(given["mask"], here)
@@ -90,7 +90,7 @@ def test_no_split_and_no_padding_changes_loss_statistics_or_gradient(name: str, 
 
 
 @pytest.mark.parametrize(
-    ("name", "filler"), zip(POLICY_LOSSES, cycle((torch.nan, torch.inf, 1e9)), strict=False)
+    ("name", "filler"), list(zip(POLICY_LOSSES, cycle((torch.nan, torch.inf, 1e9)), strict=False))
 )
 def test_what_is_masked_changes_no_value_and_no_gradient(name: str, filler: float) -> None:
     def found(fill: float | None) -> tuple[Any, Any]:
@@ -121,14 +121,92 @@ def test_an_unchanged_policy_has_the_policy_gradient_and_no_clipping(name: str) 
         mask,
         count(mask, here),
         loss=POLICY_LOSSES[name],
-        options=PolicyOptions(tau_neg=1.0),
+        options=PolicyOptions(tau_neg=1.0, dro_beta=0.5),
         aggregation="seq-mean-token-mean",
     )
     loss.backward()
     lengths = mask.sum(dim=1, keepdim=True).clamp(min=1)
-    torch.testing.assert_close(log_probs.grad, -advantages * mask / lengths / 7)
+    counted = 1 if POLICY_LOSSES[name].aggregation == "seq-mean-token-sum" else lengths
+    torch.testing.assert_close(log_probs.grad, -advantages * mask / counted / 7)
     assert float(stats["pg_clipfrac"]) == float(stats["pg_clipfrac_lower"]) == 0.0
     assert float(stats["approx_kl"]) == 0.0
+
+
+OLD = [[-0.2, -1.0, -2.0], [-0.5, -0.1, -3.0]]
+NEW = [[-0.1, -1.4, -0.9], [-0.9, -0.1, -2.0]]
+PEERS: dict[str, tuple[str, dict[str, Any], str, float, list[list[float]]]] = {
+    "verl's dppo_tv": (
+        "dppo_tv",
+        {},
+        "token-mean",
+        0.1394642,
+        [[-0.2210342, -0.1340640, 0.0], [0.0670320, 0.1, 0.0]],
+    ),
+    "verl's dppo_tv, 0.1": (
+        "dppo_tv",
+        {"clip_low": 0.1, "clip_high": 0.1},
+        "token-sum",
+        5 * 0.1997930,
+        [[5 * -0.2210342, 5 * -0.1340640, 0.0], [0.0, 0.5, 0.0]],
+    ),
+    "verl's dppo_kl, 0.05": (
+        "dppo_kl",
+        {"clip_low": 0.05, "clip_high": 0.05},
+        "token-mean",
+        0.1997930,
+        [[-0.2210342, -0.1340640, 0.0], [0.0, 0.1, 0.0]],
+    ),
+    "verl's dppo_kl": (
+        "dppo_kl",
+        {},
+        "token-mean",
+        0.6794642,
+        [[-0.2210342, -0.1340640, -0.6], [0.0670320, 0.1, 0.0]],
+    ),
+    "verl's dro": (
+        "dro",
+        {"dro_beta": 0.5},
+        "token-mean",
+        0.457,
+        [[-0.19, -0.24, -0.09], [0.06, 0.1, 0.0]],
+    ),
+    "TRL's luspo": (
+        "luspo",
+        {},
+        "token-mean",
+        -1.3906346,
+        [[0.0, 0.0, 0.0], [0.2046827, 0.2046827, 0.0]],
+    ),
+    "TRL's vespo": (
+        "vespo",
+        {},
+        "token-mean",
+        0.0019318,
+        [[-0.0250706] * 3, [0.0582375, 0.0582375, 0.0]],
+    ),
+}
+"""What verl 0.9.1's and TRL 1.16's own functions gave for these tokens: the loss and its gradient."""
+
+
+@pytest.mark.parametrize("case", PEERS)
+def test_a_loss_is_that_of_the_project_it_comes_from(case: str) -> None:
+    name, options, mode, expected, gradient = PEERS[case]
+    new = torch.tensor(NEW, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], dtype=torch.float64)
+    advantages = torch.tensor([[1.0], [-0.5]], dtype=torch.float64).expand(2, 3)
+    loss, _ = policy_loss(
+        new,
+        torch.tensor(OLD, dtype=torch.float64),
+        advantages,
+        mask,
+        count(mask, here),
+        loss=POLICY_LOSSES[name],
+        options=PolicyOptions(**options),
+        aggregation=mode,
+    )
+    loss.backward()
+    assert float(loss.detach()) == pytest.approx(expected, abs=1e-6)
+    torch.testing.assert_close(new.grad, torch.tensor(gradient, dtype=torch.float64), atol=1e-6, rtol=0)
 
 
 def test_aggregation_by_hand() -> None:
@@ -136,6 +214,7 @@ def test_aggregation_by_hand() -> None:
     mask = torch.tensor([[1, 1, 1], [1, 0, 0], [0, 0, 0]])
     expected = {
         "token-mean": 10 / 4,
+        "token-sum": 10.0,
         "seq-mean-token-sum": (6 + 4) / 2,
         "seq-mean-token-mean": (2 + 4) / 2,
         "seq-mean-token-sum-norm": (6 + 4) / 2 / 10,

@@ -158,7 +158,7 @@ def test_a_loss_has_no_gradient_for_rows_it_says_are_not_live(name: str, seed: i
     advantages = torch.randn(4, 5, generator=generator) * torch.tensor([[0.0], [1.0], [0.0], [1.0]])
     chosen = torch.rand(4, 5, generator=generator) < 0.2
     loss = POLICY_LOSSES[name]
-    shared: dict[str, Any] = {"loss": loss, "options": PolicyOptions(), "chosen": chosen}
+    shared: dict[str, Any] = {"loss": loss, "options": PolicyOptions(dro_beta=0.5), "chosen": chosen}
     total, _ = policy_loss(new, old, advantages, mask, count(mask, lambda t: t), **shared)
     total.backward()
     assert new.grad is not None
