@@ -11,6 +11,7 @@ import re
 from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.languages.c import CPP, CPP17, CPP20, C
 from rewardkit.sandbox.languages.go import GO
+from rewardkit.sandbox.languages.go_tests import GO_TEST
 from rewardkit.sandbox.languages.java import JAVA, JUNIT
 from rewardkit.sandbox.languages.javascript import JAVASCRIPT
 from rewardkit.sandbox.languages.pytests import PYTEST
@@ -51,7 +52,7 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 
 RUNNERS: dict[str, Language] = {
     **LANGUAGES,
-    **{runner.name: runner for runner in (TYPESCRIPT, PYTEST, JEST, JUNIT)},
+    **{runner.name: runner for runner in (TYPESCRIPT, PYTEST, JEST, JUNIT, GO_TEST)},
 }
 """With those that only a request to `/run_code` names, which mostly run programs with their tests."""
 

@@ -1,14 +1,14 @@
 """Go by its own compiler and linker, which the jail runs one after the other, without the command `go`.
 
-The packages of the standard library are compiled by `go list -export`, once on a machine where the
-distribution does not hold them compiled, into Go's build cache; where that cannot be (a user without a home),
-into a folder of ours among the temporary ones.
+The packages of the standard library, and those that GOPATH names, are compiled by `go list -export`, once on
+a machine where the distribution does not hold them compiled, into Go's build cache; where that cannot be (a
+user without a home), into a folder of ours among the temporary ones.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rewardkit.sandbox.languages.base import (
     Language,
@@ -25,47 +25,50 @@ _ENV = {"GOFLAGS": "", "GO111MODULE": "off", "GOTOOLCHAIN": "local"}
 _EXPORTS = "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}"
 
 
-def _discover() -> Toolchain:
+Files = tuple[tuple[str, bytes], ...]
+
+
+def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
+    """Return Go's toolchain.
+
+    Args:
+        prepare: From a program to the name under which the compiler finds it, and the files that it is given
+            to compile: none is the program itself.
+
+    Raises:
+        LanguageUnavailable: Go is not on PATH, or fails.
+    """
     go = program("go", "install it (Debian: apt-get install golang-go)")
     env = _environment(go)
     version = ask(go, "version", env=env).strip()
     tools = ask(go, "env", "GOTOOLDIR", env=env).strip()
-    listed = ask(go, "list", "-export", "-f", _EXPORTS, "std", env=env)
-    packages = "".join(f"{line}\n" for line in listed.splitlines() if line.startswith("packagefile "))
+    packages = "".join(f"{line}\n" for line in dict.fromkeys(_packages(go, env)))
     root, cache = (os.path.realpath(ask(go, "env", name, env=env).strip()) for name in ("GOROOT", "GOCACHE"))
     readable = (root, cache) if f"={cache}/" in packages else (root,)
 
     def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
-        known = (("packages", packages.encode()),)
-        compile_it = (
-            "compile",
-            "-p",
-            "main",
-            "-complete",
-            "-importcfg",
-            "packages",
-            "-o",
-            "main.a",
-            "main.go",
-        )
-        link_it = (
-            "link",
-            "-linkmode=internal",
-            "-importcfg",
-            "packages",
-            "-s",
-            "-w",
-            "-o",
-            "program",
-            "main.a",
-        )
-        steps = (
-            _step(tools, compile_it, "main.go", "main.a", known),
-            _step(tools, link_it, "main.a", "program", known),
-        )
-        return [steps]
+        name, files = prepare(source)
+        named = [file for file, _ in files] or [name]
+        known = ("-importcfg", "packages")
+        compiled = ("compile", "-p", "main", "-complete", *known, "-o", "main.a", *named)
+        linked = ("link", "-linkmode=internal", *known, "-s", "-w", "-o", "program", "main.a")
+        listed = (("packages", packages.encode()),)
+        compile_it = _step(tools, compiled, name, "main.a", (*listed, *files))
+        return [[compile_it, _step(tools, linked, "main.a", "program", listed)]]
 
     return Toolchain(version, readable, _run, build)
+
+
+def _packages(go: str, env: dict[str, str]) -> list[str]:
+    """The compiled packages that programs may import, as the compiler and the linker are told of them."""
+    asked = ("list", "-export", "-f", _EXPORTS)
+    found = ask(go, *asked, "std", env=env)
+    for root in filter(None, os.environ.get("GOPATH", "").split(os.pathsep)):
+        sources = os.path.join(root, "src")
+        found += (
+            ask(go, *asked, "-e", "-deps", "./...", folder=sources, env=env) if os.path.isdir(sources) else ""
+        )
+    return [line for line in found.splitlines() if line.startswith("packagefile ")]
 
 
 def _environment(go: str) -> dict[str, str]:
@@ -74,9 +77,7 @@ def _environment(go: str) -> dict[str, str]:
     return _ENV if os.path.isabs(cache) and can_hold(cache) else {**_ENV, "GOCACHE": private_folder("go")}
 
 
-def _step(
-    tools: str, words: tuple[str, ...], given: str, output: str, files: tuple[tuple[str, bytes], ...]
-) -> LanguageCommand:
+def _step(tools: str, words: tuple[str, ...], given: str, output: str, files: Files) -> LanguageCommand:
     argv = (os.path.join(tools, words[0]), *words[1:])
     return LanguageCommand(argv, given, output, files, extra_mb=2048, env=(("GOMAXPROCS", "2"),))
 
@@ -96,4 +97,12 @@ func main() {
 }
 """
 
-GO = Language("go", "Go", ("golang",), _discover, _HELLO, cpu_factor=1.5, is_compiled=True)
+GO = Language(
+    "go",
+    "Go",
+    ("golang",),
+    lambda: discover(lambda source: ("main.go", ())),
+    _HELLO,
+    cpu_factor=1.5,
+    is_compiled=True,
+)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
+import shutil
 import socketserver
 import threading
 from collections.abc import Callable, Iterator
@@ -190,11 +192,18 @@ import static org.junit.jupiter.api.Assertions.*;
 public class Twice { static int f(int x) { return X; } }
 class TwiceTest { @Test void twice() { assertEquals(41, Twice.f(20)); } }
 """
+GO_TEST = """package twice
+import "testing"
+func f(x int) int { return X }
+func main() { panic("no test") }
+func TestF(t *testing.T) { if f(20) != 41 { t.Errorf("f(20) is %d", f(20)) } }
+"""
 TESTED: dict[str, tuple[str, str]] = {
     "pytest": ("def f(x): return X\nclass TestF:\n    def test_f(self, capfd, tmp_path):\n        print(f(20))\n        assert capfd.readouterr().out == '41\\n'", "41"),
     "ts": ("import fs from 'fs';\nconst x: number = 20;\nfs.writeFileSync(1, `${X}`);\nif (X != 41) process.exit(1);", "41"),
     "jest": (JEST, "Received: 40"),
     "junit": (JUNIT, "expected: <41> but was: <40>"),
+    "go_test": (GO_TEST, "f(20) is 40"),
 }  # fmt: skip
 """Programs with their tests, of which X is the right answer, or a wrong one; and what is said of that."""
 
@@ -217,7 +226,8 @@ def test_a_runner_of_tests_that_is_not_here_says_what_to_install(monkeypatch: py
     with pytest.raises(LanguageUnavailable, match="CLASSPATH"):
         RUNNERS["junit"].discover()
     monkeypatch.setattr("rewardkit.sandbox.languages.typescript.package_folders", lambda node: ())
-    for name in ("jest", "typescript"):
+    monkeypatch.setenv("PATH", os.path.dirname(shutil.which("node") or ""))
+    for name in ("jest", "typescript", *(["go_test"] if shutil.which("go") is None else [])):
         with pytest.raises(LanguageUnavailable, match="install"):
             RUNNERS[name].discover()
 
