@@ -195,4 +195,5 @@ def test_every_difference_has_its_row_in_the_docs() -> None:
 
 
 def test_every_language_has_features_enough() -> None:
-    assert min(len(features(language)) for language in SOURCES) >= 20
+    counts = {language: len(features(language)) for language in SOURCES}
+    assert {language for language, count in counts.items() if count < 48} == {"go"}, counts

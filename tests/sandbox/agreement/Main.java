@@ -388,6 +388,111 @@ public class Main {
         System.out.println(sum + " " + new java.lang.ref.WeakReference<>("x").get());
     }
 
+    // feature: readsByHasNext, alone
+    static void readsByHasNext() {
+        double sum = 0;
+        try (Scanner in = new Scanner(System.in)) { while (in.hasNext()) if (in.hasNextDouble()) sum += in.nextDouble(); else in.next(); }
+        System.out.println(sum);
+    }
+
+    // feature: readsByChannel, alone
+    static void readsByChannel() throws IOException {
+        ByteBuffer held = ByteBuffer.allocate(1 << 16);
+        System.out.println(Channels.newChannel(System.in).read(held) + " " + StandardCharsets.UTF_8.decode(held.flip()).length());
+    }
+
+    // feature: overflowsItsStack, alone
+    static void overflowsItsStack() { System.out.println(endless(0)); }
+
+    // feature: failsToInitialize, alone
+    static class Broken { static int value = Integer.parseInt("x"); }
+    static void failsToInitialize() { System.out.println(Broken.value); }
+
+    // feature: halts, alone
+    static void halts() {
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("never")));
+        System.out.println("said");
+        Runtime.getRuntime().halt(9);
+    }
+
+    // feature: bigIntegers
+    static void bigIntegers() {
+        BigInteger product = BigInteger.ONE;
+        for (int n = 2; n <= 300; n++) product = product.multiply(BigInteger.valueOf(n));
+        System.out.println(product + " " + product.bitLength() + " " + new BigInteger("ff", 16).modInverse(BigInteger.valueOf(1009)) + product.sqrt().toString().length());
+        System.out.println(new BigDecimal("0.1").add(new BigDecimal("0.2")) + " " + new BigDecimal("2").sqrt(new MathContext(40)) + " " + new BigDecimal("1E+3").toPlainString() + new BigDecimal("2.50").stripTrailingZeros());
+    }
+
+    // feature: sorting
+    static void sorting() {
+        List<int[]> all = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) all.add(new int[]{i * 37 % 10, i});
+        all.sort(Comparator.comparingInt(each -> each[0]));
+        System.out.println(all.get(1)[1] + " " + all.get(999)[1]);
+        List<String> words = new ArrayList<>(List.of("pear", "Fig", "apple", "fig"));
+        words.sort(Comparator.comparing(String::length).thenComparing(String.CASE_INSENSITIVE_ORDER).reversed());
+        System.out.println(words + " " + Collections.max(words) + Arrays.binarySearch(new int[]{1, 3, 5}, 4) + Arrays.compare(new int[]{1}, new int[]{2}));
+    }
+
+    // feature: regexes
+    static void regexes() {
+        Matcher found = Pattern.compile("(?<key>\\w+)=(?<value>\\d+)").matcher("a=1; bc=22");
+        while (found.find()) System.out.println(found.group("key") + found.start("value"));
+        System.out.println(Pattern.compile("\\p{L}+", Pattern.UNICODE_CASE).matcher("日本 x").results().map(MatchResult::group).toList() + "a1b22".replaceAll("\\d+", "#") + "x".matches("(?i)X"));
+        try { Pattern.compile("("); } catch (PatternSyntaxException e) { System.out.println(e.getIndex()); }
+    }
+
+    // feature: streams
+    static void streams() {
+        System.out.println(IntStream.rangeClosed(1, 10).boxed().collect(Collectors.partitioningBy(n -> n % 2 == 0, Collectors.summingInt(n -> n))));
+        System.out.println(Stream.of("b", "a", "c").sorted(Comparator.reverseOrder()).collect(Collectors.joining(",", "[", "]")) + DoubleStream.of(1, 2, 4).summaryStatistics());
+        System.out.println(Stream.iterate(1, n -> n < 50, n -> n * 3).reduce(0, Integer::sum) + " " + Stream.of(List.of(1, 2), List.of(3)).flatMap(List::stream).skip(1).findFirst().get());
+        System.out.println(Stream.of(1, 2, 3, 4).takeWhile(n -> n < 3).toList() + " " + "hello".chars().filter(c -> c == 'l').count() + Stream.of("x", "y").collect(Collectors.toMap(s -> s, String::hashCode, Integer::sum, TreeMap::new)));
+    }
+
+    // feature: exceptions
+    static class Own extends Exception { Own(String text, Throwable cause) { super(text, cause); } }
+    static class Closes implements AutoCloseable { public void close() { System.out.println("closed"); throw new IllegalStateException("closing"); } }
+    static void exceptions() {
+        try (Closes held = new Closes()) { throw new Own("own", new IOException("cause")); } catch (Own e) { System.out.println(e.getMessage() + e.getCause().getMessage() + e.getSuppressed().length); }
+        for (Runnable wrong : new Runnable[]{() -> new ArrayList<>(List.of(1)).listIterator().set(2), () -> { Object[] all = new String[1]; all[0] = 1; }, () -> { int[] all = new int[-1]; }, () -> Integer.parseInt("9999999999"), () -> ((Object) null).hashCode(), () -> { Object o = "x"; Integer n = (Integer) o; }, () -> "x".charAt(5), () -> List.of().iterator().next(), () -> Colour.valueOf("BLUE")})
+            try { wrong.run(); } catch (Exception e) { System.out.println(e.getClass().getName()); }
+        try { System.out.println(new int[0][3].length); } catch (ArrayIndexOutOfBoundsException e) { System.out.println(e.getMessage()); } finally { System.out.println("finally"); }
+    }
+
+    // feature: unicode
+    static void unicode() throws Exception {
+        String text = "wörld 日本 😀";
+        System.out.println(text.length() + " " + text.codePoints().count() + new StringBuilder(text).reverse() + text.toUpperCase() + Character.getName('é') + Character.isLetter('日'));
+        System.out.println(Arrays.toString("é😀".getBytes("UTF-16BE")) + new String(new byte[]{(byte) 0xe9}, StandardCharsets.ISO_8859_1) + new String(new byte[]{(byte) 0xff}, StandardCharsets.UTF_8).codePointAt(0) + "\u00e9\101");
+    }
+
+    // feature: generics
+    static <T extends Comparable<T>> T greatest(Collection<? extends T> all) { T best = null; for (T each : all) if (best == null || each.compareTo(best) > 0) best = each; return best; }
+    static int total(int... all) { int sum = 0; for (int each : all) sum += each; return sum; }
+    static void generics() {
+        BiFunction<Integer, Integer, Integer> adds = Integer::sum;
+        Supplier<List<String>> makes = ArrayList::new;
+        UnaryOperator<Integer> twice = n -> n * 2;
+        System.out.println(greatest(List.of(3, 9, 2)) + total() + total(1, 2) + " " + adds.andThen(twice).apply(20, 1) + makes.get() + Function.<Integer>identity().compose(twice).apply(4));
+        Iterable<Integer> counts = () -> new Iterator<>() { int n; public boolean hasNext() { return n < 3; } public Integer next() { return n++; } };
+        for (int n : counts) System.out.print(n + " ");
+        System.out.println((Object) 'x' instanceof Character c && c == 'x' ? "char" : "other");
+    }
+
+    // feature: interrupts
+    static void interrupts() throws Exception {
+        Thread sleeper = new Thread(() -> { try { Thread.sleep(60_000); } catch (InterruptedException e) { System.out.println("interrupted"); } });
+        sleeper.start();
+        sleeper.interrupt();
+        sleeper.join();
+        System.out.println(sleeper.getState() + " " + sleeper.isAlive());
+        Semaphore room = new Semaphore(1);
+        System.out.println(room.tryAcquire() + " " + room.tryAcquire(1, TimeUnit.MILLISECONDS));
+        try { CompletableFuture.supplyAsync(() -> { throw new IllegalStateException("carried"); }).join(); } catch (CompletionException e) { System.out.println(e.getCause().getMessage()); }
+        System.out.println(CompletableFuture.supplyAsync(() -> 1).orTimeout(30, TimeUnit.SECONDS).thenApply(n -> n + 1).whenComplete((n, e) -> System.out.println(e)).join());
+    }
+
     public static void main(String[] args) throws Throwable {
         StringBuilder line = new StringBuilder();
         for (int c; (c = System.in.read()) != '\n' && c >= 0;) line.append((char) c);

@@ -239,6 +239,77 @@ const FEATURES = {
     console.log(new Proxy({}, {get: (_, key) => key}).anything, Reflect.ownKeys({x: 1}), Object.entries({y: 1}), typeof null, [] + {}, eval('1 + 1'), new Function('return 7')());
     console.log(Object.fromEntries(new Map([['a', 1]])), [1, 2, 3].findLast(n => n < 3), require('vm').runInNewContext('x + 1', {x: 1}), Array.from({length: 3}, (_, i) => i));
   },
+  // feature: readsChunks, alone
+  async readsChunks() { let size = 0; for await (const piece of process.stdin) size += piece.length; console.log(size); },
+  // feature: readsByPipes, alone
+  readsByPipes() { process.stdin.pipe(new (require('stream').Transform)({transform(piece, _, done) { done(null, piece.toString().toUpperCase()); }})).pipe(process.stdout); },
+  // feature: readsByPromises, alone
+  async readsByPromises() {
+    const lines = require('readline/promises').createInterface({input: process.stdin});
+    console.log(await lines.question('what? '));
+    lines.close();
+  },
+  // feature: sumsItsInput, alone
+  sumsItsInput() { console.log(fs.readFileSync('/dev/stdin', 'utf8').split(/\s+/).map(Number).filter(Number.isFinite).reduce((a, b) => a + b, 0)); },
+  // feature: overflowsItsStack, alone
+  overflowsItsStack() { console.log('before'); (function endless() { endless(); })(); },
+  // feature: awaitsForever, alone
+  async awaitsForever() { console.log('before'); await new Promise(() => {}); },
+  // feature: throwsWhatIsNoError, alone
+  throwsWhatIsNoError() { throw {code: 5}; },
+  // feature: timers
+  async timers() {
+    const timers = require('timers/promises'), seen = [];
+    const kept = setTimeout(() => seen.push('never'), 1);
+    clearTimeout(kept);
+    let left = 3;
+    for await (const _ of timers.setInterval(1)) if (!--left) break;
+    console.log(await timers.setTimeout(2, 'value'), seen, left, setTimeout(() => {}, 1).hasRef());
+  },
+  // feature: bigIntegers
+  bigIntegers() {
+    let product = 1n;
+    for (let n = 1n; n <= 100n; n++) product *= n;
+    console.log(String(product), product.toString(36).length, -7n / 2n, -7n % 3n, BigInt('0xff'), 2n ** 64n > 2 ** 63, BigInt.asUintN(64, -1n), typeof 1n, 5n == 5);
+    try { console.log(1n + 1); } catch (error) { console.log(error.message); }
+    try { console.log(1n / 0n); } catch (error) { console.log(error.name); }
+  },
+  // feature: regexes
+  regexes() {
+    console.log('2024-02-29'.match(/(?<year>\d+)-(?<month>\d+)/).groups.month, 'aBc'.replace(/b/i, x => `<${x}>`), /\p{L}+/u.exec('日本 x')[0], 'a-b_c'.split(/[-_]/));
+    console.log('price: 5€'.match(/(?<=: )\d(?=€)/)[0], /^.$/su.test('😀'), 'xAyA'.lastIndexOf('A'), 'a,b'.replaceAll(',', ';'), [...'abcabc'.matchAll(/b(c)/dg)].map(m => m.indices[1]));
+    const form = /a/y; form.lastIndex = 1;
+    console.log(form.test('ba'), form.lastIndex);
+    try { new RegExp('['); } catch (error) { console.log(error.name); }
+  },
+  // feature: sorting
+  sorting() {
+    const all = Array.from({length: 1000}, (_, i) => ({key: i * 37 % 10, i}));
+    console.log(all.sort((a, b) => a.key - b.key).slice(0, 3), [10, 9, 1].sort(), [3, 1, 2].toSorted?.((a, b) => b - a), ['b', undefined, 'a'].sort(), ['é', 'z', 'e'].sort((a, b) => a.localeCompare(b)));
+  },
+  // feature: collections
+  collections() {
+    const map = new Map([[NaN, 1], [{}, 2]]), set = new Set('hello'), weak = new WeakMap();
+    weak.set(set, 5);
+    console.log(map.get(NaN), map.size, [...set].join(''), weak.get(set), new Uint8Array([256, -1]), new DataView(new ArrayBuffer(4)).getInt32(0), new Float64Array(2).fill(0.5));
+    console.log([1, 2, 3, 4].reduceRight((a, b) => a - b), [[1, 2], [3]].flatMap(x => x), [1, 2, 3].copyWithin(0, 1), Array.isArray([]), [,1].length, [1, 2, 3].includes(2), Object.groupBy?.([1, 2], n => n % 2 ? 'odd' : 'even'));
+  },
+  // feature: errors
+  errors() {
+    class Own extends Error { constructor(text, options) { super(text, options); this.name = 'Own'; } }
+    try { throw new Own('outer', {cause: new TypeError('inner')}); } catch (error) { console.log(String(error), error.cause.message, error instanceof Own, error.stack.split('\n')[0]); }
+    for (const wrong of [() => null.x, () => notDefined, () => JSON.parse('{'), () => new Array(-1), () => decodeURIComponent('%'), () => 'x'.repeat(-1), () => (void 0)()]) try { wrong(); } catch (error) { console.log(error.name); }
+    console.log((() => { try { return 1; } finally { console.log('finally'); } })(), new AggregateError([1], 'all').errors);
+  },
+  // feature: generators
+  generators() {
+    function* counts(n) { while (n) { const given = yield n--; if (given) n = given; } return 'end'; }
+    const one = counts(3);
+    console.log(one.next(), one.next(5), [...counts(2)], one.return(7));
+    function* both() { yield* counts(1); yield* [8, 9]; }
+    const [a, ...rest] = both();
+    console.log(a, rest, Math.max(...both()));
+  },
   // feature: modules
   async modules() {
     fs.writeFileSync('own.js', 'module.exports = {value: 42}');

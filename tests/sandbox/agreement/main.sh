@@ -93,6 +93,32 @@ other_interpreters() { perl -e 'print 6 * 7, "\n"'; sh -c 'echo sh'; awk 'BEGIN 
 the_user() { whoami; }
 # feature: sockets, differs at every level: opens sockets
 sockets() { (exec 3<> /dev/udp/127.0.0.1/9) 2> /dev/null && echo open || echo closed; }
+# feature: reads_fields, alone
+reads_fields() { while IFS=' ' read -r first rest; do printf '%s|%s\n' "$first" "$rest"; done; }
+# feature: reads_characters, alone
+reads_characters() { read -r -n 3 some; echo "$some"; read -r -d w rest; echo "$rest"; read -r -N 2 two; echo "$two"; }
+# feature: replaces_itself, alone
+replaces_itself() { trap 'echo never' EXIT; exec cat; }
+# feature: fails_on_errors, alone
+fails_on_errors() { set -E; trap 'echo "status $?"' ERR; (exit 3); set -e; cd /nowhere/at/all; echo never; }
+# feature: options
+options() { set -- -a -b value rest; while getopts 'ab:' each; do echo "$each ${OPTARG-}"; done; shift $((OPTIND - 1)); echo "$1 $#"; set -- "x y" z; printf '<%s>' "$@" "$*"; echo; }
+# feature: globs
+globs() { mkdir -p g; touch g/{a,b}{1,2}.txt; echo g/*1.txt g/[b]*; (shopt -s nullglob; echo none g/*.md); (shopt -s extglob; eval 'echo g/!(a*)'); echo {1..3}{x,y} {10..0..5}; rm -r g; }
+# feature: deep_recursion
+deep_recursion() { down() { (( $1 )) && down $(( $1 - 1 )) || echo bottom; }; down 500; fib() { local n=$1; (( n < 2 )) && { r=$n; return; }; fib $((n - 1)); local a=$r; fib $((n - 2)); ((r += a)); }; fib 12; echo $r; }
+# feature: big_integers
+big_integers() { echo $((2 ** 62 + (2 ** 62 - 1))) $((9223372036854775807 + 1)) $((7 & 3 | 8 ^ 1)) $((010)) $((-7 % 3)); if command -v bc > /dev/null; then BC_LINE_LENGTH=0 bc <<< '2 ^ 200; scale = 20; sqrt(2)'; fi; }
+# feature: sorting
+sorting() { printf '%s\n' 'b 2' 'a 10' 'c 2' | sort -s -k2,2n; printf '%s\n' B a C | LC_ALL=C sort; printf '%s\n' 1.10 1.9 | sort -V; printf 'x\nx\ny\n' | uniq -d; printf '3\n1\n2\n' | sort -rn | head -1; }
+# feature: streams_of_text
+streams_of_text() { printf 'a,b\nc,d\n' | awk -F, 'BEGIN { OFS = ";" } { n[NR] = $2; print $2, $1 } END { for (i = NR; i; i--) printf "%s ", n[i]; print length("héé"), toupper("x"), int(7 / 2), sprintf("%05.1f", 2.25) }'; printf 'one\ntwo\nthree\n' | sed -E -e '1d' -e 's/(t)(w)/\2\1/' -e '$!N;s/\n/+/'; printf 'a1\nb2\n' | grep -nE '^[a-b][0-9]$' | cut -d: -f1; echo 'a b' | tr -s ' ' '\n' | rev; }
+# feature: finds_and_acts
+finds_and_acts() { mkdir -p w/x; touch w/1 w/x/2; find w -type f | sort | xargs -n1 basename; find w -name '[0-9]' -exec echo found {} + | wc -w; seq 4 | xargs -P2 -I{} echo n{} | sort; rm -r w; }
+# feature: strings_by_printf
+strings_by_printf() { local made; printf -v made '%03d-%s' 7 x; echo "$made"; printf '%b|%c|%8.3e|%+d|%o|%X|%%\n' 'a\tb' xyz 12345.678 5 8 255; printf '%s %s\n' 1 2 3; printf '\x41\u00e9\n'; echo "${made:0:3}" "${made: -1}" "${made^}" "${made/#0/z}" "${made@U}"; }
+# feature: nested_data
+nested_data() { local -A seen; local word; for word in the cat the dog; do (( seen[$word]++ )); done; for word in "${!seen[@]}"; do echo "$word ${seen[$word]}"; done | sort; local a=(5 3 9); local IFS=,; echo "${a[*]}"; readarray -t sorted < <(printf '%s\n' "${a[@]}" | sort -n); echo "${sorted[*]}" "${a[@]: -1}" "${#a[1]}"; }
 
 read -r -a names
 for name in "${names[@]}"; do

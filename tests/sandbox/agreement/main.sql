@@ -73,6 +73,45 @@ EXPLAIN QUERY PLAN SELECT 1;
 PRAGMA user_version = 3; PRAGMA user_version; VALUES (1, 2), (3, 4);
 -- feature: attached_databases
 ATTACH ':memory:' AS other; CREATE TABLE other.t (x); INSERT INTO other.t VALUES (1); SELECT * FROM other.t; CREATE TEMP TABLE own AS SELECT 5 AS five; SELECT * FROM own;
+-- feature: row_values
+SELECT (1, 2) < (1, 3), (1, 'a') = (1, 'a'), (2, 1) IN (SELECT 2, 1); VALUES (1), (2);
+-- feature: sorting
+SELECT name FROM item ORDER BY price DESC NULLS LAST, name COLLATE NOCASE LIMIT 3 OFFSET 1; SELECT 'a' = 'A' COLLATE NOCASE, 'a ' = 'a' COLLATE RTRIM;
+-- feature: patterns
+SELECT name FROM item WHERE name LIKE '%p%' ESCAPE '!' ORDER BY 1; SELECT '50%' LIKE '50!%' ESCAPE '!', 'abc' GLOB 'a[a-c]?', 'x' NOT LIKE 'y', 'Ä' LIKE 'ä';
+-- feature: filters_of_groups
+SELECT item, sum(count) FILTER (WHERE count > 3), count(DISTINCT day), group_concat(DISTINCT count), min(day), max(day) FROM sale GROUP BY 1 ORDER BY 1;
+-- feature: frames
+SELECT day, sum(count) OVER w, first_value(count) OVER w, ntile(2) OVER w, rank() OVER (ORDER BY day), dense_rank() OVER (ORDER BY day), percent_rank() OVER (ORDER BY count) FROM sale WINDOW w AS (ORDER BY count ROWS BETWEEN 1 PRECEDING AND CURRENT ROW);
+-- feature: outer_joins
+SELECT name, day FROM sale RIGHT JOIN item ON id = item ORDER BY 1, 2; SELECT count(*) FROM item FULL OUTER JOIN sale ON id = item; SELECT count(*) FROM item NATURAL JOIN (SELECT 1 AS id);
+-- feature: common_tables
+WITH a AS (SELECT id FROM item WHERE id < 3), b(n) AS (SELECT count(*) FROM a) SELECT * FROM a, b ORDER BY 1;
+WITH RECURSIVE fib(a, b) AS (VALUES (0, 1) UNION ALL SELECT b, a + b FROM fib LIMIT 91) SELECT max(a) FROM fib;
+-- feature: walks_of_trees
+CREATE TABLE node (id INTEGER PRIMARY KEY, parent INT, name TEXT); INSERT INTO node VALUES (1, NULL, 'root'), (2, 1, 'left'), (3, 1, 'right'), (4, 2, 'leaf');
+WITH RECURSIVE path(id, way) AS (SELECT id, name FROM node WHERE parent IS NULL UNION ALL SELECT node.id, way || '/' || name FROM node JOIN path ON parent = path.id) SELECT way FROM path ORDER BY way;
+-- feature: correlations
+SELECT name, (SELECT count(*) FROM sale WHERE item = i.id) FROM item i WHERE NOT EXISTS (SELECT 1 FROM sale WHERE item = i.id AND count > 3) ORDER BY 1;
+-- feature: updates_from_others
+UPDATE item SET price = s.total FROM (SELECT item, sum(count) AS total FROM sale GROUP BY item) AS s WHERE s.item = item.id; SELECT name, price FROM item ORDER BY id; DELETE FROM item WHERE price IS NULL RETURNING name;
+-- feature: big_integers
+SELECT 9223372036854775807 + 1, -9223372036854775808, 0x7fffffffffffffff, 1 << 62, 5 % 0, 5 / 0, CAST(1e18 AS INTEGER), CAST('9e3' AS REAL), 4611686018427387904 * 4;
+-- feature: formats_of_numbers
+SELECT printf('%d|%5d|%-5d|%+d|%x|%o|%e|%g|%.3f|%,d|%c|%%|%q|%Q', 42, 42, 42, 42, 255, 8, 12345.678, 0.0001, 2.0005, 1234567, 'x', 'it''s', 'it''s'), round(-2.5), round(1234.567, -1), trunc(2.7), sqrt(2), pow(2, 10), sign(-3), pi();
+-- feature: modifiers_of_dates
+SELECT date('2024-03-31', 'start of month', '-1 day'), date('2024-02-29', '+1 year'), strftime('%w %H:%M:%f', '2024-02-29 12:30:45.678'), date('2024-01-01', 'weekday 0'), unixepoch('2024-01-01'), julianday('2024-03-01') - julianday('2024-02-01'), date('nonsense'), date('now') > '2020';
+-- feature: unicode
+SELECT length('日本 😀'), upper('é'), hex('é'), substr('日本', 2), unicode('😀'), char(233, 128512), instr('日本', '本'), reverse FROM (SELECT 'x' AS reverse);
+-- feature: changes_of_json
+SELECT json_set('{"a":1}', '$.b', json('[1,2]')), json_remove('[1,2,3]', '$[1]'), json_type('{"a":null}', '$.a'), '{"a":{"b":5}}' -> 'a' ->> 'b', json_valid('{'), json_patch('{"a":1}', '{"a":null}'), json_object('k', 1.0, 'n', NULL), json_array_length('[1,2]'), json_quote('x"');
+SELECT fullkey, atom FROM json_tree('{"a": [1, {"b": true}]}') WHERE atom IS NOT NULL;
+-- feature: constraints
+CREATE TABLE strictly (n INT CHECK (n > 0) UNIQUE, t TEXT DEFAULT 'd' COLLATE NOCASE, PRIMARY KEY (n, t)) WITHOUT ROWID; INSERT OR IGNORE INTO strictly VALUES (1, 'a'), (1, 'b'); INSERT INTO strictly (n) VALUES (2); SELECT * FROM strictly; CREATE UNIQUE INDEX part ON strictly (t) WHERE n > 1;
+-- feature: cascades
+PRAGMA foreign_keys = ON; CREATE TABLE up (id INTEGER PRIMARY KEY); CREATE TABLE below (up INT REFERENCES up ON DELETE CASCADE); INSERT INTO up VALUES (1), (2); INSERT INTO below VALUES (1), (1), (2); DELETE FROM up WHERE id = 1; SELECT count(*) FROM below;
+-- feature: a_broken_check, alone
+CREATE TABLE c (n INT CHECK (n > 0)); SELECT 'before'; INSERT INTO c VALUES (-1); SELECT 'after';
 -- feature: a_failing_statement, alone
 SELECT 'before'; SELECT * FROM nothing; SELECT 'after';
 -- feature: a_broken_constraint, alone

@@ -1,6 +1,8 @@
 // What C++17 programs use: the first line of stdin names the features to play, the rest is their input.
 
 #include <bits/stdc++.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <unistd.h>
 using namespace std;
 
@@ -175,7 +177,7 @@ FEATURE(newer_language) {
 }
 // feature: texts
 FEATURE(texts) {
-    cout << to_string(3.5) << stod("1e3") << stoll("123456789012") << "wörld" << u8"日本" << '\n';
+    cout << to_string(3.5) << stod("1e3") << stoll("123456789012") << "wörld" << "日本" << '\n';
     cout << regex_replace("a1b2", regex("(\\w)(\\d)"), "$2$1") << '\n';
     ostringstream out;
     out << 1 << "x" << setw(4) << 7;
@@ -283,6 +285,88 @@ FEATURE(policy_trees) {
     for (int i = 0; i < 10; i++) all.insert(i * i);
     cout << *all.find_by_order(3) << all.order_of_key(20) << '\n';
 }
+// feature: sums_its_input, alone
+FEATURE(sums_its_input) { double sum = 0; for (double x; cin >> x;) sum += x; cout << sum << cin.fail(); cin.clear(); string rest; cin >> rest; cout << rest << '\n'; }
+// feature: reads_by_scanf, alone
+FEATURE(reads_by_scanf) { int a; char word[20], line[50]; cout << scanf("%d %*d %19s%49[^\n]", &a, word, line) << a << word << line << getchar() << '\n'; }
+// feature: reads_by_fread, alone
+FEATURE(reads_by_fread) { static char held[1 << 16]; size_t n = fread(held, 1, sizeof held, stdin); cout << n << count(held, held + n, '\n') << '\n'; }
+// feature: reads_characters, alone
+FEATURE(reads_characters) { char c; int n = 0; while (cin.get(c)) n += isdigit((unsigned char)c) != 0; cout << n << cin.eof() << (cin.peek() == EOF) << '\n'; }
+// feature: divides_by_zero, alone
+FEATURE(divides_by_zero) { volatile int zero = 0; cout << "before" << endl; cout << 1 / zero; }
+// feature: reads_nowhere, alone
+FEATURE(reads_nowhere) { volatile int *volatile nowhere = nullptr; cout << *nowhere; }
+// feature: frees_twice, alone
+FEATURE(frees_twice) { void *volatile held = malloc(100); free(held); free(held); }
+// feature: throws_in_a_thread, alone
+FEATURE(throws_in_a_thread) { thread([] { throw runtime_error("in a thread"); }).join(); }
+// feature: joins_no_thread, alone
+FEATURE(joins_no_thread) { thread left([] { this_thread::sleep_for(1h); }); }
+// feature: processes, differs at every level: starts processes
+FEATURE(processes) { cout << system("exit 3") << '\n'; }
+// feature: the_environment
+FEATURE(the_environment) { setenv("OWN", "here", 1); cout << getenv("OWN") << (getenv("NOT_SET") == nullptr) << (getenv("PATH") != nullptr) << (getenv("HOME") != nullptr) << '\n'; }
+// feature: the_signals
+static volatile sig_atomic_t signals_seen;
+FEATURE(the_signals) { signal(SIGUSR1, [](int) { signals_seen = signals_seen + 1; }); raise(SIGUSR1); kill(getpid(), SIGUSR1); alarm(0); cout << signals_seen << '\n'; }
+// feature: the_pipes
+FEATURE(the_pipes) {
+    int ends[2];
+    if (pipe(ends)) return;
+    thread writer([&] { for (int i = 0; i < 100000; i++) if (write(ends[1], &i, sizeof i) < 0) break; close(ends[1]); });
+    long sum = 0;
+    for (int n; read(ends[0], &n, sizeof n) == sizeof n;) sum += n;
+    writer.join();
+    cout << sum << '\n';
+}
+// feature: big_stacks
+FEATURE(big_stacks) {
+    pthread_attr_t wanted;
+    pthread_attr_init(&wanted);
+    pthread_attr_setstacksize(&wanted, 256 << 20);
+    pthread_t one;
+    pthread_create(&one, &wanted, [](void *) -> void * { volatile char held[200 << 20]; held[5] = 7; cout << int(held[5]) << '\n'; return nullptr; }, nullptr);
+    pthread_join(one, nullptr);
+}
+// feature: big_integers
+FEATURE(big_integers) {
+    vector<uint32_t> digits{1};
+    for (int n = 2; n <= 200; n++) {
+        uint64_t carry = 0;
+        for (auto &digit : digits) carry += (uint64_t)digit * n, digit = carry % 1000000000, carry /= 1000000000;
+        if (carry) digits.push_back(carry);
+    }
+    for (size_t i = digits.size(); i--;) cout << setw(9) << setfill('0') << digits[i];
+    cout << '\n';
+}
+// feature: stable_sorting
+FEATURE(stable_sorting) {
+    vector<pair<int, int>> all;
+    for (int i = 0; i < 1000; i++) all.push_back({i * 37 % 10, i});
+    stable_sort(all.begin(), all.end(), [](auto &a, auto &b) { return a.first < b.first; });
+    partial_sort(all.begin() + 500, all.begin() + 510, all.end());
+    rotate(all.begin(), all.begin() + 3, all.end());
+    for (auto each = all.begin(); each < all.begin() + 5; ++each) cout << each->first << ':' << each->second << ' ';
+    cout << is_sorted(all.begin(), all.begin() + 400) << equal_range(all.begin(), all.begin() + 400, pair{1, 0}).first->second << '\n';
+}
+// feature: wide_texts
+FEATURE(wide_texts) { wstring wide = L"wörld 日本"; u16string other = u"😀"; cout << wide.size() << other.size() << wstring_convert<codecvt_utf8<wchar_t>>().to_bytes(wide) << (int)towupper(L'a') << '\n'; }
+// feature: formats
+FEATURE(formats) { cout << left << setw(6) << "ab" << '|' << right << setw(6) << 1.5 << '|' << internal << showpos << setw(6) << setfill('*') << -42 << 7 << noshowpos << showbase << hex << uppercase << 255 << oct << 8 << dec << noshowbase << nouppercase << hexfloat << 1.5 << defaultfloat << left << '\n'; printf("%+.3e|%-8.3s|%*d|%#o|%Lf|%zu|%%\n", 12345.678, "abcdef", 5, 42, 8, 1.5L, sizeof(int)); }
+// feature: dates
+FEATURE(dates) { tm day{}; day.tm_year = 124, day.tm_mon = 1, day.tm_mday = 30; time_t when = mktime(&day); char text[50]; strftime(text, 50, "%Y-%m-%d %a %j %Z", localtime(&when)); cout << text << ' ' << day.tm_mon << difftime(when, when - 60) << '\n'; }
+// feature: jumps
+FEATURE(jumps) { static jmp_buf back; static volatile int seen = 0; if (setjmp(back) < 3) { seen = seen + 1; longjmp(back, seen); } cout << seen << '\n'; }
+// feature: intrinsics
+__attribute__((target("sse4.2"))) static int counts(unsigned long long n) { return __builtin_popcountll(n); }
+FEATURE(intrinsics) { cout << counts(255) << __builtin_ctz(8) << __builtin_clzll(1) << __builtin_parity(7) << __builtin_expect(1, 1); int sum; cout << __builtin_add_overflow(INT_MAX, 1, &sum) << sum << (__builtin_cpu_supports("sse2") != 0) << '\n'; }
+// feature: memory_resources
+FEATURE(memory_resources) { char room[4096]; pmr::monotonic_buffer_resource held(room, sizeof room); pmr::vector<pmr::string> all(&held); all.emplace_back(50, 'x'); alignas(64) char aligned[64]; cout << all[0].size() << (uintptr_t)aligned % 64 << '\n'; }
+// feature: callables
+FEATURE(callables) { struct Adder { int n; int add(int m) const { return n + m; } }; function<int(int)> bound = bind(&Adder::add, Adder{40}, placeholders::_1); cout << bound(2) << invoke(&Adder::n, Adder{7}) << mem_fn(&Adder::add)(Adder{1}, 2) << not_fn(logical_not<>())(true) << '\n'; auto memo = [cache = map<int, long>()](auto &self, int n) mutable -> long { return n < 2 ? n : cache.count(n) ? cache[n] : cache[n] = self(self, n - 1) + self(self, n - 2); }; cout << memo(memo, 80) << '\n'; }
+// feature: numeric_algorithms
+FEATURE(numeric_algorithms) { valarray<double> all{1, 2, 3}; vector<int> sums(4), steps{1, 4, 9, 16}; partial_sum(steps.begin(), steps.end(), sums.begin()); adjacent_difference(steps.begin(), steps.end(), steps.begin()); cout << (all * all).sum() << sums[3] << steps[3] << reduce(sums.begin(), sums.end()) << transform_reduce(sums.begin(), sums.end(), 0, plus<>(), negate<>()) << '\n'; }
 
 int main() {
     string line;

@@ -1,6 +1,7 @@
 // What C++20 programs use beyond C++17: the first line of stdin names the features to play.
 
 #include <bits/stdc++.h>
+#include <signal.h>
 #include <unistd.h>
 using namespace std;
 
@@ -106,6 +107,66 @@ FEATURE(synchronized_output) { vector<jthread> all; for (int i = 0; i < 4; i++) 
 FEATURE(throws) { optional<int>().value(); }
 // feature: reads, alone
 FEATURE(reads) { auto words = ranges::subrange(istream_iterator<string>(cin), istream_iterator<string>()); cout << ranges::distance(words) << '\n'; }
+// feature: prints
+FEATURE(prints) { cout << "text " << setw(5) << setfill('0') << 42 << ' ' << fixed << setprecision(3) << 3.14159 << defaultfloat << boolalpha << true << endl; printf("%5.2f|%-4d|\n", 2.5, 7); cerr << "to stderr"; puts("wörld 日本"); cout << noboolalpha << setfill(' ') << setprecision(6); }
+// feature: prints_much
+FEATURE(prints_much) { for (int i = 0; i < 100000; i++) cout << i << '\n'; }
+// feature: reads_fast, alone
+FEATURE(reads_fast) { ios::sync_with_stdio(false); cin.tie(nullptr); int a, b; cin >> a >> b; cout << a * b << "\n"; string line; while (getline(cin >> ws, line)) cout << '[' << line << "]\n"; }
+// feature: reads_by_scanf, alone
+FEATURE(reads_by_scanf) { int a, b; char word[20]; cout << scanf("%d %d %19s", &a, &b, word) << a + b << word << '\n'; }
+// feature: reads_whole, alone
+FEATURE(reads_whole) { string text(istreambuf_iterator<char>(cin), {}); cout << text.size() << ranges::count(text, '\n') << '\n'; }
+// feature: reads_and_converts, alone
+FEATURE(reads_and_converts) { int a{}; string line; getline(cin, line); auto [end, wrong] = from_chars(line.data(), line.data() + line.size(), a); cout << a << (wrong == errc()) << end - line.data() << '\n'; }
+// feature: exits, alone
+FEATURE(exits) { cout << "said"; exit(7); }
+// feature: returns_at_once, alone
+FEATURE(returns_at_once) { cout << "lost"; _Exit(5); }
+// feature: aborts, alone
+FEATURE(aborts) { cout << "said" << endl; abort(); }
+// feature: asserts, alone
+FEATURE(asserts) { assert(ssize(vector{1}) == 2); }
+// feature: divides_by_zero, alone
+FEATURE(divides_by_zero) { volatile int zero = 0; cout << 1 / zero; }
+// feature: reads_nowhere, alone
+FEATURE(reads_nowhere) { volatile int *volatile nowhere = nullptr; cout << *nowhere; }
+// feature: throws_in_a_thread, alone
+FEATURE(throws_in_a_thread) { jthread([] { throw 1; }); }
+// feature: processes, differs at every level: starts processes
+FEATURE(processes) { cout << system("exit 3") << '\n'; }
+// feature: environment
+FEATURE(environment) { setenv("OWN", "here", 1); cout << getenv("OWN") << (getenv("NOT_SET") == nullptr) << (getenv("PATH") != nullptr) << '\n'; }
+// feature: signals
+static volatile sig_atomic_t seen;
+FEATURE(signals) { signal(SIGUSR1, [](int) { seen = 1; }); raise(SIGUSR1); cout << seen << '\n'; }
+// feature: files
+FEATURE(files) { ofstream("a.txt") << "1 2\nwörld"; ifstream in("a.txt"); int a, b; in >> a >> b; cout << a + b << filesystem::file_size("a.txt") << filesystem::remove("a.txt") << ifstream("a.txt").is_open() << '\n'; }
+// feature: temporary_files
+FEATURE(temporary_files) { auto path = filesystem::temp_directory_path() / "own.txt"; ofstream(path) << "x"; cout << filesystem::exists(path) << filesystem::remove(path) << '\n'; }
+// feature: recursion
+static int down(int n) { volatile int held = n; return n ? 1 + down(n - 1) + held - n : 0; }
+FEATURE(recursion) { cout << down(50000) << '\n'; }
+// feature: many_threads
+FEATURE(many_threads) { atomic<long> sum = 0; { vector<jthread> all; for (int i = 0; i < 40; i++) all.emplace_back([&, i] { sum += i; }); } cout << sum << '\n'; }
+// feature: waits
+FEATURE(waits) { mutex lock; condition_variable_any ready; bool is_set = false; jthread other([&] { { scoped_lock held(lock); is_set = true; } ready.notify_one(); }); unique_lock held(lock); ready.wait(held, [&] { return is_set; }); cout << is_set << '\n'; atomic_flag flag; flag.test_and_set(); cout << flag.test() << '\n'; }
+// feature: big_integers
+FEATURE(big_integers) { unsigned __int128 big = 1; for (int i = 1; i <= 34; i++) big *= i; string digits; for (; big; big /= 10) digits += char('0' + int(big % 10)); ranges::reverse(digits); cout << digits << '\n'; }
+// feature: arithmetic
+FEATURE(arithmetic) { cout << 0.1 + 0.2 << ' ' << 1e308 * 10 << ' ' << -7 / 2 << -7 % 3 << ' ' << sqrt(2) << ' ' << numbers::e << ' ' << (1LL << 40) << ' ' << gcd(12, 18) << '\n'; }
+// feature: memory
+FEATURE(memory) { vector<int> all(50 << 20, 1); auto own = make_unique_for_overwrite<int[]>(1000); own[5] = 2; cout << all[7] + own[5]; try { vector<char> much(1ULL << 60); } catch (const exception &) { cout << "caught"; } cout << '\n'; }
+// feature: randomness
+FEATURE(randomness) { mt19937 one(42); cout << one() << uniform_int_distribution(1, 100)(one) << (random_device()() >= 0) << '\n'; vector all{1, 2, 3, 4, 5}; ranges::shuffle(all, one); cout << all[0] << '\n'; }
+// feature: stable_sorting
+FEATURE(stable_sorting) { vector<pair<int, int>> all; for (int i = 0; i < 100; i++) all.emplace_back(i % 7, i); ranges::stable_sort(all, {}, &pair<int, int>::first); cout << all[3].second << all[99].second << '\n'; }
+// feature: times
+FEATURE(times) { auto before = chrono::steady_clock::now(); this_thread::sleep_for(5ms); cout << (chrono::steady_clock::now() - before >= 5ms) << (time(nullptr) > 1600000000) << (clock() >= 0) << '\n'; }
+// feature: locales
+FEATURE(locales) { cout << setlocale(LC_ALL, nullptr) << (setlocale(LC_ALL, "C.UTF-8") != nullptr) << (setlocale(LC_ALL, "xx_YY") == nullptr) << '\n'; setlocale(LC_ALL, "C"); }
+// feature: exceptions
+FEATURE(exceptions) { try { vector<int>().at(3); } catch (const out_of_range &) { cout << "range"; } try { optional<int>().value(); } catch (const bad_optional_access &) { cout << "empty"; } try { ignore = stoi("x"); } catch (const invalid_argument &error) { cout << error.what(); } cout << '\n'; }
 
 int main() {
     string line;
