@@ -7,6 +7,7 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
         UnknownDataSourceError   no reward is registered for this data_source
         OptionsError             an option that does not exist or has the wrong type
         InputError               a file, column or row that cannot be used
+            NoDataSourceError    nothing says which data source a file is
             NoResponseError      what stands where a response should was not written by the model
         ConfigError              a trainer or server setting that cannot be used
         MissingDependencyError   an extra is not installed
@@ -42,6 +43,10 @@ class OptionsError(RewardkitError, ValueError):
 
 class InputError(RewardkitError, ValueError):
     exit_code = 2
+
+
+class NoDataSourceError(InputError):
+    pass
 
 
 class NoResponseError(InputError):

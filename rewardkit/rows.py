@@ -29,29 +29,34 @@ from rewardkit.types import Message, Sample, Score, failure
 
 DATA_SOURCE = ("data_source",)
 RESPONSE = (
-    "response",
-    "responses",
-    "completion",
-    "completions",
-    "output",
-    "generation",
-    "generations",
-    "generated_text",
-    "model_output",
+    *("response", "responses", "completion", "completions", "output", "generation", "generations"),
+    *(
+        "generated_text",
+        "model_output",
+        "model_outputs",
+        "model_response",
+        "model_completion",
+        "llm_response",
+    ),
+    *(
+        "response_text",
+        "completion_text",
+        "output_text",
+        "output_response",
+        "generated",
+        "generated_response",
+    ),
 )
 GROUND_TRUTH = (
-    "ground_truth",
-    "reward_model.ground_truth",
-    "solution",
-    "answer",
-    "expected_answer",
-    "target",
-    "gts",
+    *("ground_truth", "reward_model.ground_truth", "reward_spec.ground_truth", "extra_env_info.ground_truth"),
+    *("gold", "gold_answer", "golden_answer", "golden_answers", "gt", "gts", "gt_answer", "expected_answer"),
+    *("reference_answer", "correct_answer", "standard_answer", "true_answer", "answer_value", "target"),
+    *("answer", "solution"),
 )
 PROMPT = ("prompt", "input")
 EXTRA_INFO = ("extra_info",)
-"""The names of each field, in order of precedence: the first that a table or row has counts. A dot reaches
-into a struct."""
+"""The names of each field, in order of precedence, the more telling first: the first that a table or row has
+counts. A dot reaches into a struct. What logs of others call so less clearly is in `logs.naming`."""
 
 
 class Fields(NamedTuple):
@@ -76,15 +81,20 @@ class RowNames:
     ground_truth: str | None = None
     prompt: str | None = None
     extra_info: str | None = None
+    choices: str | None = None
+    """The options of a question of multiple choice, where they have a column of their own."""
 
     def read(self, row: Any) -> Fields:
         """Return what stands under these names in a row."""
+        extra_info = value_at(row, self.extra_info)
+        if self.choices is not None:
+            extra_info = {"choices": value_at(row, self.choices), **plain_mapping(extra_info)}
         return Fields(
             value_at(row, self.response),
             value_at(row, self.ground_truth),
             value_at(row, self.prompt),
             value_at(row, self.data_source),
-            value_at(row, self.extra_info),
+            extra_info,
         )
 
 

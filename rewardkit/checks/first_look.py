@@ -61,7 +61,7 @@ def look_at_prompts(
         shipped=False,
         any_source=scorer is None,
     )
-    for source in _near(paths):
+    for source in near_inputs(paths):
         file = open_rows(source)
         try:
             form = form_of(file, names)
@@ -88,7 +88,7 @@ def look_at_responses(
     URLs, standard input and files that cannot be read are left out; scoring reports the latter.
     """
     findings = Findings()
-    for source in _near(paths):
+    for source in near_inputs(paths):
         try:
             check_ground_truths(_first_items(source, options), source.path, scorer, findings)
         except InputError:
@@ -96,7 +96,7 @@ def look_at_responses(
     return list(findings)
 
 
-def _near(paths: Iterable[str | Path]) -> list[Input]:
+def near_inputs(paths: Iterable[str | Path]) -> list[Input]:
     """Return the local files. Standard input can be read only once, and reading from a URL takes long."""
     return [s for s in find_inputs(paths) if s.path != STDIN and "://" not in s.path]
 

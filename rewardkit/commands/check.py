@@ -23,7 +23,7 @@ from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
-from rewardkit.rows import GROUND_TRUTH, RowNames
+from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 
 _COLORS = {"error": "red", "warning": "yellow", "note": "dim"}
@@ -55,7 +55,7 @@ _COLORS = {"error": "red", "warning": "yellow", "note": "dim"}
 @click.option("--data-source-key", help="Column of the data source. Default: data_source.")
 @click.option(
     "--ground-truth-key",
-    help=f"Column of the ground truth. Default: the first of {', '.join(GROUND_TRUTH)}.",
+    help="Column of the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
 )
 @click.option("--prompt-key", help="Column of the prompt. Default: prompt, input, question or problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all row numbers.")

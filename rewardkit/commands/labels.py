@@ -19,7 +19,7 @@ from rewardkit.files.publishing import published
 from rewardkit.labels.rows import Labelled, add_responses, read_labelled
 from rewardkit.labels.run import Suspicion, find_suspicions
 from rewardkit.offline import ReadOptions, read_join
-from rewardkit.rows import GROUND_TRUTH, RowNames
+from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 
 _WIDTH = 160
@@ -45,7 +45,8 @@ _WIDTH = 160
 )
 @click.option("--data-source", help="Data source of every row, for files that do not say it.")
 @click.option(
-    "--ground-truth-key", help=f"Column of the ground truth. Default: first of {', '.join(GROUND_TRUTH)}."
+    "--ground-truth-key",
+    help="Column of the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
 )
 @click.option("--prompt-key", help="Column of the prompt. Default: prompt, input, question or problem.")
 @click.option("--response-key", help="Column of the response(s) in GEN.")

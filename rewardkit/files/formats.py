@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,9 @@ from rewardkit.files.records import BOM, BadRowError, RawRow, Records, parse
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""
 CHUNK_ROWS = 8_192
+LINE_BYTES = 64 << 20
+"""The longest line that is read as a row."""
+_BLOCK_BYTES = CHUNK_BYTES // 4
 
 _ARROW_FILE = b"ARROW1"
 """What an Arrow file begins with, and a stream does not."""
@@ -48,7 +52,11 @@ class RowFile(Protocol):
         ...
 
     def first_row(self) -> RawRow:
-        """Return a row to recognise the kind by; empty if there is none that can be read."""
+        """Return the first row that can be read; only names where there is none."""
+        ...
+
+    def first_rows(self, count: int) -> list[RawRow]:
+        """Return the first rows that can be read, at least one."""
         ...
 
     def chunks(self) -> Iterator[Records]:
@@ -120,12 +128,14 @@ class ParquetRows:
         return self._file
 
     def first_row(self) -> RawRow:
+        return self.first_rows(1)[0]
+
+    def first_rows(self, count: int) -> list[RawRow]:
         try:
-            batch = next(self._file.iter_batches(batch_size=1))
-            row: RawRow = batch.to_pylist()[0]
+            rows: list[RawRow] = next(self._file.iter_batches(batch_size=count)).to_pylist()
         except (pa.ArrowException, OSError, UnicodeDecodeError, StopIteration):
-            return dict.fromkeys(self.schema.names)
-        return row
+            return [dict.fromkeys(self.schema.names)]
+        return rows
 
     def chunks(self) -> Iterator[Records]:
         first = 0
@@ -203,10 +213,13 @@ class ArrowRows:
             ) from None
 
     def first_row(self) -> RawRow:
+        return self.first_rows(1)[0]
+
+    def first_rows(self, count: int) -> list[RawRow]:
         for records in self.chunks():
             if records.table is not None and records.count:
-                row: RawRow = records.table.slice(0, 1).to_pylist()[0]
-                return row
+                rows: list[RawRow] = records.table.slice(0, count).to_pylist()
+                return rows
         raise InputError(f"{self.source.path} has no rows")
 
     def chunks(self) -> Iterator[Records]:
@@ -258,14 +271,23 @@ class LineRows:
             self.total = _count_lines(source)
 
     def first_row(self) -> RawRow:
+        return self.first_rows(1)[0]
+
+    def first_rows(self, count: int) -> list[RawRow]:
+        rows: list[RawRow] = []
         why = ""
         for records in self.chunks():
+            why = why or f"; {records.damaged}" * (records.damaged is not None)
             for number, line in enumerate(records.lines, records.first_row + 1):
                 try:
                     if line:
-                        return parse(line)
+                        rows.append(parse(line))
                 except BadRowError as error:
                     why = why or f"; line {number} is {error}"
+                if len(rows) == count:
+                    break
+            if rows:
+                return rows
         raise InputError(
             f"{self.source.path} has no rows of JSON objects, one a line and in UTF-8{why}; an array, or "
             "objects over several lines, are read from a .json"
@@ -273,14 +295,15 @@ class LineRows:
 
     def chunks(self) -> Iterator[Records]:
         first = 0
-        try:
-            with open_binary(self.source) as file:
+        with open_binary(self.source) as file:
+            try:
                 for lines in _line_chunks(file):
-                    stripped = tuple([line.strip() for line in lines])
-                    yield Records(first, len(lines), lines=stripped)
+                    yield Records(first, len(lines), lines=tuple([line.strip() for line in lines]))
                     first += len(lines)
-        except (OSError, EOFError, pa.ArrowException) as error:
-            raise InputError(f"{self.source.path}, after line {first}: {reason_of(error)}") from None
+            except _BreaksOffError as error:
+                yield Records(first, 1, damaged=f"the file breaks off here: {error}")
+            except OverflowError as error:
+                raise InputError(f"{self.source.path}, line {first + 1}: {error}") from None
 
     def close(self) -> None:
         pass
@@ -297,9 +320,13 @@ class ObjectRows:
         self._read = read
 
     def first_row(self) -> RawRow:
-        for row in self._read(self.source):
-            if isinstance(row, dict):
-                return row
+        return self.first_rows(1)[0]
+
+    def first_rows(self, count: int) -> list[RawRow]:
+        objects = (row for row in self._read(self.source) if isinstance(row, dict))
+        rows: list[RawRow] = list(itertools.islice(objects, count))
+        if rows:
+            return rows
         raise InputError(f"{self.source.path} has no rows")
 
     def chunks(self) -> Iterator[Records]:
@@ -329,7 +356,10 @@ class KeyedRows:
             )
 
     def first_row(self) -> RawRow:
-        return {**self._file.first_row(), **self._keys}
+        return self.first_rows(1)[0]
+
+    def first_rows(self, count: int) -> list[RawRow]:
+        return [{**row, **self._keys} for row in self._file.first_rows(count)]
 
     def chunks(self) -> Iterator[Records]:
         for records in self._file.chunks():
@@ -360,13 +390,45 @@ def _count_lines(source: Input) -> int:
 
 
 def _line_chunks(file: BinaryIO) -> Iterator[list[bytes]]:
-    lines = file.readlines(CHUNK_BYTES // 4)
-    if lines:
-        lines[0] = lines[0].removeprefix(BOM)
-    while lines:
+    """The lines of a file in pieces that depend on it alone.
+
+    Raises:
+        _BreaksOffError: the rest cannot be read.
+        OverflowError: a line is longer than a row may be.
+    """
+    begun = b""
+    for block, is_last in _blocks(file):
+        *lines, begun = (begun + block).split(b"\n")
+        lines += [begun] if is_last and begun else []
         for start in range(0, len(lines), CHUNK_ROWS):
             yield lines[start : start + CHUNK_ROWS]
-        lines = file.readlines(CHUNK_BYTES // 4)
+        if len(begun) > LINE_BYTES:
+            raise OverflowError(f"it is longer than {LINE_BYTES >> 20} MB; rows are objects, one a line")
+
+
+def _blocks(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+    """A file in pieces, and which is the last; before the place where it is damaged all that can be read."""
+    read = getattr(file, "read1", file.read)  # what was unpacked before an error is not lost
+    parts: list[bytes] = []
+    size = 0
+    try:
+        parts.append(read(len(BOM)).removeprefix(BOM))
+        while part := read(_BLOCK_BYTES):
+            parts.append(part)
+            size += len(part)
+            if size >= _BLOCK_BYTES:
+                yield b"".join(parts), False
+                parts = []
+                size = 0
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+        whole = b"".join(parts).rpartition(b"\n")[:2]
+        yield b"".join(whole), False
+        raise _BreaksOffError(reason_of(error)) from None
+    yield b"".join(parts), True
+
+
+class _BreaksOffError(Exception):
+    """The rest of a file cannot be read."""
 
 
 def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:

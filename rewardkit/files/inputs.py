@@ -9,6 +9,7 @@ import io
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -39,6 +40,7 @@ FORMATS: dict[str, FileFormat] = {
     ".eval": "inspect",
 }
 COMPRESSIONS = (".gz", ".zst")
+ZIP = ".zip"
 STDIN = "-"
 SAMPLE = "sample://"
 """Before the name of a file that ships with the package: `sample://responses.jsonl`."""
@@ -62,6 +64,8 @@ class Input:
     """A local path, a URL, or `-` for standard input."""
     name: str
     """The path below the folder that was named; the file's own name if it was named itself."""
+    member: str = ""
+    """The file inside, where the path is that of a zip."""
     keys: dict[str, str] = field(default_factory=dict)
     """What hive partitions (`data_source=gsm8k/part-0.parquet`) say of every row."""
 
@@ -74,11 +78,11 @@ class Input:
         """
         if self.path == STDIN:
             return "jsonl"
-        found = format_of(self.path)
+        found = format_of(self.member or self.path)
         if found is None:
             raise InputError(
-                f"{self.path}: cannot tell the format from the name; "
-                f"expected one of {', '.join(FORMATS)}; those of text also with {' or '.join(COMPRESSIONS)}"
+                f"{self.path}: cannot tell the format from the name; expected one of {', '.join(FORMATS)}; "
+                f"those of text also with {' or '.join(COMPRESSIONS)}, or in a {ZIP}"
             )
         return found
 
@@ -111,7 +115,7 @@ def find_inputs(
     found: dict[str, Input] = {}
     for word in map(str, words):
         for one in _meant(word, on_note):
-            found.setdefault(one.path, one)
+            found.setdefault(f"{one.path}:{one.member}", one)
     if not found:
         raise InputError("no file was named")
     return list(found.values())
@@ -128,7 +132,7 @@ def _meant(word: str, on_note: Callable[[str], None]) -> list[Input]:
     if path.is_dir():
         return _inside(path, on_note)
     if path.exists():
-        return [_input(word, Path(path.name))]
+        return _zipped(word) if path.suffix.lower() == ZIP else [_input(word, Path(path.name))]
     matching = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []
     files = [p for p in matching if Path(p).is_file()]
     if not files:
@@ -150,9 +154,26 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
     return [_input(str(p), p.relative_to(folder)) for p in rows]
 
 
+def _zipped(path: str) -> list[Input]:
+    """The files of rows in a zip: those of text, as a folder has them."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = sorted(archive.namelist())
+    except (OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
+    found = [n for n in names if format_of(n) in _IN_ZIPS and not _hidden(Path(n), Path())]
+    found = [n for n in found if format_of(n) != "json"] or found
+    if not found:
+        raise InputError(f"{path} holds no file of rows (jsonl, csv or json)")
+    return [Input(path, str(Path(path).stem / Path(n)) if len(found) > 1 else n, n) for n in found]
+
+
+_IN_ZIPS = ("jsonl", "csv", "json")
+
+
 def _input(path: str, name: Path | PurePosixPath) -> Input:
     pairs = [part.partition("=") for part in name.parts[:-1]]
-    return Input(path, str(name), {key: value for key, equals, value in pairs if key and equals})
+    return Input(path, str(name), keys={key: value for key, equals, value in pairs if key and equals})
 
 
 def _hidden(path: Path, below: Path) -> bool:
@@ -219,6 +240,8 @@ def open_binary(source: Input) -> BinaryIO:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {source.path}: {reason_of(error)}") from None
     packed = source.path.lower()
+    if source.member:
+        return zipfile.ZipFile(file).open(source.member)  # type: ignore[return-value]
     if packed.endswith(".gz"):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb"))
     if packed.endswith(".zst"):

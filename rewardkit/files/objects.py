@@ -9,17 +9,26 @@ import csv
 import io
 import itertools
 import json
+import os
+import struct
 import sys
+import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
-from rewardkit.errors import InputError, MissingDependencyError, reason_of
+import pyarrow as pa
+
+from rewardkit.errors import InputError, reason_of
 from rewardkit.files.inputs import Input, open_binary, suffix_of
 from rewardkit.files.records import BOM
 
 
 def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """The rows of a csv or tsv file. Cells that a row lacks are null; those it has too many are left out."""
+    """The rows of a csv or tsv file. Cells that a row lacks are null.
+
+    Raises:
+        InputError: a row has more cells than the header, so that nobody knows which is which.
+    """
     csv.field_size_limit(sys.maxsize)
     with open_binary(source) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
@@ -32,7 +41,11 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
             raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
         try:
             for row in reader:
-                row.pop("", None)
+                if any(more := row.pop("", ())):
+                    raise InputError(
+                        f"{source.path}, line {reader.line_num}: {len(row) + len(more)} cells under "
+                        f"{len(row)} names; put cells that hold the separator in quotes"
+                    )
                 yield row
         except csv.Error as error:
             raise InputError(f"{source.path}, line {reader.line_num}: {error}") from None
@@ -52,18 +65,27 @@ def json_rows(source: Input) -> Iterator[Any]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{source.path} is not JSON ({error}); a file of one object a line is named .jsonl"
-        ) from None
+        found = _rows_in_lines(content)
+        if found is None:
+            raise InputError(f"{source.path} is not JSON ({error})") from None
     if isinstance(found, dict):
         if {"version", "status", "eval", "plan"} <= found.keys():
-            yield from inspect_rows(source)
+            for sample in found.get("samples") or ():
+                yield {"eval": _task_of(found), **sample}
             return
         lists = [value for value in found.values() if _is_rows(value)]
         found = lists[0] if len(lists) == 1 else _table_rows(found) or [found]
     if not _is_rows(found):
         raise InputError(f"{source.path} holds no array of objects")
     yield from found
+
+
+def _rows_in_lines(content: bytes) -> list[Any] | None:
+    """The objects in lines, as some tools write them into a .json; None: it holds something else."""
+    try:
+        return [json.loads(line) for line in content.splitlines() if line.strip()]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _table_rows(found: dict[str, Any]) -> list[Any] | None:
@@ -94,22 +116,43 @@ def _is_rows(value: Any) -> bool:
 
 
 def inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """The samples of a log of inspect, read with its own library."""
+    """The samples of a log of inspect (`.eval`): a zip of a header and a JSON file for each sample.
+
+    https://github.com/UKGovernmentBEIS/inspect_ai/blob/main/src/inspect_ai/log/_recorders/eval.py
+    """
     try:
-        from inspect_ai.log import read_eval_log, read_eval_log_samples
-    except ImportError:
-        raise MissingDependencyError(
-            f"{source.path} is a log of inspect; install its library with: pip install inspect-ai"
-        ) from None
-    try:
-        header = read_eval_log(source.path, header_only=True)
-        for sample in read_eval_log_samples(source.path, all_samples_required=False):
-            row = sample.model_dump(mode="json", include=_INSPECT_FIELDS)
-            yield {"eval": header.eval.dataset.name or header.eval.task, **row}
-    except (OSError, ValueError, KeyError) as error:
+        with open_binary(source) as file, zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+            header = "header.json" if "header.json" in names else "_journal/start.json"
+            task = _task_of(json.loads(_member(file, archive, header)))
+            for name in names:
+                if name.startswith("samples/"):
+                    yield {"eval": task, **json.loads(_member(file, archive, name))}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, pa.ArrowException) as error:
         raise InputError(
             f"{source.path} is not a log of inspect that can be read: {reason_of(error)}"
         ) from None
 
 
-_INSPECT_FIELDS = {"id", "epoch", "input", "target", "output", "scores", "metadata", "error"}
+def _task_of(header: dict[str, Any]) -> str:
+    """The data set of a log of inspect, else its task."""
+    evaluation = header["eval"]
+    return str(evaluation["dataset"].get("name") or evaluation["task"])
+
+
+def _member(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> bytes:
+    """A file in a zip. Python's zipfile does not know zstd before 3.14, which inspect uses."""
+    found = archive.getinfo(name)
+    if found.compress_type != _ZSTD:
+        return archive.read(found)
+    file.seek(found.header_offset)
+    header = file.read(_LOCAL_HEADER.size)
+    file.seek(sum(_LOCAL_HEADER.unpack(header)), os.SEEK_CUR)
+    packed = pa.BufferReader(file.read(found.compress_size))
+    unpacked: bytes = pa.CompressedInputStream(packed, "zstd").read()
+    return unpacked
+
+
+_ZSTD = 93
+_LOCAL_HEADER = struct.Struct("<26xHH")
+"""Of a file in a zip, before its name and what else is said of it, whose lengths it ends with."""

@@ -1,7 +1,8 @@
-"""What harnesses write of their evaluations: lm-eval, inspect, NeMo-Gym, verifiers, lighteval."""
+"""What harnesses write of their evaluations: lm-eval, inspect, NeMo-Gym, verifiers, lighteval, BFCL."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,22 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind, one_or_several
+from rewardkit.logs.kind import (
+    LogKind,
+    anything,
+    are_objects,
+    decoded,
+    is_array,
+    is_messages,
+    is_number,
+    is_object,
+    is_text,
+    one_or_several,
+)
+from rewardkit.logs.tasks import source_of_task
 from rewardkit.model_api.answers import output_text
 from rewardkit.model_api.failures import error_said, why_failed
-from rewardkit.rows import Fields, find_names, has_value, value_at
+from rewardkit.rows import Fields, find_names, has_value, plain_mapping, value_at
 
 
 def _lm_eval(row: RawRow) -> Fields:
@@ -20,7 +33,9 @@ def _lm_eval(row: RawRow) -> Fields:
     requests = row["resps"]
     if not isinstance(requests, list) or not requests or not isinstance(requests[0], list):
         raise BadRowError("'resps' holds no responses")
-    return Fields(requests[0], row.get("target"), _lm_eval_prompt(row.get("arguments")), group=row["doc_id"])
+    return Fields(
+        requests[0], row.get("target"), _lm_eval_prompt(row.get("arguments")), group=row.get("doc_id")
+    )
 
 
 def _lm_eval_prompt(arguments: Any) -> Any:
@@ -67,9 +82,17 @@ def _nemo_gym(row: RawRow) -> Fields:
         _output_text(row["response"]),
         value_at(row, names.ground_truth or "verifier_metadata.unit_tests"),
         prompt,
-        row.get("data_source") or (agent.get("name") if isinstance(agent, Mapping) else None),
+        row.get("data_source") or source_of_task(agent.get("name") if isinstance(agent, Mapping) else None),
+        _choices(row.get("options")),
         group=row.get("_ng_task_index", str(prompt)),
     )
+
+
+def _choices(options: Any) -> Mapping[str, Any] | None:
+    """The options of a question as `choice` takes them; NeMo-Gym has an object of one letter for each."""
+    if are_objects(options):
+        options = {letter: text for one in options for letter, text in one.items()}
+    return {"choices": options} if options else None
 
 
 def _output_text(answer: Any) -> str:
@@ -85,25 +108,28 @@ def _verifiers(row: RawRow) -> Fields:
     """`results.jsonl` of verifiers' evaluations."""
     if row.get("error"):
         raise BadRowError(f"the rollout failed: {error_said(row['error'])}")
-    info = row.get("info") if isinstance(row.get("info"), Mapping) else {}
-    source = row.get("data_source") or (info or {}).get("data_source") or row.get("task")
-    return Fields(row["completion"], row.get("answer"), row["prompt"], source, info, row["example_id"])
+    info = plain_mapping(row.get("info"))
+    said = (row.get("data_source"), info.get("data_source"))
+    source = (
+        next(filter(None, said), None)
+        or source_of_task(row.get("task"))
+        or source_of_task(row.get("env_name"))
+    )
+    group = next((row[name] for name in ("example_id", "id", "problem_id") if name in row), None)
+    return Fields(decoded(row["completion"]), row.get("answer"), decoded(row["prompt"]), source, info, group)
 
 
 def _inspect(row: RawRow) -> Fields:
-    """A sample of an inspect log, as `reading` hands it over."""
+    """A sample of an inspect log, as the reader of files hands it over."""
     if row.get("error"):
-        raise BadRowError(f"the sample failed: {row['error'].get('message', row['error'])}"[:200])
-    output = row["output"]
+        raise BadRowError(f"the sample failed: {error_said(row['error'])}")
     target = row["target"]
+    target = target[0] if isinstance(target, list) and len(target) == 1 else target
     metadata = row.get("metadata") or {}
+    source = metadata.get("data_source") or source_of_task(row["eval"])
+    extra_info = {**metadata, **(_choices(row.get("choices")) or {})}
     return Fields(
-        output.get("completion", "") if isinstance(output, Mapping) else output,
-        target[0] if isinstance(target, list) and len(target) == 1 else target,
-        row["input"],
-        metadata.get("data_source") or row["eval"],
-        metadata,
-        row["id"],
+        row["output"], target if target != "" else None, row["input"], source, extra_info, row["id"]
     )
 
 
@@ -137,26 +163,66 @@ def _lighteval(row: RawRow) -> Fields:
     return Fields(one_or_several(texts), ground_truth, doc.get("query"), row.get("data_source"))
 
 
+def _human_eval(row: RawRow) -> Fields:
+    """A program that was written for a problem of HumanEval, with its tests: Reflexion's runs and others'."""
+    names = find_names(lambda name: name != "solution" and has_value(row, name))
+    response = row[names.response] if names.response else row["solution"]
+    ground_truth = {name: row[name] for name in ("prompt", "test", "entry_point") if name in row}
+    return Fields(
+        response, ground_truth, row.get("prompt"), row.get("data_source", "code"), group=row.get("task_id")
+    )
+
+
+def _bfcl(row: RawRow) -> Fields:
+    """A row of BFCL's results: calls as objects of one name, with their arguments as JSON."""
+    calls = [(name, given) for call in row["result"] for name, given in call.items()]
+    response = [{"name": name, "arguments": _decoded_arguments(given)} for name, given in calls]
+    return Fields(json.dumps(response, ensure_ascii=False), row.get("ground_truth"), group=row.get("id"))
+
+
+def _decoded_arguments(given: Any) -> Any:
+    try:
+        return msgspec.json.decode(given) if isinstance(given, str) else given
+    except msgspec.DecodeError:
+        return given
+
+
+def _are_calls(value: Any) -> bool:
+    return are_objects(value) and all(
+        len(one) == 1 and all(isinstance(given, str | dict) for given in one.values()) for one in value
+    )
+
+
 KINDS = (
     LogKind(
         "lm-eval samples",
-        frozenset({"doc_id", "doc", "resps", "filtered_resps"}),
+        {"resps": is_array, "filtered_resps": anything},
         _lm_eval,
         lambda row: f"filter {row['filter']}" if row.get("filter") else "",
         _lm_eval_score,
         check=_refuse_log_likelihoods,
+        task_in_name=r"samples_(.+?)_\d{4}-\d\d-\d\dT",
     ),
     LogKind(
         "inspect log",
-        frozenset({"eval", "id", "epoch", "input", "target", "output"}),
+        {"eval": anything, "epoch": anything, "input": anything, "target": anything, "output": is_object},
         _inspect,
         facts=_inspect_facts,
     ),
-    LogKind("NeMo-Gym rollouts", frozenset({"responses_create_params", "response", "reward"}), _nemo_gym),
+    LogKind("NeMo-Gym rollouts", {"responses_create_params": is_object, "response": is_object}, _nemo_gym),
     LogKind(
         "verifiers results",
-        frozenset({"example_id", "prompt", "completion", "reward", "is_completed"}),
+        {"prompt": anything, "completion": is_messages, "reward": is_number, "task": anything},
         _verifiers,
     ),
-    LogKind("lighteval details", frozenset({"doc", "model_response"}), _lighteval),
+    LogKind(
+        "lighteval details",
+        {"doc": is_object, "model_response": is_object},
+        _lighteval,
+        task_in_name=r"details_(.+?)_\d{4}-\d\d-\d\dT",
+    ),
+    LogKind(
+        "HumanEval programs", {"entry_point": is_text, "test": is_text, "task_id": anything}, _human_eval
+    ),
+    LogKind("BFCL results", {"id": anything, "result": _are_calls}, _bfcl),
 )

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from rewardkit.files.records import RawRow
+from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import Fields, find_names, has_value, value_at
+
+LogShape = Mapping[str, Callable[[Any], bool]]
+"""What a row holds under some possibly dotted names."""
 
 
 class SkippedRowError(Exception):
@@ -20,8 +27,8 @@ class LogKind:
 
     name: str
     """As it is said to the user: `verl rollout dump`."""
-    columns: frozenset[str]
-    """A log has all of these."""
+    shape: LogShape
+    """What tells its rows from others: the fewest values that do."""
     read: Callable[[RawRow], Fields]
     """Takes a row apart.
 
@@ -42,6 +49,61 @@ class LogKind:
     Raises:
         InputError: such a file holds no responses.
     """
+    task_in_name: str = ""
+    """A pattern whose group is the task in the name of the file, where the rows do not say it."""
+
+
+def anything(value: Any) -> bool:
+    """Return True: the name alone counts."""
+    return True
+
+
+def is_object(value: Any) -> bool:
+    """Return True for a JSON object."""
+    return isinstance(value, Mapping)
+
+
+def is_text(value: Any) -> bool:
+    """Return True for a text."""
+    return isinstance(value, str)
+
+
+def is_array(value: Any) -> bool:
+    """Return True for a JSON array."""
+    return isinstance(value, list)
+
+
+def is_number(value: Any) -> bool:
+    """Return True for a number, or nothing."""
+    return value is None or isinstance(value, int | float)
+
+
+def no_text(value: Any) -> bool:
+    """Return True for an object, an array or nothing."""
+    return value is None or isinstance(value, Mapping | list)
+
+
+def is_messages(value: Any) -> bool:
+    """Return True for chat messages, as they are or as the text of their JSON."""
+    return bool(is_conversation(decoded(value)))
+
+
+def are_objects(value: Any) -> bool:
+    """Return True for an array of objects."""
+    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) for one in value)
+
+
+def decoded(value: Any) -> Any:
+    """Return the list that the text of a JSON array of objects holds; anything else as it is."""
+    if isinstance(value, str) and value.lstrip().startswith("[{"):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(value)
+    return value
+
+
+def has_shape(row: RawRow, shape: LogShape) -> bool:
+    """Return True where a row holds what a shape says."""
+    return all(has_value(row, name) and fits(value_at(row, name)) for name, fits in shape.items())
 
 
 def one_or_several(texts: list[str]) -> str | list[str]:

@@ -1,17 +1,15 @@
-"""Which kind of log a file is: by which columns each is recognised.
+"""Which kind of log a file is: by what its rows hold.
 
-Rows of no such kind are read under the names that `rewardkit.rows` knows. To know another kind, add a
+Rows of no such kind are read under the names that `naming` finds. To know another kind, add a
 function that takes a row apart and an entry to `KINDS` in the file of those who write it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from rewardkit.errors import InputError
 from rewardkit.files.records import RawRow
 from rewardkit.logs import harnesses, model_apis, trainers
-from rewardkit.logs.kind import LogKind
+from rewardkit.logs.kind import LogKind, anything, has_shape, is_object
 from rewardkit.logs.model_apis import API_ANSWERS, is_answer
 from rewardkit.rows import RESPONSE
 
@@ -19,29 +17,23 @@ KINDS = (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)
 
 _RESPONSES = frozenset(RESPONSE)
 
-_REFUSED = (
-    (
-        frozenset({"custom_id", "method", "url", "body"}),
-        "this is the input of a batch, which holds requests; name the file of its output",
-    ),
-)
+_BATCH_INPUT = {"custom_id": anything, "url": anything, "body": is_object}
 
 
-def recognise(columns: Collection[str], first: RawRow) -> LogKind | None:
-    """Return the kind of a log by the columns it has and its first row; None if it is no known one.
+def recognise(row: RawRow) -> LogKind | None:
+    """Return the kind of a log by what one of its rows holds; None if it is no known one.
 
     Raises:
         InputError: it is of a kind that holds no responses.
     """
-    for refused, why in _REFUSED:
-        if refused <= set(columns):
-            raise InputError(why)
-    answered = not _RESPONSES.isdisjoint(columns)
+    answered = not _RESPONSES.isdisjoint(row)
+    if has_shape(row, _BATCH_INPUT) and not answered:
+        raise InputError("this is the input of a batch, which holds requests; name the file of its output")
     for kind in KINDS:
-        if kind.columns <= set(columns) and not (answered and kind.unless_answered):
-            kind.check(first)
+        if has_shape(row, kind.shape) and not (answered and kind.unless_answered):
+            kind.check(row)
             return kind
-    return API_ANSWERS if not answered and is_answer(first) else None
+    return API_ANSWERS if not answered and is_answer(row) else None
 
 
 def by_name(name: str) -> LogKind:

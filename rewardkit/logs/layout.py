@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
-from rewardkit.errors import InputError, NoResponseError, did_you_mean
+from rewardkit.errors import InputError, NoDataSourceError, NoResponseError, did_you_mean
 from rewardkit.files.formats import RowFile
-from rewardkit.files.records import BadRowError, RawRow, parse
-from rewardkit.logs.kind import SkippedRowError
+from rewardkit.files.records import BadRowError, RawRow
+from rewardkit.logs.kind import LogKind, SkippedRowError
 from rewardkit.logs.kinds import by_name, recognise
-from rewardkit.rows import Fields, RowNames, find_names, has_value, responses_of, value_at
+from rewardkit.logs.naming import EITHER, free_texts, is_multiple_choice, name_columns
+from rewardkit.logs.tasks import is_data_source, source_of_task
+from rewardkit.rows import (
+    PROMPT,
+    Fields,
+    RowNames,
+    find_names,
+    has_value,
+    response_text,
+    responses_of,
+    value_at,
+)
 from rewardkit.tables import is_list, is_text, type_of
 
 
@@ -73,11 +86,14 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
             has a type that cannot be used; the message says which option names it.
     """
     chosen = options.names
-    first = _telling_row(file, chosen.response)
+    rows = file.first_rows(_LOOKED_AT)
+    first = next((row for row in rows if _holds_response(row, chosen.response)), rows[0])
     columns = list(file.schema.names if file.schema is not None else first)
-    kind = None if chosen.response else recognise(columns, first)
-    found = find_names(lambda name: _has(file, first, name))
-    names = RowNames(*(getattr(chosen, name) or getattr(found, name) for name in _FIELDS))
+    for name in _FIELDS:
+        if getattr(chosen, name) and not _has(file, first, getattr(chosen, name)):
+            raise _no_column(file, getattr(chosen, name), _KEYS[name], columns)
+    kind = None if chosen.response else _recognised(file, first)
+    names, said = name_columns(rows, chosen, _finder(file, first, columns), joined=options.join is not None)
     if kind is None and names.response is None and not options.to_score:
         names = replace(names, response=_response_of_scored(first, names))
     layout = RowLayout(
@@ -85,34 +101,70 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
         names=names,
         data_source=options.data_source or file.source.keys.get("data_source"),
         many=False,
-        filter=first.get("filter") if kind and "resps" in kind.columns else None,
+        filter=first.get("filter") if kind and kind.name == "lm-eval samples" else None,
         join=options.join,
-        note=kind.note(first) if kind else "",
+        note=kind.note(first) if kind else "; ".join([*_unusual(names, chosen), *said]),
         to_score=options.to_score,
     )
-    for name in _FIELDS:
-        if getattr(chosen, name) and not _has(file, first, getattr(chosen, name)):
-            raise _no_column(file, getattr(chosen, name), _KEYS[name], columns)
-    said = _first_fields(layout, file, first)
-    _check(layout, file, said, columns)
+    fields = _first_fields(layout, [first, *rows])
+    layout = replace(layout, data_source=layout.data_source or _source_told(layout, kind, file, fields, rows))
+    _check(layout, file, fields, first)
     batches = kind is None and _is_batch(first, names)
-    return replace(layout, many=_has_many(layout, file, said), batches=batches)
+    return replace(layout, many=_has_many(layout, file, fields), batches=batches)
 
 
-def _telling_row(file: RowFile, response: str | None) -> RawRow:
-    """The row that says what the others hold: the first, or of objects with names of their own the first that
-    holds a response. One of a request that failed may have other names."""
-    first = file.first_row()
-    if file.schema is not None:
-        return first
-    return next((row for row in _first_rows(file, first) if _holds_response(row, response)), first)
+def names_of(file: RowFile) -> RowNames:
+    """Return the names of the fields of a file of questions and ground truths."""
+    rows = file.first_rows(_LOOKED_AT)
+    columns = list(file.schema.names if file.schema is not None else rows[0])
+    return name_columns(rows, RowNames(), _finder(file, rows[0], columns), joined=False)[0]
+
+
+def _recognised(file: RowFile, first: RawRow) -> LogKind | None:
+    try:
+        return recognise(first)
+    except InputError as error:
+        raise InputError(f"{file.source.path}: {error}") from None
+
+
+def _finder(file: RowFile, first: RawRow, columns: Sequence[str]) -> Callable[[str], str | None]:
+    """What finds how a file writes the name of a column: as it is, or in another case (`Ground Truth`)."""
+    by_letters = {_letters(column): column for column in reversed(columns)}
+    return lambda name: name if _has(file, first, name) else by_letters.get(_letters(name))
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold())) if "." not in name else name
+
+
+def _unusual(names: RowNames, chosen: RowNames) -> list[str]:
+    """What to say of fields that were found under other names than ours."""
+    fields = {
+        "response": names.response,
+        "ground truth": names.ground_truth,
+        "data source": names.data_source,
+    }
+    ours = {None, *_OURS, chosen.response, chosen.ground_truth, chosen.data_source}
+    return [f"{field} '{name}'" for field, name in fields.items() if name not in ours]
+
+
+def _source_told(
+    layout: RowLayout, kind: LogKind | None, file: RowFile, said: Fields | None, rows: Sequence[RawRow]
+) -> str | None:
+    """The data source of a file whose rows do not name it: by the task in its name, or by what they hold."""
+    if said is None or said.data_source is not None or layout.names.data_source or layout.join is not None:
+        return None
+    if kind is not None and kind.task_in_name and (task := re.search(kind.task_in_name, file.source.name)):
+        source = source_of_task(task[1])
+        return source if source is not None and is_data_source(source) else None
+    return "choice" if is_multiple_choice(rows, layout.names) else None
 
 
 def _holds_response(row: RawRow, name: str | None) -> bool:
     name = name or find_names(lambda one: has_value(row, one)).response
     if value_at(row, name) is not None:
         return True
-    kind = recognise(row.keys(), row)
+    kind = recognise(row)
     with contextlib.suppress(*_UNREADABLE):
         return kind is not None and kind.read(row).response is not None
     return False
@@ -144,6 +196,7 @@ _UNREADABLE = (BadRowError, SkippedRowError, NoResponseError, KeyError, TypeErro
 """What taking a row apart raises where it is no row of its kind, or holds no response."""
 _LOOKED_AT = 200
 """Rows of which the first with a response says what the others hold."""
+_OURS = ("response", "responses", "ground_truth", "reward_model.ground_truth", "data_source")
 _FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
 _KEYS = {name: f"--{name.replace('_', '-')}-key" for name in _FIELDS}
 
@@ -152,35 +205,55 @@ def _has(file: RowFile, first: RawRow, name: str) -> bool:
     return type_of(file.schema, name) is not None if file.schema is not None else has_value(first, name)
 
 
-def _check(layout: RowLayout, file: RowFile, said: Fields | None, columns: Collection[str]) -> None:
+def _check(layout: RowLayout, file: RowFile, said: Fields | None, first: RawRow) -> None:
     names = layout.names
     if layout.kind is None and names.response is None:
-        raise _no_column(file, "response", "--response-key", columns)
+        raise _no_response(file, names, first)
     if file.schema is not None and layout.kind is None:
-        _check_types(file.schema, names)
+        _check_types(file.schema, names, first)
     if not layout.to_score or said is None:  # each row says by itself why it is none
         return
+    if names.ground_truth is None and said.ground_truth is None and layout.join is None:
+        raise _no_ground_truth(file, layout, first)
     joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
     if not any((layout.data_source, names.data_source, said.data_source, joined.data_source)):
-        raise InputError(
-            f"{file.source.path}: nothing says which data source this is; name it with --data-source, "
-            "for example --data-source gsm8k, or its column with --data-source-key"
-        )
-    if names.ground_truth is None and said.ground_truth is None and layout.join is None:
-        if layout.kind is None:
-            raise _no_column(file, "ground_truth", "--ground-truth-key", columns)
-        raise InputError(
-            f"{file.source.path} ({layout.kind}) holds no ground truths; "
-            "join them with --join FILE --on KEY, or name their column with --ground-truth-key"
+        raise NoDataSourceError(
+            f"{file.source.path}: nothing says which data source this is; name it with --data-source, or its "
+            "column with --data-source-key"
         )
 
 
-def _first_fields(layout: RowLayout, file: RowFile, first: RawRow) -> Fields | None:
+def _no_response(file: RowFile, names: RowNames, first: RawRow) -> InputError:
+    found = free_texts(first, {names.ground_truth} - set(EITHER))[:3]
+    if not found or did_you_mean("response", first):
+        what = "; it holds no text that could be one" if not any(map(_is_said, first.values())) else ""
+        return _no_column(file, "response", "--response-key", list(first), what)
+    which = " or ".join(f"--response-key {name}" for name in found)
+    return InputError(
+        f"{file.source.path}: no column of responses is known; name it with {which}; "
+        f"it has: {', '.join(first)}"
+    )
+
+
+def _is_said(value: Any) -> bool:
+    return isinstance(value, str | list | Mapping)
+
+
+def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputError:
+    key = next((name for name in (*PROMPT_IDS, *PROMPT) if name in first), "KEY")
+    what = layout.kind or f"response '{layout.names.response}'"
+    return InputError(
+        f"{file.source.path} ({what}) holds no ground truths; join them with --join FILE --on {key}, or name "
+        f"their column with --ground-truth-key; it has: {', '.join(first)}"
+    )
+
+
+def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
     """What the first row with a response says: a file may begin with a request that failed. None: no row says
     anything."""
     read = reader_of(layout)
     found: Fields | None = None
-    for row in _first_rows(file, first):
+    for row in rows:
         try:
             found = read(row)
             if found.response is not None and responses_of(found.response) != []:
@@ -190,20 +263,7 @@ def _first_fields(layout: RowLayout, file: RowFile, first: RawRow) -> Fields | N
     return found and found._replace(response=None)
 
 
-def _first_rows(file: RowFile, first: RawRow) -> Iterator[RawRow]:
-    yield first
-    records = next(file.chunks(), None)
-    if records is None or records.damaged is not None:
-        return
-    some = records.first(_LOOKED_AT)
-    with contextlib.suppress(UnicodeDecodeError):
-        yield from some.table.to_pylist() if some.table is not None else ()
-    for line in filter(None, some.lines):
-        with contextlib.suppress(BadRowError):
-            yield parse(line)
-
-
-def _check_types(schema: pa.Schema, names: RowNames) -> None:
+def _check_types(schema: pa.Schema, names: RowNames, first: RawRow) -> None:
     source = names.data_source and type_of(schema, names.data_source)
     if source is not None and source and not is_text(source):
         raise InputError(
@@ -211,10 +271,8 @@ def _check_types(schema: pa.Schema, names: RowNames) -> None:
             "--data-source-key)"
         )
     response = type_of(schema, names.response or "")
-    if response is not None and not _is_response(response):
-        within = (
-            [field.name for field in response if _is_response(field.type)] if _is_struct(response) else []
-        )
+    if response is not None and not _is_response(response, value_at(first, names.response)):
+        within = [field.name for field in response if is_text(field.type)] if _is_struct(response) else []
         field = min(within, key=lambda name: name not in _SAID, default=None)
         named = f"--response-key {names.response}.{field}" if field else "another with --response-key"
         raise InputError(
@@ -231,7 +289,11 @@ def _is_struct(found: pa.DataType) -> bool:
     return bool(pa.types.is_struct(found))
 
 
-def _is_response(found: pa.DataType) -> bool:
+def _is_response(found: pa.DataType, first: Any) -> bool:
+    if _is_struct(found):
+        with contextlib.suppress(NoResponseError):
+            return first is None or response_text(first) is not None
+        return False
     if is_list(found):
         inner = found.value_type
         return (
@@ -282,10 +344,10 @@ def _element(row: RawRow, i: int, count: int) -> RawRow:
     }
 
 
-def _no_column(file: RowFile, name: str, option: str, columns: Collection[str]) -> InputError:
+def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], what: str = "") -> InputError:
     near = did_you_mean(name, columns)
     hint = f"{near} Name it with {option}" if near else f"; name it with {option}"
-    return InputError(f"{file.source.path}: no column '{name}'{hint}; it has: {', '.join(columns)}")
+    return InputError(f"{file.source.path}: no column '{name}'{what or hint}; it has: {', '.join(columns)}")
 
 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:

@@ -7,7 +7,18 @@ from typing import Any
 
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind, ground_truth_in, one_or_several
+from rewardkit.logs.kind import (
+    LogKind,
+    anything,
+    are_objects,
+    decoded,
+    ground_truth_in,
+    is_array,
+    is_messages,
+    is_object,
+    no_text,
+    one_or_several,
+)
 from rewardkit.model_api.answers import answer_texts, choice_index, is_said, role_of, said_in, texts_of
 from rewardkit.model_api.failures import error_said, why_broken
 from rewardkit.rows import Fields, find_names, has_value, value_at
@@ -94,7 +105,7 @@ def _request_output(row: RawRow) -> Fields:
 def _chat(row: RawRow) -> Fields:
     """A chat whose last turn is the response: `messages` as OpenAI and ms-swift write them, or ShareGPT's
     `conversations`."""
-    turns = next((row[name] for name in _TURNS if isinstance(row.get(name), list)), None) or []
+    turns = next((turns for name in _TURNS if isinstance(turns := decoded(row.get(name)), list)), [])
     said = [_message(turn) for turn in turns]
     if not said or not is_said(said[-1]):
         raise BadRowError("the last turn is not the assistant's, so there is no response")
@@ -118,13 +129,15 @@ def _message(turn: Any) -> dict[str, Any]:
     }
 
 
-API_ANSWERS = LogKind("answers of an API", frozenset({"object", "output", "status"}), _api_answer)
-"""OpenAI's responses have a column of a response's name; the others are known by their first row."""
+API_ANSWERS = LogKind(
+    "answers of an API", {"object": anything, "output": is_array, "status": anything}, _api_answer
+)
+"""OpenAI's responses have a column of a response's name; the others are known by what a row holds."""
 
 KINDS = (
-    LogKind("batch output", frozenset({"custom_id", "response", "error"}), _batch_output, facts=_batch_facts),
-    LogKind("Anthropic batch results", frozenset({"custom_id", "result"}), _anthropic_batch),
+    LogKind("batch output", {"custom_id": anything, "response": no_text}, _batch_output, facts=_batch_facts),
+    LogKind("Anthropic batch results", {"custom_id": anything, "result": is_object}, _anthropic_batch),
     API_ANSWERS,
-    LogKind("vLLM outputs", frozenset({"request_id", "outputs"}), _request_output),
-    *(LogKind("chats", frozenset({name}), _chat, unless_answered=True) for name in _TURNS[:2]),
+    LogKind("vLLM outputs", {"outputs": are_objects}, _request_output),
+    *(LogKind("chats", {name: is_messages}, _chat, unless_answered=True) for name in _TURNS),
 )

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from rewardkit.errors import InputError
 from rewardkit.files.formats import KeyedRows, RowFile, columns_of, open_rows
 from rewardkit.files.inputs import Input, find_inputs
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.layout import Joined, ReadOptions, RowLayout, layout_of
+from rewardkit.logs.layout import Joined, ReadOptions, RowLayout, layout_of, names_of
 from rewardkit.logs.samples import ALL, SampleBatch, parsed, to_batch
-from rewardkit.rows import Fields, find_names, ground_truth_text, has_value, value_at
+from rewardkit.rows import Fields, RowNames, ground_truth_text, has_value, value_at
 
 PLAIN = ReadOptions()
 """The files say everything themselves."""
@@ -84,27 +85,21 @@ def read_join(paths: Iterable[str | Path], on: str) -> Joined:
     for source in find_inputs(paths):
         file = open_rows(source)
         try:
+            names = replace(names_of(file), response=None)
             for records in file.chunks():
                 for row in parsed(records):
                     if row is not None and not isinstance(row, BadRowError):
-                        _add(rows, row, key_there, source.path)
+                        _add(rows, row, names, key_there, source.path)
         finally:
             file.close()
     return Joined(key, rows)
 
 
-def _add(rows: dict[str, Fields], row: RawRow, key: str, path: str) -> None:
-    names = find_names(lambda name: has_value(row, name))
+def _add(rows: dict[str, Fields], row: RawRow, names: RowNames, key: str, path: str) -> None:
     if not has_value(row, key) or names.ground_truth is None:
         lacking = f"'{key}'" if names.ground_truth is not None else "ground truths"
         raise InputError(f"{path} has no column of {lacking} to join by; it has: {', '.join(row)}")
-    fields = Fields(
-        None,
-        value_at(row, names.ground_truth),
-        value_at(row, names.prompt),
-        value_at(row, names.data_source),
-        value_at(row, names.extra_info),
-    )
+    fields = names.read(row)
     known = rows.setdefault(str(value_at(row, key)), fields)
     if ground_truth_text(known.ground_truth) != ground_truth_text(fields.ground_truth):
         raise InputError(f"{path}: two rows have {key} {value_at(row, key)!r:.60} and other ground truths")

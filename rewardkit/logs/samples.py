@@ -72,7 +72,8 @@ def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) 
     if records.damaged is not None:
         bad = dict.fromkeys(range(records.count), records.damaged)
         return SampleBatch(records, [Sample(layout.data_source or "", "", "")] * records.count, bad)
-    if records.table is not None and layout.kind is None and layout.join is None and not layout.batches:
+    by_row = layout.kind or layout.join or layout.batches or layout.names.choices
+    if records.table is not None and not by_row:
         return _from_columns(records, records.table, layout, reads)
     return _from_rows(records, layout, reads)
 
@@ -196,6 +197,8 @@ def _completed(fields: Fields, row: RawRow, layout: RowLayout) -> Fields:
     """The fields with what the user says of all rows, and what stands in the joined file."""
     if layout.kind is not None and fields.ground_truth is None:
         fields = fields._replace(ground_truth=value_at(row, layout.names.ground_truth))
+    if layout.kind is not None and fields.data_source is None:
+        fields = fields._replace(data_source=value_at(row, layout.names.data_source))
     if layout.join is not None:
         key = value_at(row, layout.join.key)
         known = layout.join.rows.get(str(key))

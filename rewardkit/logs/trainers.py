@@ -1,12 +1,12 @@
-"""What trainers write of rollouts and evaluations: verl, TRL, NeMo-RL, SkyRL, LLaMA-Factory, ms-swift."""
+"""What trainers write of rollouts and evaluations: verl, TRL, NeMo-RL, SkyRL, slime."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind, ground_truth_in
+from rewardkit.logs.kind import LogKind, anything, ground_truth_in, is_array, is_number
 from rewardkit.model_api.failures import why_broken
 from rewardkit.rows import Fields, value_at
 
@@ -44,13 +44,6 @@ def _nemo_rl(row: RawRow) -> Fields:
     return Fields(said[last], ground_truth_in(row), prompt, row.get("data_source"), None, prompt)
 
 
-def _nemo_rl_evaluation(row: RawRow) -> Fields:
-    """A row of NeMo-RL's `evaluation_data.json`."""
-    info = row["extra_env_info"]
-    ground_truth = info.get("ground_truth") if isinstance(info, Mapping) else None
-    return Fields(row["response"], ground_truth, row["prompt"], row.get("data_source"), None, row["prompt"])
-
-
 def _skyrl(row: RawRow) -> Fields:
     """A row of SkyRL's `dumped_evals/*/*.jsonl`; the ground truth stands in the row of the environment."""
     if (why := why_broken(row.get("stop_reason"))) is not None:
@@ -77,26 +70,33 @@ def _step(row: RawRow) -> str:
     return f"step {step}" if isinstance(step, int) else ""
 
 
-def _under(response: str, ground_truth: str) -> Callable[[RawRow], Fields]:
-    """Return what reads rows with these names. slime says in `status` how a rollout ended."""
+def _is_status(value: Any) -> bool:
+    return value in ("pending", "completed", "truncated", "aborted", "failed")
 
-    def read(row: RawRow) -> Fields:
-        if (why := why_broken(row.get("status"))) is not None:
-            raise BadRowError(why)
-        return Fields(row[response], row[ground_truth], row.get("prompt"), row.get("data_source"))
 
-    return read
+def _slime(row: RawRow) -> Fields:
+    """A rollout of slime, which says in `status` how it ended."""
+    if (why := why_broken(row.get("status"))) is not None:
+        raise BadRowError(why)
+    return Fields(row["response"], row["label"], row.get("prompt"), row.get("data_source"))
 
 
 KINDS = (
-    LogKind("verl rollout dump", frozenset({"input", "output", "gts", "score", "step"}), _verl_dump, _step),
-    LogKind("SkyRL evaluation", frozenset({"input_prompt", "output_response"}), _skyrl, facts=_skyrl_facts),
-    LogKind("TRL completions", frozenset({"step", "prompt", "completion", "advantage"}), _trl, _step),
-    LogKind("LLaMA-Factory predictions", frozenset({"predict", "label"}), _under("predict", "label")),
-    LogKind("rollouts with labels", frozenset({"prompt", "response", "label"}), _under("response", "label")),
-    LogKind("ms-swift results", frozenset({"messages", "response", "labels"}), _under("response", "labels")),
+    LogKind("verl rollout dump", {"input": anything, "output": anything, "gts": anything}, _verl_dump, _step),
     LogKind(
-        "NeMo-RL training data", frozenset({"content", "rewards", "idx"}), _nemo_rl, unless_answered=True
+        "SkyRL evaluation",
+        {"input_prompt": anything, "output_response": anything},
+        _skyrl,
+        facts=_skyrl_facts,
     ),
-    LogKind("NeMo-RL evaluation", frozenset({"prompt", "response", "extra_env_info"}), _nemo_rl_evaluation),
+    LogKind(
+        "TRL completions",
+        {"step": is_number, "prompt": anything, "completion": anything, "advantage": anything},
+        _trl,
+        _step,
+    ),
+    LogKind("slime rollouts", {"response": anything, "label": anything, "status": _is_status}, _slime),
+    LogKind(
+        "NeMo-RL training data", {"content": is_array, "rewards": anything}, _nemo_rl, unless_answered=True
+    ),
 )

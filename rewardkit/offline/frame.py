@@ -28,8 +28,11 @@ class TableRows:
         self._table = table
 
     def first_row(self) -> RawRow:
-        rows = self._table.slice(0, 1).to_pylist()
-        return rows[0] if rows else dict.fromkeys(self.schema.names)
+        return self.first_rows(1)[0]
+
+    def first_rows(self, count: int) -> list[RawRow]:
+        rows: list[RawRow] = self._table.slice(0, count).to_pylist()
+        return rows or [dict.fromkeys(self.schema.names)]
 
     def chunks(self) -> Iterator[Records]:
         yield Records(0, len(self._table), self._table)

@@ -27,7 +27,15 @@ from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import ALL, SampleBatch, to_batch
-from rewardkit.offline.chunk import TOLD, BadRowPolicy, ChunkResult, Output, finish, mark_unknown_sources
+from rewardkit.offline.chunk import (
+    RENAMED,
+    TOLD,
+    BadRowPolicy,
+    ChunkResult,
+    Output,
+    finish,
+    mark_unknown_sources,
+)
 from rewardkit.offline.columns import score_fields, score_names
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
@@ -165,22 +173,26 @@ def _score_to(
             stack.enter_context(opened(source, settings.options, with_keys=with_keys)) for source in sources
         ]
         for file, layout in files:
-            if layout.kind is not None:
+            if layout.kind is not None or layout.note:
                 settings.on_note(f"{file.source.path}: {layout.describe(file.total)}")
-            _refuse_taken_names(file, layout, settings.prefix)
+            _refuse_taken_names(file, layout, settings)
         run = _FileRun(files, out, kind, settings, workers)
         return run.go()
 
 
-def _refuse_taken_names(file: RowFile, layout: RowLayout, prefix: str) -> None:
-    """A log's own scores move aside; in other files the names are the user's to choose."""
+def _refuse_taken_names(file: RowFile, layout: RowLayout, settings: _Settings) -> None:
+    """A log's own scores move aside; ours of an earlier run stay, and the user chooses other names."""
     columns = columns_of(file)
+    prefix = settings.prefix
     taken = [name for name in score_names(prefix) if name in columns]
-    if taken and layout.kind is None:
+    if taken and layout.kind is None and f"{prefix}scorer" in taken:
         raise InputError(
             f"the file already has a column '{taken[0]}'; "
             "pass --prefix, for example --prefix new_, to name the score columns differently"
         )
+    if taken and layout.kind is None:
+        named = ", ".join(f"'{name}' goes out as '{RENAMED}{name}'" for name in taken)
+        settings.on_note(f"{file.source.path}: its own {named}")
 
 
 @dataclass

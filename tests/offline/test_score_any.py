@@ -85,9 +85,9 @@ _ASKED = {"role": "user", "content": "3+4?"}
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (logs.answered(prompt="3+4?", predict=..., label="7"), "LLaMA-Factory predictions"),
-        (logs.answered(prompt="3+4?", response=..., label="7", reward=1.0), "rollouts with labels"),
-        (logs.answered(messages=[_ASKED], response=..., labels="7"), "ms-swift results"),
+        (logs.answered(prompt="3+4?", predict=..., label="7"), "response 'predict'; ground truth 'label'"),
+        (logs.answered(prompt="3+4?", response=..., label="7", status="completed"), "slime rollouts"),
+        (logs.answered(messages=[_ASKED], response=..., labels="7"), "ground truth 'labels'"),
         (logs.answered(messages=[_ASKED, {"role": "assistant", "content": ...}], solution="7"), "chats"),
         (
             logs.answered(
@@ -125,7 +125,7 @@ _ASKED = {"role": "user", "content": "3+4?"}
         ),
         (
             logs.answered(prompt="3+4?", response=..., reward=0.0, extra_env_info={"ground_truth": "7"}),
-            "NeMo-RL evaluation",
+            "ground truth 'extra_env_info.ground_truth'",
         ),
     ],
 )
@@ -570,7 +570,7 @@ def test_a_first_row_without_the_columns_of_the_others_is_one_bad_row(
 def test_a_response_that_is_an_object_is_refused_with_the_field_that_holds_its_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = {"role": "assistant", "content": "#### 5"}
+    said = {"mood": "sure", "content": "#### 5"}
     table = pa.table({"data_source": ["openai/gsm8k"], "ground_truth": ["5"], "response": [said]})
     pq.write_table(table, tmp_path / "some.parquet")
     assert run(["score", str(tmp_path / "some.parquet")]) != 0

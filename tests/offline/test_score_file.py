@@ -196,7 +196,14 @@ def _bad(tmp_path: Path, kind: str) -> Path:
     elif kind == "numbers as responses":
         _write(path, data_source=sources, response=[1, 2, 3], ground_truth=truths)
     elif kind == "scored already":
-        _write(path, data_source=sources, response=responses, ground_truth=truths, score=[1.0] * 3)
+        _write(
+            path,
+            data_source=sources,
+            response=responses,
+            ground_truth=truths,
+            score=[1.0] * 3,
+            scorer=["a"] * 3,
+        )
     return path
 
 

@@ -10,7 +10,7 @@ import click
 
 from rewardkit.errors import OptionsError
 from rewardkit.offline import ReadOptions, read_join
-from rewardkit.rows import GROUND_TRUTH, RESPONSE, RowNames
+from rewardkit.rows import RowNames
 from rewardkit.verl_keys import config_file, is_setting
 
 _OF_EVERY_ROW = click.option("--data-source", help="Data source of every row, for files that do not say it.")
@@ -20,11 +20,11 @@ _SHOWN = click.option(
 _OPTIONS = (
     click.option("--data-source-key", help="Column of the data source. Default: data_source."),
     click.option(
-        "--response-key", help=f"Column of the response(s). Default: the first of {', '.join(RESPONSE)}."
+        "--response-key", help="Column of the response(s). Default: response, output, … (docs/scoring.md)."
     ),
     click.option(
         "--ground-truth-key",
-        help=f"Column of the ground truth. Default: the first of {', '.join(GROUND_TRUTH)}.",
+        help="Column of the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
     ),
     click.option("--prompt-key", help="Column of the prompt. Default: prompt or input."),
     click.option(

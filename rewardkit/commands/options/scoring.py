@@ -15,11 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rewardkit.checks.first_look import look_at_responses
+from rewardkit.checks.which_reward import second_look, which_reward
 from rewardkit.commands.options.printing import err, figure, print_findings
-from rewardkit.errors import OptionsError
+from rewardkit.errors import NoDataSourceError, OptionsError, UnknownDataSourceError
 from rewardkit.files.inputs import STDIN
 from rewardkit.offline import ReadOptions, Report, score_file
 from rewardkit.offline.chunk import BadRowPolicy
+from rewardkit.offline.file_workers import Workers
 from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.offline.writing import output_name
 from rewardkit.scoring.scorer import Scorer
@@ -129,27 +131,45 @@ def score_files(
         print_findings(look_at_responses(files, read_options, scorer))
         if workers is None:
             scorer.warm_up()
-        task = progress.add_task("scoring", total=None)
         try:
-            report = score_file(
-                files,
-                out,
-                scorer=scorer,
-                options=read_options,
-                prefix=run.prefix,
-                bad_rows=run.bad_rows,
-                resume=run.resume,
-                restart=run.restart,
-                force=run.force,
-                on_progress=lambda done, total: progress.update(task, completed=done, total=total),
-                on_note=note,
-                workers=workers,
-            )
+            report = _scored(files, out, run, read_options, scorer, workers, progress)
         except KeyboardInterrupt:
             note("interrupted; what is scored is kept: go on with --resume, or begin anew with --restart")
             raise click.exceptions.Exit(130) from None
+        except (NoDataSourceError, UnknownDataSourceError) as error:
+            advice = which_reward(files, read_options, scorer)
+            raise type(error)(f"{error}; {advice}" if advice else str(error)) from None
+        advice = second_look(files, read_options, scorer, report)
     _tell_bad_rows(report, run.bad_rows)
+    if advice:
+        note(advice)
     return report
+
+
+def _scored(
+    files: Sequence[str | Path],
+    out: str,
+    run: RunOptions,
+    read_options: ReadOptions,
+    scorer: Scorer,
+    workers: Workers | None,
+    progress: Progress,
+) -> Report:
+    task = progress.add_task("scoring", total=None)
+    return score_file(
+        files,
+        out,
+        scorer=scorer,
+        options=read_options,
+        prefix=run.prefix,
+        bad_rows=run.bad_rows,
+        resume=run.resume,
+        restart=run.restart,
+        force=run.force,
+        on_progress=lambda done, total: progress.update(task, completed=done, total=total),
+        on_note=note,
+        workers=workers,
+    )
 
 
 def default_output(files: Sequence[str]) -> str:

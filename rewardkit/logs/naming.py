@@ -1,0 +1,176 @@
+"""Which column of a log of no known kind is what: by the names that people use, and by what stands there.
+
+The names that every entrance takes are in `rewardkit.rows`. Here are those that can mean two things in a log;
+the values decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from rewardkit.files.records import RawRow
+from rewardkit.logs.tasks import is_data_source
+from rewardkit.rows import (
+    DATA_SOURCE,
+    EXTRA_INFO,
+    GROUND_TRUTH,
+    PROMPT,
+    RESPONSE,
+    RowNames,
+    first_of,
+    ground_truth_text,
+    value_at,
+)
+
+_PREDICTED = ("generated_prediction", "code", "prediction", "predictions", "predict", "pred", "result")
+"""A response; where it stands in a longer text of the row, what a tool found in the response."""
+EITHER = ("answer", "solution")
+"""A ground truth; a response where the row has another ground truth and no response, or one found in it."""
+_LABELS = ("label", "labels", "correct", "test")
+"""A ground truth, but for verdicts: true and false, 0 and 1."""
+_QUESTIONS = ("question", "problem", "query", "instruction", "input_prompt")
+_SOURCES = ("dataset", "dataset_name", "benchmark", "task_name", "task", "source")
+"""A data source, where every row names one that a reward has."""
+_CHOICES = ("choices", "options")
+_VERDICTS = {"true", "false", "0", "1", "0.0", "1.0"}
+_TRUTHS = (*GROUND_TRUTH, *_LABELS)
+_KNOWN = (
+    *DATA_SOURCE,
+    *_SOURCES,
+    *RESPONSE,
+    *_PREDICTED,
+    *_TRUTHS,
+    *PROMPT,
+    *_QUESTIONS,
+    *EXTRA_INFO,
+    *_CHOICES,
+)
+
+Cells = Mapping[str, Sequence[Any]]
+"""What stands in the first rows under each known name that the file has."""
+
+
+def name_columns(
+    rows: Sequence[RawRow], chosen: RowNames, find: Callable[[str], str | None], *, joined: bool
+) -> tuple[RowNames, list[str]]:
+    """Return the names of the fields of a file, and what to say of columns that disagree.
+
+    Args:
+        rows: its first rows.
+        chosen: names that the user gave.
+        find: returns how the file writes a known name, None where it has no such column.
+        joined: the ground truths stand in another file.
+    """
+    written = {name: there for name in _KNOWN if (there := find(name)) is not None}
+    taken = {chosen.response, chosen.ground_truth, chosen.prompt, chosen.data_source, chosen.extra_info}
+    cells = {
+        name: [value_at(row, there) for row in rows] for name, there in written.items() if there not in taken
+    }
+    truths = [
+        name for name in _TRUTHS if name in cells and not (name in _LABELS and _are_verdicts(cells[name]))
+    ]
+    settled = joined or chosen.ground_truth is not None
+    response = None if chosen.response else _response(cells, truths, settled=settled)
+    truths = [] if settled else [name for name in truths if name != response]
+    said = [] if response is None else _disagreement(cells, [n for n in RESPONSE if n in cells])
+    said += _disagreement(cells, truths)
+    found = RowNames(
+        first_of(DATA_SOURCE, cells.__contains__)
+        or first_of(_SOURCES, lambda name: _are_sources(cells.get(name, ()))),
+        response,
+        next(iter(truths), None),
+        first_of((*PROMPT, *_QUESTIONS), lambda name: name in cells and name != response),
+        first_of(EXTRA_INFO, cells.__contains__),
+        first_of(_CHOICES, lambda name: name in cells and all(map(_are_options, cells[name]))),
+    )
+    return RowNames(
+        *(getattr(chosen, name) or written.get(getattr(found, name)) for name in RowNames.__slots__)
+    ), said
+
+
+def _response(cells: Cells, truths: Sequence[str], *, settled: bool) -> str | None:
+    """The name of the response; `settled`: the ground truth is another column than those of `truths`."""
+    sure = first_of(RESPONSE, cells.__contains__)
+    if sure is not None:
+        return sure
+    predicted = first_of(_PREDICTED, lambda name: any(_texts(cells.get(name, ()))))
+    either = [name for name in EITHER if any(_texts(cells.get(name, ())))]
+    if not either:
+        return predicted
+    longest = max(either, key=lambda name: sum(map(len, _texts(cells[name]))))
+    if predicted is not None:
+        return longest if _stands_in(cells[predicted], cells[longest]) else predicted
+    return longest if settled or any(name not in EITHER for name in truths) else None
+
+
+def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
+    """What to say where the first of two columns of one field counts and the second differs."""
+    if len(names) < 2:
+        return []
+    taken, other = names[:2]
+    pairs = zip(map(ground_truth_text, cells[taken]), map(ground_truth_text, cells[other]), strict=True)
+    differing = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
+    rows = len(cells[taken])
+    return (
+        [f"'{taken}' counts, not '{other}', which differs in {differing} of {rows} rows"] if differing else []
+    )
+
+
+def free_texts(row: RawRow, known: Collection[str | None]) -> list[str]:
+    """Return the names of the texts in a row that may be a response, the longest first.
+
+    Args:
+        known: names of columns that are something else.
+    """
+    apart = {*known, *PROMPT, *_QUESTIONS, *EXTRA_INFO}
+    found = {name: text for name, text in _all_texts(row, "") if name.partition(".")[0] not in apart}
+    return sorted(
+        (name for name, text in found.items() if " " in text.strip()), key=lambda name: -len(found[name])
+    )
+
+
+def is_multiple_choice(rows: Sequence[RawRow], names: RowNames) -> bool:
+    """Return True where every row holds options, and its ground truth is the letter of one of them."""
+    return names.choices is not None and all(_is_letter(row, names) for row in rows)
+
+
+def _is_letter(row: RawRow, names: RowNames) -> bool:
+    letter = (ground_truth_text(value_at(row, names.ground_truth)) or "").strip("(). ").upper()
+    return len(letter) == 1 and 0 <= ord(letter) - ord("A") < len(value_at(row, names.choices))
+
+
+def _are_options(value: Any) -> bool:
+    return isinstance(value, list | Mapping) and len(value) > 1
+
+
+def _all_texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _all_texts(one, f"{path}.{name}" if path else str(name))
+    elif text := _only_text(value[:1] if isinstance(value, list) else value):
+        yield path, text
+
+
+def _are_verdicts(values: Sequence[Any]) -> bool:
+    return all(value is None or str(value).casefold() in _VERDICTS for value in values)
+
+
+def _are_sources(values: Sequence[Any]) -> bool:
+    return bool(values) and all(isinstance(value, str) and is_data_source(value) for value in values)
+
+
+def _stands_in(parts: Sequence[Any], wholes: Sequence[Any]) -> bool:
+    """Whether in most rows one text stands in another."""
+    pairs = [pair for pair in zip(_texts(parts), _texts(wholes), strict=True) if all(pair)]
+    return 2 * sum(part.strip() in whole for part, whole in pairs) > len(pairs)
+
+
+def _texts(values: Sequence[Any]) -> list[str]:
+    return list(map(_only_text, values))
+
+
+def _only_text(value: Any) -> str:
+    """A text, alone or in a list of one; the empty text for anything else."""
+    held = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return held if isinstance(held, str) else ""
