@@ -42,9 +42,10 @@ class JudgeOptions(CredentialsUnshown):
     """With `{response}` in it, and perhaps `{prompt}`, `{ground_truth}`, `{fence}` and `{marker}`."""
     score_pattern: str = ""
     """A regular expression with the group `score`; its first match behind the marker counts, or without
-    one its last. Empty: a number, `7` or `7/10`, that stands straight behind the marker."""
+    one its last. Empty: a number, `7`, `7/10` or `7 out of 10`, or a word of `verdicts`, that stands straight
+    behind the marker (without one, on the last line), with no other on its line."""
     score_field: str = ""
-    """Instead: this field, `a.b` within an object, of the last JSON object."""
+    """Instead: this field, `a.b` within an object, of the one JSON object that has it."""
     verdicts: dict[str, float] = field(default_factory=dict)
     """Words for scores, such as `{"yes": 1, "no": 0}`; without them the verdict is a number."""
     score_range: tuple[float, float] = (0.0, 10.0)

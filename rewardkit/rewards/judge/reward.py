@@ -62,7 +62,7 @@ def register_judge(
     processes = min(_PROCESSES, about.concurrency)
     made = Reward(
         name=name,
-        version=1,
+        version=2,
         target=score,
         data_sources=sources,
         runs="process",
@@ -90,9 +90,9 @@ def load(options: JudgeOptions) -> None:
 
 
 async def score(sample: Sample, options: JudgeOptions) -> Score:
-    """Ask the judge. An endpoint that fails, or an answer without a verdict, is an `error`."""
+    """Ask the judge, and once more where its answer has no verdict. What then fails is an `error`."""
     from rewardkit.model_api.client import Endpoint, EndpointError, complete_text
-    from rewardkit.rewards.judge.verdict import NoVerdictError, ask, read_verdict
+    from rewardkit.rewards.judge.verdict import NoVerdictError, ask, asked_again, read_verdict
 
     question = ask(sample, options)
     judge = Endpoint(
@@ -103,15 +103,23 @@ async def score(sample: Sample, options: JudgeOptions) -> Score:
         options.retries,
         who="the judge's server",
     )
-    try:
-        answer = await complete_text(
+
+    async def answer_to(messages: list[dict[str, str]]) -> str:
+        return await complete_text(
             judge,
-            question.messages,
+            messages,
             temperature=options.temperature,
             max_tokens=options.max_tokens,
             extra_body=options.extra_body,
         )
-        verdict = read_verdict(answer, question.marker, options)
+
+    try:
+        answer = await answer_to(question.messages)
+        try:
+            verdict = read_verdict(answer, question.marker, options)
+        except NoVerdictError as error:
+            again = await answer_to(asked_again(question, answer, error))
+            verdict = read_verdict(again, question.marker, options)
     except (EndpointError, NoVerdictError) as error:
         return failure("error", str(error))
     return Score(

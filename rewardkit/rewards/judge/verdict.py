@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,14 @@ from rewardkit.types import Message, Sample
 _READ_CHARS = 20_000
 """The end of an answer in which a verdict is looked for."""
 
-_NUMBER = r"(?P<score>-?\d+(?:\.\d+)?)(?:\s*/\s*(?P<high>\d+(?:\.\d+)?))?(?![\w/]|\.\d)"
-_BEFORE_NUMBER = r"[\s*_`\"'(\[]*+"
-"""What may stand between the marker and a number."""
+_NUMBER = re.compile(
+    r"(?P<score>-?\d+(?:\.\d+)?)(?:\s*(?:/|(?:out )?of)\s*(?P<high>\d+(?:\.\d+)?))?(?![A-Za-z_/]|[.,]?\d)"
+)
+_BEFORE = re.compile(r"[\s*_`\"'“(\[]*")
+"""What may stand between the marker and the verdict."""
+
+_NUMERIC = {"Nd", "Nl", "No"}
+"""Unicode's categories of what says a number: digits, ½, Ⅷ, ..."""
 
 _PLACEHOLDER = re.compile(r"\{(prompt|response|ground_truth|fence|marker)\}")
 
@@ -70,29 +76,59 @@ def ask(sample: Sample, options: JudgeOptions) -> JudgeQuestion:
     return JudgeQuestion([*system, {"role": "user", "content": text}], marker)
 
 
+def asked_again(question: JudgeQuestion, answer: str, why: NoVerdictError) -> list[dict[str, str]]:
+    """Return the messages that ask for a verdict where `answer` has none."""
+    wanted = f"one line: {question.marker} and the verdict" if question.marker else "the verdict"
+    said = f"Your answer cannot be read: {why}. Write only {wanted}, once, in the form that was asked for."
+    return [
+        *question.messages,
+        {"role": "assistant", "content": answer},
+        {"role": "user", "content": said},
+    ]
+
+
 def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:
-    """Read the verdict: the one behind the last marker or, if the template asks for none, the last.
+    """Read the verdict: the one behind the marker or, if the template asks for none, that of the last line.
 
     Raises:
-        NoVerdictError: there is none, or it is not among the `verdicts` or within `score_range`.
+        NoVerdictError: there is none, or there are several; it is not among the `verdicts` or within
+            `score_range`.
     """
     before, found, after = answer.rpartition(marker or "</think>")
     if marker and not found:
         raise NoVerdictError(f"the judge wrote no verdict: {_one_line(answer) or 'nothing'!r}")
-    if marker:
-        text, start = _score_in(after[:_READ_CHARS], options, behind_marker=True)
-    else:
-        text, start = _score_in(after[-_READ_CHARS:], options, behind_marker=False)
+    text, start = _verdict_in(after, options, behind_marker=bool(marker))
     value = _value(text, options)
+    if marker:
+        _check_earlier(before, marker, value, options)
     return JudgeVerdict(text, value, _scaled(value, options), _one_line(before if marker else after[:start]))
 
 
-def _score_in(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
-    """The verdict's text and where it starts."""
+def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
+    """Refuse an answer that gave another verdict before its last; a marker without one was only mentioned."""
+    for piece in before.split(marker)[1:]:
+        try:
+            earlier = _value(_verdict_in(piece, options, behind_marker=True)[0], options)
+        except NoVerdictError:
+            continue
+        if earlier != value:
+            raise NoVerdictError(f"the judge gave two verdicts, {earlier:g} and {value:g}")
+
+
+def _verdict_in(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
+    """The verdict's text and where it starts; `behind_marker`: at the start of `text`."""
+    cut = 0 if behind_marker else max(len(text) - _READ_CHARS, 0)
+    text = text[cut : cut + _READ_CHARS]
     if options.score_field:
-        return _field_of_last_object(text, options.score_field)
-    if not options.score_pattern:
-        return _number_in(text, options, behind_marker=behind_marker)
+        found = _field_of_object(text, options)
+    elif options.score_pattern:
+        found = _match(text, options, behind_marker=behind_marker)
+    else:
+        found = _on_line(text, options, behind_marker=behind_marker)
+    return found[0], cut + found[1]
+
+
+def _match(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
     matches = list(re.finditer(options.score_pattern, text))
     found = matches[0 if behind_marker else -1] if matches else None
     if found is None or found["score"] is None:
@@ -100,42 +136,89 @@ def _score_in(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple
     return found["score"].strip(), found.start()
 
 
-def _number_in(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
-    """A number, straight behind the marker or the last of all; of `7/10` the 7, if 10 is the range's end."""
-    if behind_marker:
-        found = re.match(_BEFORE_NUMBER + _NUMBER, text)
+def _on_line(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
+    """The one verdict of the first line that is not empty, straight at its start; or, without a marker, that
+    of the last, wherever it stands there."""
+    lines = [line for line in re.finditer(r"[^\r\n]+", text) if line[0].strip()]
+    line = lines[0 if behind_marker else -1] if lines else None
+    said = line[0] if line else ""
+    begin = _BEFORE.match(said).end()  # type: ignore[union-attr]  # it matches nothing, too
+    if not options.verdicts:
+        found = _number_in(said, options, begin if behind_marker else None)
     else:
-        found = next(iter([*re.finditer(rf"(?<![\w./]){_NUMBER}", text)][-1:]), None)
+        found = _word_in(said, options, begin if behind_marker else None)
+    return found[0], found[1] + (line.start() if line else 0)
+
+
+def _number_in(line: str, options: JudgeOptions, at: int | None) -> tuple[str, int]:
+    """The one number of a line, `7`, `7/10` or `7 out of 10`, where 10 is the range's end."""
+    found = _NUMBER.search(line) if at is None else _NUMBER.match(line, at)
     if found is None:
-        where = "no number stands behind the judge's marker" if behind_marker else "the judge wrote no number"
-        raise NoVerdictError(f"{where}: {_one_line(text) or 'nothing'!r}")
+        raise NoVerdictError(f"no number stands where the verdict should: {_one_line(line) or 'nothing'!r}")
+    others = line[: found.start()] + line[found.end() :]
+    if any(unicodedata.category(c) in _NUMERIC for c in others):
+        raise NoVerdictError(f"the verdict's line has several numbers: {_one_line(line)!r}")
     high = options.score_range[1]
     if found["high"] is not None and float(found["high"]) != high:
         raise NoVerdictError(f"the verdict {found[0].strip()!r} is not out of {high:g}")
+    if line[found.end() :].lstrip().startswith("%") and high != 100:
+        raise NoVerdictError(f"the verdict {found[0].strip()!r} is in per cent, and not out of {high:g}")
     return found["score"], found.start()
 
 
-def _field_of_last_object(text: str, field: str) -> tuple[str, int]:
-    value, start = _last_object(text)
-    for key in field.split("."):
+def _word_in(line: str, options: JudgeOptions, at: int | None) -> tuple[str, int]:
+    """The one word of `verdicts` on a line; of words that begin alike the longest."""
+    words = sorted(map(str, options.verdicts), key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE)
+    found = list(pattern.finditer(line))
+    if len({one[0].casefold() for one in found}) != 1 or (at is not None and found[0].start() != at):
+        raise NoVerdictError(
+            f"not one of {', '.join(words)} is the verdict: {_one_line(line) or 'nothing'!r}"
+        )
+    return found[0][0], found[0].start()
+
+
+def _field_of_object(text: str, options: JudgeOptions) -> tuple[str, int]:
+    """The field of the one JSON object that has it; a number in a string is read as one on a line is."""
+    keys = options.score_field.split(".")
+    found = [(value, start) for made, start in _objects(text) if (value := _at(made, keys)) is not None]
+    if len(found) != 1:
+        number = "no JSON object" if not found else "several JSON objects"
+        raise NoVerdictError(
+            f"the judge's answer has {number} with '{options.score_field}': {_one_line(text)!r}"
+        )
+    value, start = found[0]
+    if not isinstance(value, str):
+        return json.dumps(value), start
+    if options.verdicts:
+        return value.strip(), start
+    return _number_in(value, options, _BEFORE.match(value).end())[0], start  # type: ignore[union-attr]
+
+
+def _at(value: Any, keys: list[str]) -> Any:
+    for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
-    if value is None or isinstance(value, dict | list):
-        raise NoVerdictError(f"the judge's answer has no JSON object with '{field}': {_one_line(text)!r}")
-    return value if isinstance(value, str) else json.dumps(value), start
+    return None if isinstance(value, dict | list) else value
 
 
-def _last_object(text: str) -> tuple[Any, int]:
-    """The last JSON object that is not part of another, and where it starts."""
-    decoder = json.JSONDecoder()
-    last: Any = None
-    last_start = at = 0
+def _objects(text: str) -> Iterator[tuple[Any, int]]:
+    """The JSON objects that are not part of another, and where each starts."""
+    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats)
+    at = 0
     while (start := text.find("{", at)) >= 0:
         try:
-            last, at = decoder.raw_decode(text, start)
-            last_start = start
+            found, at = decoder.raw_decode(text, start)
+            yield found, start
         except (ValueError, RecursionError):
             at = start + 1
-    return last, last_start
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object's fields; one that is given twice is in it as a list, and so no verdict."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        found[key] = [found[key], value] if key in found else value
+    return found
 
 
 def _value(text: str, options: JudgeOptions) -> float:
