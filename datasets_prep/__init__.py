@@ -11,6 +11,12 @@ from rewardkit.datasets_prep.tables.code import CODE
 from rewardkit.datasets_prep.tables.maths import MATHS
 from rewardkit.datasets_prep.tables.others import OTHERS
 
-__all__ = ["DATASETS", "Dataset"]
+__all__ = ["DATASETS", "Dataset", "find_dataset"]
 
 DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in (*MATHS, *CODE, *OTHERS)}
+
+
+def find_dataset(name: str) -> Dataset | None:
+    """Return the dataset of a name: `code-contests` and `code_contests`, `MMLU` and `mmlu` are the same."""
+    plain = {known.replace("-", "_"): dataset for known, dataset in DATASETS.items()}
+    return plain.get(name.casefold().replace("-", "_"))

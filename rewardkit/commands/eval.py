@@ -1,6 +1,6 @@
 """`rewardkit eval`: generate if there is a model, score, and print metrics with intervals.
 
-Parses, calls the rooms and prints; nothing is computed here.
+Parses, calls the rooms and prints; nothing is computed here. A model on datasets is in `eval_datasets.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from typing import Any
 import click
 from rich.table import Table
 
+from rewardkit.commands.eval_datasets import eval_datasets, print_datasets, write_page
 from rewardkit.commands.generate import PromptForm, generate_file
+from rewardkit.commands.options.benchmarks import BenchmarkOptions, benchmark_options, find_benchmarks
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options
+from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.printing import err, figure, interval, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import (
@@ -39,39 +42,36 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
 
 
 @click.command(
-    epilog="Examples: rewardkit eval scored.parquet --report report.html;  "
-    "rewardkit eval rollouts.jsonl --data-source gsm8k;  "
-    "rewardkit eval data/gsm8k/test.parquet --model MODEL_FOLDER -n 4 --out gsm8k.scored.parquet"
+    epilog="Example: rewardkit eval arithmetic --prep level=tiny --prep n_test=20 --model MODEL_FOLDER"
 )
-@click.argument("words", nargs=-1, metavar="[FILES]... [KEY=VALUE]...")
+@click.argument("words", nargs=-1, metavar="[DATASET | FILE]... [KEY=VALUE]...")
+@click.option("--list", "show_list", is_flag=True, help="Show the datasets.")
+@click.option("--model", help="Generate with this model first. FILE then has prompts.")
+@benchmark_options
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Where the scored rows go. Default: beside FILE, as `rewardkit score` does; those of standard "
-    "input, URLs and several files are not kept.",
+    help="Scored file; of datasets, a folder. Default: beside FILE, or eval/MODEL.",
 )
 @click.option("--report", type=click.Path(path_type=Path), help="Write a page to look at in a browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
-    "--config", type=click.Path(path_type=Path), help="A YAML file with the keys of verl's evaluation.yaml."
+    "--config", type=click.Path(path_type=Path), help="YAML file with the keys of verl's evaluation.yaml."
 )
 @hydra_options("evaluation")
-@click.option("--model", help="Generate with this model first; FILES is one file of prompts then.")
 @generation_options
-@click.option("--system", default="", help="With --model: system prompt, for rows that have none.")
-@click.option("--limit", type=click.IntRange(min=1), help="With --model: only the first so many rows.")
 @input_options
 @run_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @reward_options
 def command(
     words: tuple[str, ...],
+    show_list: bool,
+    model: str | None,
+    asked: BenchmarkOptions,
     out: Path | None,
     report: Path | None,
     config: Path | None,
-    model: str | None,
     generation: dict[str, Any],
-    system: str,
-    limit: int | None,
     read_options: ReadOptions,
     run: RunOptions,
     as_json: bool,
@@ -80,16 +80,29 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Evaluate the responses in FILES, or those of --model to the prompts in a file.
+    """Evaluate a model on datasets, or the responses in FILES.
 
-    Takes every file and log that `rewardkit score` takes, and of a folder of a training run's dumps the last
-    step. KEY=VALUE are settings of --config, as verl's main_eval takes them: data.path=...
+    DATASET with --model prepares it (once), generates, scores and reports; the same command resumes an
+    interrupted run. FILE is any file or log that `rewardkit score` takes, or prompts with --model.
+    KEY=VALUE are settings of --config, as of verl's main_eval.
 
-    Scores them unless they are scored already, and prints for each data source: accuracy, mean score and
-    format rate with 95 % intervals clustered by prompt, failures, lengths, and unbiased pass@k, pass^k,
+    Prints accuracy with a 95 % interval clustered by prompt, failures, lengths, and for FILES pass@k, pass^k,
     maj@k and best@k. Exits with 1 when nothing could be scored.
     """
+    if show_list:
+        print_list(as_json)
+        return 0
     files, assigned = files_and_settings(words)
+    if benchmarks := find_benchmarks(files, asked, generation):
+        if model is None:
+            raise click.UsageError(f"--model is needed to evaluate one on {benchmarks[0].name}")
+        options = read_reward_options(reward_files, option_words, options_file)
+        run = on_ray(run, generation.get("engine"))
+        folder = out or Path("eval", Path(model).name)
+        done = eval_datasets(benchmarks, model, folder, run, options, timeout_s)
+        if done is not None and report is not None:
+            write_page(done, report, folder.name)
+        return 1 if done is None else print_datasets(done, folder, as_json)
     given = read_evaluation_config(config, assigned) if config is not None or assigned else None
     files = files or _file_of(given)
     if given is not None:
@@ -103,7 +116,7 @@ def command(
     if model is not None:
         prompts, out = _prompts_and_output(files, out)
         generated = out.with_name(f"{out.stem}.generated.parquet")
-        form = PromptForm(read_options.names.prompt, system, "", limit)
+        form = PromptForm(read_options.names.prompt, asked.system, "", asked.limit)
         values = generation | {"model": model}
         if run.resume and generated.exists():
             err.print(f"the responses are there: {generated}", highlight=False)

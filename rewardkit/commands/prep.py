@@ -27,7 +27,7 @@ from rewardkit.commands.options.prep import (
 )
 from rewardkit.commands.options.prep_output import Bars, as_dict, print_list, print_run, progress_bar
 from rewardkit.commands.options.rewards import compositions_option, register_compositions
-from rewardkit.datasets_prep import DATASETS, Dataset
+from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import did_you_mean
 
@@ -43,8 +43,8 @@ class _DatasetGroup(click.Group):
         return list(DATASETS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = _known(cmd_name)
-        return _command_for(DATASETS[name]) if name in DATASETS else None
+        dataset = find_dataset(cmd_name)
+        return None if dataset is None else _command_for(dataset)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Datasets"):
@@ -53,16 +53,10 @@ class _DatasetGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and _known(args[0]) not in DATASETS and not args[0].startswith("-"):
+        if args and find_dataset(args[0]) is None and not args[0].startswith("-"):
             near = did_you_mean(args[0], DATASETS) or "; rewardkit prep --list shows all"
             ctx.fail(f"no dataset '{args[0]}'{near}")
         return super().resolve_command(ctx, args)
-
-
-def _known(name: str) -> str:
-    """The name as the table has it: `code-contests` and `code_contests`, `MMLU` and `mmlu` are the same."""
-    plain = {known.replace("-", "_"): known for known in DATASETS}
-    return plain.get(name.casefold().replace("-", "_"), name)
 
 
 @click.group(

@@ -40,8 +40,11 @@ ONLY_READ = {
     "check": "foreign data; tests/datasets_prep",
     "labels": "foreign data; tests/datasets_prep",
 }
-ONLY_READ_WITH = ("--reward-model", "--judge", "math_verify", "sandbox.url", "--engine ray")
-"""What needs a model, a judge, another library, a server or a cluster."""
+ONLY_READ_WITH = (
+    *("--reward-model", "--judge", "math_verify", "sandbox.url", "--engine ray"),
+    *("eval gsm8k --model", "eval gsm8k math500", "--suite"),
+)
+"""What needs a model, a judge, another library, a server, a cluster, or the hub."""
 
 
 def _commands(text: str) -> Iterator[str]:
@@ -176,6 +179,7 @@ def test_a_command_runs_as_it_stands(
     playground: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(playground)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(playground / "cache"))
     for path in playground.glob("*.py"):  # as in a process of its own
         monkeypatch.delitem(sys.modules, user_module_name(path), raising=False)
     words = _words(command)

@@ -67,7 +67,7 @@ _EPISODE_OPTIONS = (
 )
 """Of episodes of several turns; one of them, or a row that names such an agent, makes responses episodes."""
 
-_NAMES = frozenset(
+GENERATION_NAMES = frozenset(
     {
         *EngineSettings.__dataclass_fields__,
         *GenerationSettings.__dataclass_fields__,
@@ -78,17 +78,20 @@ _NAMES = frozenset(
 )
 
 
+GENERATION = (*_OPTIONS, *_EPISODE_OPTIONS)
+
+
 def generation_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add these options to a command, which gets those that were given as `generation`, by name."""
 
     @functools.wraps(function)
     def with_generation(**given: Any) -> Any:
-        generation = {name: given.pop(name) for name in list(given) if name in _NAMES}
+        generation = {name: given.pop(name) for name in list(given) if name in GENERATION_NAMES}
         chosen = {name: value for name, value in generation.items() if value not in (None, ())}
         return function(generation=chosen, **given)
 
     command: Callable[..., Any] = with_generation
-    for option in reversed((*_OPTIONS, *_EPISODE_OPTIONS)):
+    for option in reversed(GENERATION):
         command = option(command)
     return command
 

@@ -1,0 +1,85 @@
+"""A dataset prepared once and kept: in a folder named after what it is made from, by which version, and how.
+
+Whoever needs a dataset as a means, as `rewardkit eval` does, asks here; `rewardkit prep` writes where it is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit import __version__
+from rewardkit.datasets_prep.common.prompts import read_template
+from rewardkit.datasets_prep.common.settings import PrepSettings
+from rewardkit.datasets_prep.common.sources import described
+from rewardkit.datasets_prep.dataset import Dataset
+from rewardkit.errors import InputError, reason_of
+
+_WITHOUT_EFFECT = ("raw", "num_proc", "template", "card")
+
+
+def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -> Path:
+    """Return the folder of a prepared dataset, with a parquet file for each split.
+
+    Without a revision the hub is asked once: what it had then is kept until the folder is deleted.
+
+    Args:
+        own: The options that this dataset alone has.
+
+    Raises:
+        InputError: the raw data cannot be found or used, or the folder cannot be written.
+        MissingDependencyError: without raw data, and the package `datasets` is not installed.
+    """
+    settings.refuse(dataset.name, "shard_rows")
+    folder = cache_folder() / f"{dataset.name}-{_key(dataset, settings, own)}"
+    if folder.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as made:
+            dataset.load()(Path(made, "data"), settings, **own)
+            with contextlib.suppress(FileExistsError):  # made by another process meanwhile
+                Path(made, "data").rename(folder)
+    except OSError as error:
+        why = f"{reason_of(error)}; XDG_CACHE_HOME names another place"
+        raise InputError(f"cannot write {folder}: {why}") from None
+    return folder
+
+
+def cache_folder() -> Path:
+    """Return where prepared datasets are kept: below XDG_CACHE_HOME, else below ~/.cache."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache").absolute() / "rewardkit" / "prepared"
+
+
+def splits(folder: Path) -> dict[str, Path]:
+    """Return the files of a prepared dataset by split."""
+    files = sorted(folder.rglob("*.parquet"))
+    return {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
+
+
+def _key(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -> str:
+    values = {name: value for name, value in asdict(settings).items() if name not in _WITHOUT_EFFECT}
+    about = {
+        "dataset": dataset.name,
+        "version": __version__,
+        "settings": {**values, "template": read_template(settings.template)},
+        "own": dict(own),
+        "raw": None if settings.raw is None else _digests(settings.raw),
+    }
+    return hashlib.sha256(msgspec.json.encode(about, enc_hook=str, order="sorted")).hexdigest()[:16]
+
+
+def _digests(raw: Path) -> Any:
+    """Name and sha256 of every file of the raw data."""
+    root = raw if raw.is_dir() else raw.parent
+    files = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
+    return described(files, root)["digests"]

@@ -1,0 +1,219 @@
+"""The datasets that `rewardkit eval` is to prepare and answer: from names, or from a suite's file.
+
+Parses only: what a dataset's own options are is read from `rewardkit prep`, what the others are from `eval`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rewardkit.commands.options.generation import GENERATION, GENERATION_NAMES
+from rewardkit.commands.options.prep import own_options, settings_options
+from rewardkit.commands.options.rewards import read_mapping
+from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
+from rewardkit.datasets_prep.common.settings import PrepSettings
+from rewardkit.errors import InputError, OptionsError, did_you_mean
+
+_OWN = (
+    click.option("--dataset"),
+    click.option("--split"),
+    click.option("--limit", type=click.IntRange(min=1)),
+    click.option("--system", default=""),
+)
+_OWN_NAMES = ("dataset", "split", "limit", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One dataset, how it is prepared, and how a model is to answer it."""
+
+    name: str
+    dataset: Dataset
+    settings: PrepSettings
+    own: dict[str, Any]
+    """The options of `prep` that this dataset alone has."""
+    split: str | None = None
+    limit: int | None = None
+    system: str = ""
+    generation: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkOptions:
+    """The options of a command that say which datasets, and what of them."""
+
+    suite: Path | None
+    prep: tuple[str, ...]
+    """`NAME=VALUE` words."""
+    split: str | None
+    limit: int | None
+    system: str
+
+
+_OPTIONS = (
+    click.option(
+        "--suite", type=click.Path(path_type=Path), help="YAML file of datasets and their settings."
+    ),
+    click.option("--raw", type=click.Path(), help="Folder with the raw DATASET. Default: the hub."),
+    click.option(
+        "--prep", multiple=True, metavar="NAME=VALUE", help="An option of `rewardkit prep DATASET`."
+    ),
+    click.option("--split", help="Of the datasets. Default: test, else validation."),
+    click.option("--limit", type=click.IntRange(min=1), help="With --model: only the first rows."),
+    click.option("--system", default="", help="With --model: system prompt, for rows that have none."),
+)
+
+
+def benchmark_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add these options to a command, which gets them as `asked`."""
+
+    @functools.wraps(function)
+    def with_benchmarks(
+        *,
+        suite: Path | None,
+        raw: str | None,
+        prep: tuple[str, ...],
+        split: str | None,
+        limit: int | None,
+        system: str,
+        **rest: Any,
+    ) -> Any:
+        words = prep if raw is None else (*prep, f"raw={raw}")
+        return function(asked=BenchmarkOptions(suite, words, split, limit, system), **rest)
+
+    command: Callable[..., Any] = with_benchmarks
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def find_benchmarks(
+    words: Sequence[str], asked: BenchmarkOptions, generation: dict[str, Any]
+) -> list[Benchmark]:
+    """Return the datasets that a command line asks for; none where its words are files.
+
+    Args:
+        generation: how a model answers, where a suite's file does not say otherwise.
+
+    Raises:
+        OptionsError: options that do not go together.
+        InputError: as of `read_suite`; a word is neither a file nor a dataset, or there are both.
+    """
+    of_datasets = bool(asked.prep or asked.split)
+    if asked.suite is not None:
+        if words or of_datasets:
+            raise OptionsError("--suite says which datasets, how they are prepared, and their splits")
+        return [
+            replace(
+                one,
+                limit=one.limit or asked.limit,
+                system=one.system or asked.system,
+                generation=generation | one.generation,
+            )
+            for one in read_suite(asked.suite)
+        ]
+    found = {word: None if Path(word).exists() else find_dataset(word) for word in words}
+    files = [word for word, dataset in found.items() if dataset is None]
+    for word in files:
+        _check_word(word)
+    if files and len(files) < len(found):
+        raise InputError(f"name files or datasets, not both: {files[0]} is a file")
+    if files and of_datasets:
+        raise OptionsError("--raw, --prep and --split go with a dataset")
+    given = dict(_pair(word) for word in asked.prep)
+    made = [_prepared_by(dataset.name, dataset, given) for dataset in found.values() if dataset]
+    return [
+        replace(one, split=asked.split, limit=asked.limit, system=asked.system, generation=generation)
+        for one in made
+    ]
+
+
+def read_suite(path: Path) -> list[Benchmark]:
+    """Return what a suite's file holds: `NAME: {dataset: ..., prep: {...}, split: ..., n: ..., ...}`.
+
+    Raises:
+        InputError: the file cannot be read, or an entry has a dataset or an option that is not known.
+    """
+    entries = read_mapping(path, dict[str, dict[str, Any] | None], "names to settings")
+    found = []
+    for name, entry in entries.items():
+        try:
+            found.append(_entry(name, dict(entry or {})))
+        except InputError as error:
+            raise InputError(f"{path}, {name}: {error}") from None
+    if not found:
+        raise InputError(f"{path} names no dataset")
+    return found
+
+
+def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
+    if Path(name).name != name:
+        raise InputError("a name is a part of a file's name here")
+    prep = entry.pop("prep", None) or {}
+    asked = str(entry.get("dataset", name))
+    dataset = find_dataset(asked)
+    if dataset is None:
+        raise InputError(f"no dataset '{asked}'{did_you_mean(asked, DATASETS)}")
+    if not isinstance(prep, Mapping):
+        raise InputError("'prep' is a mapping of options of `rewardkit prep`")
+    values = _parsed([*_OWN, *GENERATION], entry)
+    generation = {key: values[key] for key in GENERATION_NAMES & values.keys()}
+    own = {key: values[key] for key in _OWN_NAMES if key != "dataset"}
+    chosen = {key: value for key, value in generation.items() if value not in (None, ())}
+    return replace(_prepared_by(name, dataset, prep), **own, generation=chosen)
+
+
+def _prepared_by(name: str, dataset: Dataset, given: Mapping[str, Any]) -> Benchmark:
+    own = own_options(dataset.load())
+    values = _parsed([*own.values(), *settings_options(set(own))], given)
+    mine = {key: values.pop(key) for key in own}
+    return Benchmark(name, dataset, PrepSettings(**values), mine)
+
+
+def _parsed(options: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Read values as the command line would read them as options.
+
+    Raises:
+        InputError: there is no such option, or the value is none of it.
+    """
+    command = click.Command(None, params=[one for one in options if isinstance(one, click.Parameter)])
+    for decorate in options:
+        if not isinstance(decorate, click.Parameter):
+            decorate(command)
+    flags = {option.name: option for option in command.params}
+    words: list[str] = []
+    for key, value in given.items():
+        option = flags.get(key.replace("-", "_"))
+        if not isinstance(option, click.Option):
+            raise InputError(f"no option '{key}'{did_you_mean(key, [name for name in flags if name])}")
+        words += _words(option, value)
+    try:
+        return command.make_context("", words).params
+    except click.ClickException as error:
+        raise InputError(error.format_message()) from None
+
+
+def _words(option: click.Option, value: Any) -> list[str]:
+    flag = option.opts[-1]
+    if option.is_flag:
+        return [flag] if value in (True, "true", "True", "") else []
+    values = value if isinstance(value, list) else [value]
+    return [word for each in values for word in (flag, str(each))]
+
+
+def _pair(word: str) -> tuple[str, str]:
+    key, _, value = word.partition("=")
+    return key, value
+
+
+def _check_word(word: str) -> None:
+    """A word that could be the name of a dataset, and is neither that nor a file."""
+    if word.replace("_", "").replace("-", "").isalnum() and not Path(word).exists():
+        near = did_you_mean(word, DATASETS) or "; rewardkit eval --list shows the datasets"
+        raise InputError(f"no file and no dataset '{word}'{near}")
