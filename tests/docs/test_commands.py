@@ -24,11 +24,9 @@ import pytest
 import rewardkit
 from rewardkit.cli import COMMANDS, cli, run
 from rewardkit.user_files import user_module_name
+from tests.docs.pages import PAGES, README, ROOT, commands, first_commands, write_code
 from tests.generation.endpoints import Server
 from tests.logs import written as logs
-
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 ONLY_READ = {
     "serve": "listens for ever; tests/server",
@@ -47,17 +45,8 @@ ONLY_READ_WITH = (
 """What needs a model, a judge, another library, a server, a cluster, or the hub."""
 
 
-def _commands(text: str) -> Iterator[str]:
-    """The command lines of a page: after `$`, or indented, with what `\\` goes on with."""
-    joined = re.sub(r"\\\n\s*", " ", text)
-    for line in joined.splitlines():
-        found = re.match(r"(?:\$ | {4}(?:\$ )?)?(rewardkit (?!\.).*)", line)
-        if found and found[1].split()[1] in COMMANDS:
-            yield found[1]
-
-
 def _of_pages() -> list[str]:
-    return sorted({command for page in PAGES for command in _commands(page.read_text())})
+    return sorted({command for page in PAGES for command in commands(page.read_text())})
 
 
 def _of_help() -> list[str]:
@@ -85,7 +74,9 @@ ALL = sorted({*_of_pages(), *_of_help()})
 @pytest.mark.parametrize("command", ALL)
 def test_every_command_is_understood(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.parquet").touch()
+    for file in ("train.parquet", "data/arithmetic/train.parquet"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
     group: Any = cli
     words = _words(command)
     with ExitStack() as stack:
@@ -144,12 +135,8 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _write_code(folder: Path) -> None:
-    """The files of code that the pages show, under the names in their first lines."""
     for page in PAGES:
-        for _, name, code in re.findall(
-            r"```(python|yaml)\n# (\S+\.(?:py|yaml))\n(.*?)```", page.read_text(), re.S
-        ):
-            (folder / name).write_text(code)
+        write_code(page, folder)
     page = (ROOT / "docs" / "rewards.md").read_text()
     (folder / "rewards.yaml").write_text(
         next(b for b in re.findall(r"```yaml\n(.*?)```", page, re.S) if "gate" in b)
@@ -169,7 +156,9 @@ def _shown() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 SHOWN = _shown()
-RUN = sorted({*ALL} - {command for _, steps in SHOWN for command, _ in steps})
+WALKED = {command.strip() for page in PAGES for command in first_commands(page)}
+"""Typed in test_first_commands.py."""
+RUN = sorted({*ALL} - {command for _, steps in SHOWN for command, _ in steps} - WALKED)
 RUN = [command for command in RUN if not _is_only_read(command)]
 
 
@@ -222,7 +211,7 @@ def _plain(text: str) -> str:
 
 
 def test_the_readme_s_python_prints_what_its_comment_says(capsys: pytest.CaptureFixture[str]) -> None:
-    block = next(b for b in re.findall(r"```python\n(.*?)```", PAGES[0].read_text(), re.S) if "Scorer" in b)
+    block = next(b for b in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "Scorer" in b)
     exec(block, {})
     assert capsys.readouterr().out.split() == block.rpartition("#")[2].split()
 
@@ -231,7 +220,7 @@ def test_the_readme_s_request_is_answered() -> None:
     client = pytest.importorskip("fastapi.testclient", reason="the server needs fastapi")
     from rewardkit.server.app import create_app
 
-    sent = re.search(r"curl .*?localhost:8000(/\S+).*?-d '(.*?)'", PAGES[0].read_text(), re.S)
+    sent = re.search(r"curl .*?localhost:8000(/\S+).*?-d '(.*?)'", README.read_text(), re.S)
     assert sent is not None
     with rewardkit.Scorer(workers=1) as scorer, client.TestClient(create_app(scorer)) as http:
         assert http.post(sent[1], json=json.loads(sent[2])).json()["score"] == 1.0

@@ -20,6 +20,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError, InputError
+from rewardkit.generation.types import EngineSettings, GenerationSettings
 from rewardkit.generation.verl_config import read_generation_config
 from tests.generation.endpoints import Server
 from tests.living import until
@@ -308,6 +309,28 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tiny") / "model"
     save(make_model(tokenizer, seed=0), tokenizer, folder)
     return folder
+
+
+@pytest.mark.parametrize("given", [[], ["--max-tokens", "300"]])
+def test_a_response_that_leaves_no_room_for_a_prompt_is_refused(
+    model_folder: Path, prompts: Path, tmp_path: Path, given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["generate", str(prompts), "--model", str(model_folder), "--engine", "hf", *given]
+    assert run([*words, "--out", str(tmp_path / "out.parquet")]) == 2
+    said = capsys.readouterr().err
+    assert "takes 256 tokens, prompt and response together" in said
+    assert "--max-tokens" in said
+    assert not list(tmp_path.glob("*out*")), "no journal is left to be resumed"
+
+
+def test_vllm_is_not_asked_for_more_positions_than_a_model_has(model_folder: Path) -> None:
+    pytest.importorskip("torch")
+    from rewardkit.generation.engines.vllm import arguments
+
+    engine = EngineSettings("vllm", str(model_folder))
+    assert arguments(engine, GenerationSettings(max_tokens=16), on_cpu=True)["max_model_len"] == 256
+    with pytest.raises(ConfigError, match="pass a smaller one"):
+        arguments(engine, GenerationSettings(), on_cpu=True)
 
 
 @pytest.mark.unmeasured

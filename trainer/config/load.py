@@ -65,6 +65,10 @@ class Layers:
     notes: list[str]
     """What of the recipe and the command line is taken, but not as given; a line each."""
 
+    def sets(self, key: str) -> bool:
+        """Whether the recipe or the command line sets a dotted key."""
+        return any(OmegaConf.select(layer, key) is not None for layer in (self.recipe, self.command_line))
+
 
 def read_layers(recipe: str | Path | None, overrides: Sequence[str]) -> Layers:
     """Return the defaults, the recipe and the overrides, in our keys."""

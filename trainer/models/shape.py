@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,26 @@ def read_shape(path: str) -> Shape | None:
         intermediate=config.get("intermediate_size") or 4 * config["hidden_size"],
         tied=bool(config.get("tie_word_embeddings")) or not heads_of_words,
     )
+
+
+def read_positions(config: Mapping[str, Any] | None) -> int | None:
+    """Return how many tokens a model of this config.json has positions for; None where it does not say.
+
+    Scaled rotary positions count: by their factor, from what they were before where that is given too.
+    """
+    text = text_part(config or {})
+    most = text.get("max_position_embeddings") or text.get("n_positions")
+    if not isinstance(most, int):
+        return None
+    scaling = text.get("rope_parameters") or text.get("rope_scaling") or {}
+    before = scaling.get("original_max_position_embeddings") or most
+    return max(most, int(before * (scaling.get("factor") or 1)))
+
+
+def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a config.json that is of text, where it describes a model of more than text."""
+    inner = config.get("text_config")
+    return inner if isinstance(inner, dict) else config
 
 
 def _header(file: Path) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -154,6 +154,9 @@ class Engine:
     check: Callable[[Config, int], list[str]]
     """Given the config and the number of processes, raises ConfigError or MissingDependencyError, or returns
     lines about settings that have no effect with this engine."""
+    why_not: Callable[[Mapping[str, Any], Config], str | None]
+    """Given the model's config.json (empty: it is not on this machine yet) and the config, returns why the
+    engine cannot generate with this model here, in half a sentence; None: nothing is known against it."""
     memory: Callable[[Config, Shape, int], dict[str, float]]
     """Given the policy's shape too, returns the bytes a process that it keeps while the policy learns."""
     open: Callable[[EngineSetup], RolloutEngine]

@@ -5,8 +5,13 @@ An engine of your own: a file beside this one, and a row here (docs/extending.md
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rewardkit.errors import ConfigError
+from rewardkit.model_folders import read_config
 from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.models.shape import read_positions
 from rewardkit.trainer.rollout import (
     hf,
     vllm,
@@ -16,9 +21,34 @@ from rewardkit.trainer.rollout.base import Engine
 KEY = "actor_rollout_ref.rollout"
 
 ENGINES: dict[str, Engine] = {
-    "hf": Engine(hf.check, hf.memory, hf.open_engine),
-    "vllm": Engine(vllm.check, vllm.memory, vllm.open_engine),
+    "hf": Engine(hf.check, lambda *_: None, hf.memory, hf.open_engine),
+    "vllm": Engine(vllm.check, vllm.why_not, vllm.memory, vllm.open_engine),
 }
+
+
+def fall_back(config: Config) -> list[str]:
+    """Where the engine was not asked for by name and cannot generate with the model, let transformers do it.
+
+    Returns:
+        a line that says so, if it came to that.
+    """
+    policy = config.actor_rollout_ref
+    reason = _why_not(config)
+    if reason is None:
+        return []
+    said = f"{KEY}.name=hf, since {policy.rollout.name} cannot generate with this model: {reason}"
+    policy.rollout.name = "hf"
+    return [said]
+
+
+def _why_not(config: Config) -> str | None:
+    return ENGINES[config.actor_rollout_ref.rollout.name].why_not(_described(config), config)
+
+
+def _described(config: Config) -> Mapping[str, Any]:
+    """The policy's config.json, with what the run changes in it; empty for one that is not here yet."""
+    model = config.actor_rollout_ref.model
+    return {**(read_config(model.path) or {}), **model.override_config}
 
 
 def check_rollout(config: Config, processes: int) -> list[str]:
@@ -44,3 +74,22 @@ def check_rollout(config: Config, processes: int) -> list[str]:
             "val_kwargs.do_sample=false is greedy"
         )
     return ENGINES[rollout.name].check(config, processes)
+
+
+def check_model(config: Config) -> None:
+    """Check that the engine can generate with the policy, and that it has a position for every token.
+
+    Raises:
+        ConfigError: it cannot, as far as its config.json says; nothing is known of a model of the hub that is
+            not on this machine yet.
+    """
+    rollout = config.actor_rollout_ref.rollout
+    if reason := _why_not(config):
+        raise ConfigError(f"{KEY}.name={rollout.name}: {reason}; set {KEY}.name=hf")
+    longest = rollout.prompt_length + rollout.response_length
+    positions = read_positions(_described(config))
+    if positions is not None and longest > positions:
+        raise ConfigError(
+            f"data.max_prompt_length + data.max_response_length are {longest} tokens, and the model has "
+            f"{positions} positions (max_position_embeddings in its config.json): lower one of them"
+        )

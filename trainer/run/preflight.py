@@ -26,6 +26,7 @@ from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards, why_no_parts
+from rewardkit.trainer.rollout.engines import check_model
 from rewardkit.trainer.run.checks import SHARING, check_settings, sharing_groups, sharing_workers
 from rewardkit.trainer.run.memory import report
 from rewardkit.types import Sample
@@ -43,6 +44,7 @@ def check(config: Config) -> list[str]:
     notes = check_settings(config)
     find_checkpoint(config)
     _check_models(config)
+    check_model(config)
     _check_shared_models(config)
     _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
     for name in ("default_local_dir", "rollout_data_dir", "validation_data_dir"):

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from rewardkit.errors import ConfigError
 from rewardkit.processes import large_imports
-from rewardkit.trainer.config.load import config_notes, load_config
+from rewardkit.trainer.config.load import load_config, read_layers
 from rewardkit.trainer.config.root import Config, world_size
 from rewardkit.trainer.distributed import open_world, started_by_torchrun
+from rewardkit.trainer.rollout.engines import fall_back
 from rewardkit.trainer.run.preflight import check
 
 
@@ -20,8 +21,10 @@ def read_and_check(recipe: str | None, overrides: Sequence[str]) -> Config:
     Raises:
         RewardkitError: the first thing found wrong.
     """
+    layers = read_layers(recipe, overrides)
     config = load_config(recipe, overrides)
-    notes = [*config_notes(recipe, overrides), *check(config)]
+    engine = [] if layers.sets("actor_rollout_ref.rollout.name") else fall_back(config)
+    notes = [*layers.notes, *engine, *check(config)]
     if not started_by_torchrun():
         print("\n".join(notes), file=sys.stderr)
     return config

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 
 from rewardkit.agents.transcript import Transcript
 from rewardkit.errors import ConfigError
-from rewardkit.generation.engines.limits import too_long
+from rewardkit.generation.engines.limits import too_long, window
 from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
@@ -65,7 +65,7 @@ class HfEngine:
         self._rollout = HfRollout(
             model, eos_ids=self._ends, pad_id=self._pad, response_length=settings.max_tokens
         )
-        longest = engine.max_model_len or getattr(model.config, "max_position_embeddings", None) or 1 << 20
+        longest = window(engine, settings) or 1 << 20
         self._limit = settings.max_prompt_tokens or longest - settings.max_tokens
         self._player: Player | None = None
         if settings.episodes is not None:

@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from rewardkit.errors import ConfigError
+from rewardkit.generation.types import EngineSettings, GenerationSettings
+from rewardkit.model_folders import read_config
+from rewardkit.trainer.models.shape import read_positions
+
+
+def window(engine: EngineSettings, settings: GenerationSettings) -> int | None:
+    """Return how many tokens prompt and response may have together; None: the model does not say.
+
+    Raises:
+        ConfigError: a response of `max_tokens` leaves no room for a prompt.
+    """
+    tokens = engine.max_model_len or read_positions(read_config(engine.model))
+    if tokens is not None and settings.max_tokens >= tokens:
+        raise ConfigError(
+            f"'{engine.model}' takes {tokens} tokens, prompt and response together, and --max-tokens is "
+            f"{settings.max_tokens}: pass a smaller one"
+        )
+    return tokens
+
 
 def too_long(length: int, limit: int) -> str | None:
     """Return why a prompt of `length` tokens is too long; None: it is not."""
     if length <= limit:
         return None
-    return f"the prompt has {length} tokens, over {limit}; raise --max-prompt-tokens or --max-model-len"
+    return (
+        f"the prompt has {length} tokens, over {limit}; raise --max-prompt-tokens or --max-model-len, or "
+        "lower --max-tokens"
+    )

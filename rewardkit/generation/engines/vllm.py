@@ -12,7 +12,7 @@ import torch
 
 from rewardkit.agents.transcript import Transcript
 from rewardkit.errors import ConfigError, MissingDependencyError
-from rewardkit.generation.engines.limits import too_long
+from rewardkit.generation.engines.limits import too_long, window
 from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
@@ -26,6 +26,7 @@ from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
 from rewardkit.trainer.rollout.beside import no_compiling
 from rewardkit.trainer.rollout.stepping import Stepper
+from rewardkit.trainer.rollout.vllm_limits import reason_of
 
 DEFAULT_PROMPT = 4096
 """Tokens for the prompt where no setting says how long prompts are. Otherwise vLLM would reserve memory for
@@ -53,12 +54,12 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
         raise MissingDependencyError(
             f"the engine 'vllm' cannot be imported ({error}); pip install 'rewardkit[vllm]', or --engine hf"
         ) from None
+    given = arguments(engine, settings, on_cpu=on_cpu)
     try:
         with no_compiling(on_cpu):
-            llm = LLM(engine.model, **arguments(engine, settings, on_cpu=on_cpu))
+            llm = LLM(engine.model, **given)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ConfigError(f"vLLM cannot load '{engine.model}': {reason}") from None
+        raise ConfigError(f"vLLM cannot load '{engine.model}': {reason_of(error)}") from None
     player = None
     if settings.episodes is not None:
         context = llm.llm_engine.model_config.max_model_len
@@ -70,7 +71,9 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
 
 def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: bool) -> dict[str, Any]:
     """Return the arguments of `vllm.LLM`."""
-    longest = engine.max_model_len or (settings.max_prompt_tokens or DEFAULT_PROMPT) + settings.max_tokens
+    wanted = (settings.max_prompt_tokens or DEFAULT_PROMPT) + settings.max_tokens
+    most = window(engine, settings)
+    longest = engine.max_model_len or min(wanted, most or wanted)
     common = {
         "dtype": engine.dtype,
         "tensor_parallel_size": engine.tensor_parallel_size,

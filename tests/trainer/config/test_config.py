@@ -198,6 +198,8 @@ def fine(parquet: Path, model_folder: Path, tmp_path: Path) -> list[str]:
     return [
         f"data.train_files={parquet}",
         "data.train_batch_size=8",
+        "data.max_prompt_length=64",
+        "data.max_response_length=64",
         f"actor_rollout_ref.model.path={model_folder}",
         "actor_rollout_ref.actor.ppo_mini_batch_size=4",
         "trainer.n_gpus_per_node=2",
@@ -255,6 +257,7 @@ def test_a_file_that_is_no_parquet_and_an_unknown_data_source_are_refused(
 
     file = tmp_path / "train.parquet"
     given = [f"data.train_files={file}", f"actor_rollout_ref.model.path={model_folder}"]
+    given += ["data.max_prompt_length=64", "data.max_response_length=64"]
     config = load_config(None, [*given, "trainer.val_before_train=false"])
     file.write_bytes(b"data_source,prompt\n")
     with pytest.raises(RewardkitError, match="is not a parquet file"):

@@ -22,7 +22,7 @@ from rewardkit.errors import ConfigError, InputError
 from rewardkit.registry import REGISTRY
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.models.load import load_causal_lm
-from rewardkit.trainer.rollout.engines import ENGINES
+from rewardkit.trainer.rollout.engines import ENGINES, check_model, fall_back
 from rewardkit.trainer.run import memory
 from rewardkit.trainer.run.memory import GIB, estimate, read_shape
 from rewardkit.trainer.run.preflight import check
@@ -177,15 +177,16 @@ def test_responses_whose_tokens_alone_do_not_fit_are_refused(
     parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "device_bytes", lambda config: 24 * GIB)
-    check(settings(parquet, model_folder, tmp_path, "data.max_response_length=100_000"))
+    long = "+actor_rollout_ref.model.override_config.max_position_embeddings=1_000_000_000"
+    check(settings(parquet, model_folder, tmp_path, long, "data.max_response_length=100_000"))
     for more in (
         "data.max_response_length=100_000_000",
         "actor_rollout_ref.rollout.response_length=100_000_000",
     ):
         with pytest.raises(ConfigError, match="responses, each padded to 100,000,010 tokens"):
-            check(settings(parquet, model_folder, tmp_path, more))
+            check(settings(parquet, model_folder, tmp_path, long, more))
     monkeypatch.setattr(memory, "device_bytes", lambda config: None)  # nobody knows what there is
-    check(settings(parquet, model_folder, tmp_path, "data.max_response_length=100_000_000"))
+    check(settings(parquet, model_folder, tmp_path, long, "data.max_response_length=100_000_000"))
 
 
 def test_one_line_says_what_is_needed_and_what_there_is(
@@ -340,3 +341,60 @@ def test_a_reward_that_looks_at_groups_needs_more_than_one_response_to_a_prompt(
         found("algorithm.adv_estimator=remax")
     said = found(f"data.val_files={file}")
     assert [line for line in said if line.startswith(f"{alone}in validation its score says nothing")]
+
+
+VLLM = "actor_rollout_ref.rollout.name=vllm"
+
+
+@pytest.fixture
+def narrow_heads(big_model: Path) -> Path:
+    """A model whose heads vLLM's attention on a CPU does not know."""
+    config = json.loads((big_model / "config.json").read_text())
+    (big_model / "config.json").write_text(json.dumps(config | {"head_dim": 16}))
+    return big_model
+
+
+def test_an_engine_that_cannot_generate_with_the_model_says_so_in_one_line(
+    parquet: Path, narrow_heads: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=r"heads of 32, .* this model's have 16; set .*name=hf") as refused:
+        check_model(settings(parquet, narrow_heads, tmp_path, VLLM))
+    assert "\n" not in str(refused.value)
+    check_model(settings(parquet, narrow_heads, tmp_path))
+
+
+def test_an_engine_that_nobody_asked_for_gives_way_to_transformers(
+    parquet: Path, narrow_heads: Path, big_model: Path, tmp_path: Path
+) -> None:
+    config = settings(parquet, narrow_heads, tmp_path, VLLM)
+    (line,) = fall_back(config)
+    assert config.actor_rollout_ref.rollout.name == "hf"
+    assert "vllm cannot generate with this model: on a CPU" in line
+    assert fall_back(config) == []
+
+
+def test_a_run_has_a_position_for_every_token(parquet: Path, big_model: Path, tmp_path: Path) -> None:
+    described = json.loads((big_model / "config.json").read_text())
+    for stated, refused in (
+        ({"max_position_embeddings": 19}, True),
+        ({"max_position_embeddings": 20}, False),
+        ({"max_position_embeddings": 10, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}, False),
+        ({}, False),
+    ):
+        (big_model / "config.json").write_text(json.dumps(described | stated))
+        config = settings(parquet, big_model, tmp_path)
+        if refused:
+            with pytest.raises(ConfigError, match="are 20 tokens, and the model has 19 positions"):
+                check_model(config)
+        else:
+            check_model(config)
+
+
+def test_vllm_on_a_cpu_is_estimated_with_a_cache_for_a_step_s_requests(
+    parquet: Path, big_model: Path, tmp_path: Path
+) -> None:
+    found = estimate(settings(parquet, big_model, tmp_path, VLLM))
+    assert found is not None
+    assert found["rollout"] == 2e9
+    # 8 prompts of 2 responses, each in one block, and an empty one; 128 tokens in bfloat16, 10 layers of 2 heads.
+    assert found["KV cache"] == 2.0 * (8 * 2 + 1) * 128 * 10 * 2 * 2 * 32

@@ -1,0 +1,72 @@
+"""The first commands of every page run one after another, in one folder, as a reader types them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.docs.pages import first_commands, in_reading_order, write_code
+
+
+@pytest.fixture
+def after_the_demo(tmp_path: Path) -> Path:
+    """A folder with what `make demo` leaves for the pages: its data, and its model before it has learned."""
+    pytest.importorskip("torch", reason="models need torch: pip install 'rewardkit[train]'")
+    from rewardkit.datasets_prep import arithmetic
+    from rewardkit.demo.model import make_model, make_tokenizer, save
+
+    arithmetic.prepare(tmp_path / "demo/data", n_train=600, n_test=8, level="tiny", seed=0)
+    told = pq.read_table(tmp_path / "demo/data/train.parquet", columns=["extra_info"])["extra_info"]
+    tokenizer = make_tokenizer(f"{row['question']}\n{row['answer']}" for row in told.to_pylist())
+    save(make_model(tokenizer, seed=0), tokenizer, tmp_path / "demo/model")
+    return tmp_path
+
+
+@pytest.fixture
+def shell() -> Iterator[Mapping[str, str]]:
+    """The environment of a reader whose virtual environment is active."""
+    yield os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.slow
+@pytest.mark.unmeasured
+def test_a_reader_can_type_the_first_commands_of_every_page(
+    after_the_demo: Path, shell: Mapping[str, str]
+) -> None:
+    for page in in_reading_order():
+        write_code(page, after_the_demo)
+        for command in first_commands(page):
+            typed = _serve if command.startswith("rewardkit serve") else _type
+            if said := typed(command, after_the_demo, shell):
+                pytest.fail(f"{page.name}: {command}\n{said}")
+
+
+def _type(command: str, folder: Path, shell: Mapping[str, str]) -> str:
+    """Run a command; return what it said if it failed."""
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=shell, capture_output=True, text=True, timeout=600, check=False
+    )
+    return f"{done.stdout}\n{done.stderr}" if done.returncode else ""
+
+
+def _serve(command: str, folder: Path, shell: Mapping[str, str]) -> str:
+    """Start a server, on a port that is free, and end it once it says that it listens; return what it said
+    if it did not listen or did not end well."""
+    typed = f"exec {command} --port 0"
+    with subprocess.Popen(
+        typed, shell=True, cwd=folder, env=shell, stdout=PIPE, stderr=STDOUT, text=True
+    ) as server:
+        assert server.stdout is not None
+        said = ""
+        for line in server.stdout:
+            said += line
+            if "serves at http://" in line:
+                server.terminate()
+    return said if server.returncode or "serves at http://" not in said else ""
