@@ -1,6 +1,7 @@
 """A dataset prepared once and kept: in a folder named after what it is made from, by which version, and how.
 
-Whoever needs a dataset as a means, as `rewardkit eval` does, asks here; `rewardkit prep` writes where it is told.
+Whoever needs a dataset as a means, as `rewardkit eval` does, asks here; `rewardkit prep` writes where the user
+says.
 """
 
 from __future__ import annotations

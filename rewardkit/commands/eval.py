@@ -21,6 +21,7 @@ from rewardkit.commands.generate import PromptForm, generate_file
 from rewardkit.commands.options.benchmarks import BenchmarkOptions, benchmark_options, find_benchmarks
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.printing import err, figure, interval, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
@@ -42,7 +43,10 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
 
 
 @click.command(
-    epilog="Example: rewardkit eval arithmetic --prep level=tiny --prep n_test=20 --model MODEL_FOLDER"
+    cls=GroupedCommand,
+    shown=("url", "n", "temperature", "max_tokens", "data_source", "force"),
+    epilog="Examples: rewardkit eval sample://responses.jsonl;  "
+    "rewardkit eval arithmetic --prep level=tiny --model MODEL_FOLDER",
 )
 @click.argument("words", nargs=-1, metavar="[DATASET | FILE]... [KEY=VALUE]...")
 @click.option("--list", "show_list", is_flag=True, help="Show the datasets.")

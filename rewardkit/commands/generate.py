@@ -18,6 +18,7 @@ from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options, to_settings
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import err, print_findings, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
@@ -37,7 +38,9 @@ from rewardkit.scoring.scorer import Scorer
 
 
 @click.command(
-    epilog="Example: rewardkit generate data/gsm8k/test.parquet --model MODEL_FOLDER --out gen.parquet -n 4"
+    cls=GroupedCommand,
+    shown=("url", "n", "temperature", "max_tokens", "seed", "resume"),
+    epilog="Example: rewardkit generate data/gsm8k/test.parquet --model MODEL_FOLDER --out gen.parquet -n 4",
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [KEY=VALUE]...")
 @click.option("--model", help="Model folder, hub id, or the name that an endpoint knows it by.")

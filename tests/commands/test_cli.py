@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 
+import click
 import pytest
 
-from rewardkit.cli import COMMANDS, run
+from rewardkit.cli import COMMANDS, cli, run
+from rewardkit.commands.options.help import GROUPS
 from rewardkit.registry import REGISTRY
 
 
@@ -19,6 +21,25 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert "Example" in shown
     assert f"rewardkit {command}" in shown
+
+
+@pytest.mark.parametrize("command", ["eval", "generate"])
+def test_the_help_of_many_options_fits_a_screen_and_names_them_all(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert run([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) <= 50 and max(map(len, shown.splitlines())) <= 100
+    assert run([command, "--help-all"]) == 0
+    everything = capsys.readouterr().out
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    for name in [max(one.opts, key=len) for one in found.params if isinstance(one, click.Option)]:
+        assert name in shown and f"\n  {name}" in everything.replace("-cp, ", "").replace("-cn, ", "")
+    grouped = {name for names in GROUPS.values() for name in names.split()}
+    commands = [cli.get_command(click.Context(cli), name) for name in ("eval", "generate")]
+    assert grouped <= {one.name for each in commands if each for one in each.params}
 
 
 def test_a_mistyped_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
