@@ -45,6 +45,8 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
         ("5", "\\text{twice }5"), ("5", "\\text{half of }5"), ("5", "\\text{minus }5"), ("5", "\\text{the square root of }5"),
         ("5", "\\text{not }5"), ("5", "\\text{anything but }5"), ("5", "\\text{almost }5"), ("5", "\\text{over }5"),
         ("25^\\circ\\text{C}", "25^\\circ\\text{F}"), ("25^\\circ C", "25^\\circ F"), ("25\\text{ }^\\circ\\text{C}", "25\\text{ K}"),
+        ("5\\text{ red}", "5\\text{ blue}"), ("5\\text{ red apples}", "5\\text{ blue apples}"), ("5\\text{ km}", "5\\text{ red}"),
+        ("5\\text{ times}", "5\\text{ apples}"), ("5\\text{ apples per day}", "5\\text{ apples per week}"), ("5 次", "5 瓶"), ("5th", "5\\text{ apples}"),
         ("5\\text{ apples}", "5\\text{ oranges}"), ("5\\text{ million}", "5\\text{ thousand}"),
     ],
     "branches": [
@@ -168,6 +170,7 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("18", "18€"), ("18", "18 €"), ("€18", "18€"), ("£1,000", "1,000 £"),
     ],
     "units": [
+        ("5\\text{ red apples}", "5\\text{ apples in all}"), ("5\\text{ apples}", "5\\text{ big apples left}"), ("5\\text{ km}", "5\\text{ in all}"),
         ("4\\mathrm{~km}", "4\\text{ km}"), ("4 km", "4000\\text{ m}"), ("4\\mathrm{~km}", "4000\\text{ m}"), ("4\\mathrm{~km}", "4"), ("5\\mathrm{~cm}^2", "5 \\text{ cm}^2"),
         ("4~\\text{m}", "4\\ \\text{m}"), ("25^\\circ\\text{C}", "25^\\circ C"), ("25^\\circ\\text{C}", "25"), ("72", "72\\text{ apples}"), ("5\\text{ students}", "5 students"),
         ("3\\text{ million}", "3,000,000"), ("3{,}000{,}000", "3 \\text{ million}"), ("2.5\\text{ billion}", "2500000000"), ("\\$3\\text{ million}", "3000000"),

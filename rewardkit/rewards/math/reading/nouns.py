@@ -176,16 +176,17 @@ def harmless(phrase: str) -> bool:
 
 
 def same_things(phrase: str, other: str) -> bool:
-    """Whether two phrases count the same: "red apples" and "apples", but not "apples" and "oranges"."""
-    first, second = _named(phrase), _named(other)
-    return bool(first & second) or not (first and second)
+    """Whether two phrases count the same, one saying perhaps less of it: "red apples" is "apples in all", and
+    neither "green apples" nor "oranges"."""
+    first, second = _said(phrase), _said(other)
+    return first <= second or second <= first
 
 
 def names_things(phrase: str) -> bool:
-    """Whether a phrase names what is counted, and does not only speak of it: "apples", but not "in all"."""
-    return bool(_named(phrase))
+    """Whether a phrase says what is counted, or of what kind it is: "apples", "red", but not "in all"."""
+    return bool(_said(phrase))
 
 
-def _named(phrase: str) -> set[str]:
+def _said(phrase: str) -> set[str]:
     words = {word.casefold() for word in _WORD.findall(phrase)}
-    return {_singular(word) for word in words if word in _NAMES}
+    return {_singular(word) for word in words - _LINKS - _POLITE}
