@@ -2,13 +2,13 @@
 
     python benchmarks/grader.py [--data ../shared/data] [--only accuracy attacks mutations rewrites]
                                 [--grader math math:preset=strict math:compat=math_verify module:function]
-                                [--suite FOLDER ...] [--seed 0]
+                                [--suite FOLDER ...] [--pairs 2000] [--seed 0]
 
 `accuracy` prints one table for all graders, false positives and false negatives apart: on labelled cases, on
 the pairs of `math_pairs.jsonl` (breaks, parities, domains, far constants, units: what sampling cannot see)
-with other numbers and letters, and on each folder of a public suite (the tests of Math-Verify, KAS or
-Doenet's math-expressions). A grader is `math` with options (`compat=` has Math-Verify and verl's) or a
-function of response and ground truth. Then what ours says of ground truths.
+with other numbers and letters, alone and within a formula, and on each folder of a public suite (the tests of
+Math-Verify, KAS or Doenet's math-expressions). A grader is `math` with options (`compat=` has Math-Verify and
+verl's) or a function of response and ground truth. Then what ours says of ground truths.
 `attacks` (`math_attacks`): the known classes on real questions. `mutations` (`math_mutations`): answers that
 are certainly wrong, made from ground truths; `rewrites`: the reverse. Ends with 1 where one of ours is wrong
 there and no policy in docs/math.md names it.
@@ -29,7 +29,7 @@ from typing import Any
 
 import math_attacks
 import math_mutations
-from math_common import SHARED, Row, held_out, own_pairs, read_jsonl, verdict
+from math_common import SHARED, Row, held_out, nested_pairs, own_pairs, read_jsonl, verdict
 
 from rewardkit.rewards.math import MathOptions, compare, extract, score
 from rewardkit.types import Sample
@@ -49,12 +49,14 @@ def main() -> None:
         "--grader", nargs="+", default=["math"], help="math[:option=value,...] or module:function"
     )
     parser.add_argument("--suite", nargs="+", type=Path, default=[], help="folders of public suites")
+    parser.add_argument("--pairs", type=int, default=2_000, help="how many of our own labelled pairs")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     paid = 0
     if "accuracy" in args.only:
-        accuracy({name: grader(name) for name in args.grader}, sets(args.data, args.suite, args.seed))
+        rows = sets(args.data, args.suite, args.pairs, args.seed)
+        accuracy({name: grader(name) for name in args.grader}, rows)
         self_consistency(args.data)
         verbatim(args.data)
     if "attacks" in args.only:
@@ -90,7 +92,7 @@ def _as_response(row: Row) -> str:
     return f"\\boxed{{{text}}}" if bare else text
 
 
-def sets(data: Path, suites: list[Path], seed: int) -> dict[str, list[Row]]:
+def sets(data: Path, suites: list[Path], count: int, seed: int) -> dict[str, list[Row]]:
     """Return labelled rows, by the name of their set."""
     found: dict[str, list[Row]] = defaultdict(list)
     for row in read_jsonl(data / "math_cases" / "cases.jsonl"):
@@ -101,8 +103,10 @@ def sets(data: Path, suites: list[Path], seed: int) -> dict[str, list[Row]]:
         found["cases"].append(row)
         found["cases, held-out third" if held_out(row) else "cases, two thirds"].append(row)
         found[f"cases: {row['category']}"].append(row)
-    for row in own_pairs(2_000, seed):
+    for row in own_pairs(count, seed):
         found[f"pairs: {row['class']}"].append(_row(row["gold"], row["answer"], row["equal"]))
+    for row in nested_pairs(count, seed):
+        found["pairs: within a formula"].append(_row(row["gold"], row["answer"], row["equal"]))
     for folder in suites:
         found[f"suite: {folder.name}"] = [row for path in sorted(folder.rglob("*")) for row in suite(path)]
     return found

@@ -58,6 +58,30 @@ def own_pairs(count: int, seed: int) -> list[Row]:
     return list(found.values())
 
 
+_AROUND = (
+    "\\left({}\\right)^3", "2\\left({}\\right)+w", "\\frac{{{}}}{{w^2+1}}", "w-\\left({}\\right)",
+    "f(w)=w\\left({}\\right)", "\\left({}, w\\right)", "e^{{{}}}", "5^{{{}}}",
+    "\\arctan\\left({}\\right)", "\\sqrt[3]{{{}}}", "y={}",
+)  # fmt: skip
+"""Expressions that are the same only where what stands in them is."""
+_NO_VALUE = ("=", "<", ">", "\\le", "\\ge", "\\ne", "\\text", ",", "\\pm", "\\pmod", "\\begin", "\\in")
+
+
+def nested_pairs(count: int, seed: int) -> list[Row]:
+    """Return labelled pairs as those of `own_pairs`, each within a larger expression."""
+    draw = random.Random(seed)
+    rows = [
+        row
+        for row in own_pairs(4 * count, seed)
+        if not any(sign in row["gold"] + row["answer"] for sign in _NO_VALUE)
+    ]
+    chosen = [(row, draw.choice(_AROUND)) for row in draw.choices(rows, k=count)]
+    return [
+        {**row, "gold": around.format(row["gold"]), "answer": around.format(row["answer"])}
+        for row, around in chosen
+    ]
+
+
 def _filled(places: dict[str, str], match: re.Match[str]) -> str:
     """What stands for a placeholder; a number behind another one is multiplied with it."""
     value = places.get(match[0], match[0])

@@ -92,6 +92,8 @@ def test_an_environment_that_holds_nothing_equals_nothing(name: str) -> None:
         ("|x-10^{15}|", "10^{15}-x"),
         (r"\max(x,10^{14})", "10^{14}"),
         (r"|\ln x-50|", r"50-\ln x"),
+        (r"5^{n \bmod 65536}", "5^n"),
+        (r"5^{|x^2-365x+1800|}", "5^{(x-360)(x-5)}"),
     ],
 )
 def test_a_break_far_out_tells_functions_apart(a: str, b: str) -> None:

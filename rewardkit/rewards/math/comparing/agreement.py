@@ -24,6 +24,8 @@ from rewardkit.rewards.math.tree.nodes import Node
 DIGITS = 30
 _SURE_DIGITS = 250
 _MOST_DIGITS = 10_000
+_PLAIN_BITS = 300
+"""A difference that is smaller than the largest value by no more than this is none of rounding."""
 
 Env = Mapping[str, Fraction]
 
@@ -71,17 +73,20 @@ def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Val
 def surely(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
     """Whether two values agree at a precision that could tell them apart, and that no cancellation uses up.
 
-    None where that takes more digits than are worked out.
+    Where that takes more digits than are worked out, only a difference of the largest value's size
+    counts (`5^{65536}` is not 1), else it is None.
     """
     try:
         low, high = log2_range((a, b), env, DIGITS)
         # What a small value adds may show in its second power only; 302/1000 is the logarithm of 2.
         digits = _SURE_DIGITS + (4 * high - 9 * low) * 302 // 3000
-        if digits > _MOST_DIGITS:
-            return None
+        unsure = digits > _MOST_DIGITS
+        digits = _SURE_DIGITS if unsure else digits
         x, y = evaluate(a, env, digits, real), evaluate(b, env, digits, real)
     except Undefined:
         return None
     mp = context(digits)
+    if unsure:
+        return None if abs(x - y) <= mp.ldexp(1, high - _PLAIN_BITS) else False
     size = max(abs(x), abs(y))
     return bool(abs(x - y) <= max(size, mp.ldexp(1, high)) * mp.mpf(10) ** -(digits * 4 // 5))
