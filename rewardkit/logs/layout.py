@@ -108,7 +108,7 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     )
     fields = _first_fields(layout, [first, *rows])
     layout = replace(layout, data_source=layout.data_source or _source_told(layout, kind, file, fields, rows))
-    _check(layout, file, fields, first)
+    _check(layout, file, fields, [first, *rows])
     batches = kind is None and _is_batch(first, names)
     return replace(layout, many=_has_many(layout, file, fields), batches=batches)
 
@@ -164,8 +164,8 @@ def _holds_response(row: RawRow, name: str | None) -> bool:
     name = name or find_names(lambda one: has_value(row, one)).response
     if value_at(row, name) is not None:
         return True
-    kind = recognise(row)
-    with contextlib.suppress(*_UNREADABLE):
+    with contextlib.suppress(InputError, *_UNREADABLE):
+        kind = recognise(row)
         return kind is not None and kind.read(row).response is not None
     return False
 
@@ -205,15 +205,17 @@ def _has(file: RowFile, first: RawRow, name: str) -> bool:
     return type_of(file.schema, name) is not None if file.schema is not None else has_value(first, name)
 
 
-def _check(layout: RowLayout, file: RowFile, said: Fields | None, first: RawRow) -> None:
+def _check(layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence[RawRow]) -> None:
     names = layout.names
+    first = rows[0]
     if layout.kind is None and names.response is None:
         raise _no_response(file, names, first)
     if file.schema is not None and layout.kind is None:
         _check_types(file.schema, names, first)
     if not layout.to_score or said is None:  # each row says by itself why it is none
         return
-    if names.ground_truth is None and said.ground_truth is None and layout.join is None:
+    held = names.ground_truth if layout.kind is None or _holds_any(rows, names.ground_truth) else None
+    if held is None and said.ground_truth is None and layout.join is None:
         raise _no_ground_truth(file, layout, first)
     joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
     if not any((layout.data_source, names.data_source, said.data_source, joined.data_source)):
@@ -221,6 +223,10 @@ def _check(layout: RowLayout, file: RowFile, said: Fields | None, first: RawRow)
             f"{file.source.path}: nothing says which data source this is; name it with --data-source, or its "
             "column with --data-source-key"
         )
+
+
+def _holds_any(rows: Sequence[RawRow], name: str | None) -> bool:
+    return any(value_at(row, name) not in (None, "") for row in rows)
 
 
 def _no_response(file: RowFile, names: RowNames, first: RawRow) -> InputError:
