@@ -73,7 +73,7 @@ def _batch(
     made = {target: _texts(values, e) for target, e in columns.fields.items() if target != "question"}
     asked = columns.fields["question"]
     made["question"] = (
-        _texts(values, asked) if chats is None else _as_text([_last_user(c) for c in _listed(chats)])
+        _questions(values, asked) if chats is None else _as_text([_last_user(c) for c in _listed(chats)])
     )
     if "answer" in made:
         made["answer"] = _first_answers(values, columns.fields["answer"], made["answer"])
@@ -143,6 +143,16 @@ def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
     if not expression.steps:
         return texts
     return pa.array(expression.values(texts.to_pylist()), pa.string())
+
+
+def _questions(values: dict[str, Values], expression: Expression) -> pa.Array:
+    """The questions as texts; null where one is an object or a list that no step looks into."""
+    texts = _texts(values, expression)
+    found = _column(values, expression.column)
+    if expression.steps or (isinstance(found, pa.Array) and not pa.types.is_nested(found.type)):
+        return texts
+    pairs = zip(map(plain, _listed(found)), texts.to_pylist(), strict=True)
+    return pa.array([None if isinstance(v, list | dict) else text for v, text in pairs], pa.string())
 
 
 def _first_answers(values: dict[str, Values], expression: Expression, texts: pa.Array) -> pa.Array:

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from rewardkit.errors import InputError, reason_of
 from rewardkit.files.inputs import COMPRESSIONS, STDIN, Input, open_binary
 from rewardkit.files.objects import csv_rows, inspect_rows, json_rows
-from rewardkit.files.records import BOM, BadRowError, RawRow, Records, parse
+from rewardkit.files.records import BOM, BadRowError, RawRow, Records, parse, repeated_key
 
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""
@@ -282,6 +282,7 @@ class LineRows:
                 try:
                     if line:
                         rows.append(parse(line))
+                        self._refuse_repeated_keys(line, number)
                 except BadRowError as error:
                     why = why or f"; line {number} is {error}"
                 if len(rows) == count:
@@ -292,6 +293,12 @@ class LineRows:
             f"{self.source.path} has no rows of JSON objects, one a line and in UTF-8{why}; an array, or "
             "objects over several lines, are read from a .json"
         )
+
+    def _refuse_repeated_keys(self, line: bytes, number: int) -> None:
+        if (name := repeated_key(line)) is not None:
+            raise InputError(
+                f"{self.source.path}, line {number}: two keys '{name}' in one object; keep one"
+            )
 
     def chunks(self) -> Iterator[Records]:
         first = 0

@@ -5,6 +5,7 @@ What they mean is decided in `kinds` and `samples`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,6 +61,22 @@ def parse(line: bytes) -> RawRow:
     if not isinstance(row, dict):
         raise BadRowError(f"not a JSON object but {type(row).__name__}")
     return row
+
+
+def repeated_key(line: bytes) -> str | None:
+    """Return a key that an object in a line of JSON has twice; None where there is none. It takes longer than
+    `parse`, which keeps the last value."""
+    found: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            found.extend(name for name in made if sum(name == key for key, _ in pairs) > 1)
+        return made
+
+    with contextlib.suppress(ValueError, RecursionError):
+        json.loads(line.removeprefix(BOM).decode("utf-8", "replace"), object_pairs_hook=once)
+    return next(iter(found), None)
 
 
 def _parse_leniently(line: bytes) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
@@ -119,7 +119,7 @@ def _from_rows(records: Records, layout: RowLayout, reads: Collection[str]) -> S
             lengths.append(0)
             continue
         except BadRowError as error:
-            found = [(Sample(layout.data_source or "", "", ""), str(error))]
+            found = [(Sample(_source_of(row, layout), "", ""), str(error))]
             group = None
         for sample, why in found:
             if why is not None:
@@ -136,6 +136,12 @@ def _from_rows(records: Records, layout: RowLayout, reads: Collection[str]) -> S
         frozenset(skipped),
         groups if layout.kind else None,
     )
+
+
+def _source_of(row: RawRow | BadRowError | None, layout: RowLayout) -> str:
+    """The data source of a row that cannot be used, as far as it says it."""
+    said = value_at(row, layout.names.data_source) if isinstance(row, Mapping) else None
+    return layout.data_source or (said if isinstance(said, str) else "")
 
 
 def _row_samples(

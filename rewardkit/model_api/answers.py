@@ -45,7 +45,7 @@ def texts_of(answer: Mapping[str, Any]) -> list[str]:
         return texts
     if is_call(answer):
         return [json.dumps(answer, ensure_ascii=False)]
-    raise NoResponseError(unknown_shape("an object with " + _keys(answer)))
+    raise NoResponseError(unknown_shape("an object with " + _keys(answer), _nearest(answer)))
 
 
 def is_call(value: Any) -> bool:
@@ -56,11 +56,29 @@ def is_call(value: Any) -> bool:
     return isinstance(called.get("name"), str) and bool({"arguments", "parameters", "args"} & set(called))
 
 
-def unknown_shape(what: str) -> str:
+_SHAPES = {
+    "OpenAI's chat completions": ("choices", "id", "object", "created", "model", "usage"),
+    "OpenAI's responses": ("output", "id", "object", "created_at", "model", "usage", "status"),
+    "Anthropic's messages": ("content", "id", "type", "role", "model", "usage", "stop_reason"),
+    "Gemini's answers": ("candidates", "usageMetadata", "modelVersion"),
+    "Ollama's answers": ("message", "model", "created_at", "done"),
+    "chat messages": ("content", "role", "name"),
+}
+"""The keys of answers that are known, first the one in which the model's text stands."""
+
+
+def _nearest(answer: Mapping[str, Any]) -> str:
+    """Which known answer an object is nearest to, and what it lacks; empty where they share no key."""
+    shared = {shape: len(set(keys) & set(answer)) for shape, keys in _SHAPES.items()}
+    shape = max(shared, key=lambda name: shared[name])
+    return f"; nearest are {shape}, with '{_SHAPES[shape][0]}'" if shared[shape] else ""
+
+
+def unknown_shape(what: str, nearest: str = "") -> str:
     """Return why an object or a list that nobody recognises is no response."""
     return (
-        f"the response is {what}, which is no text, chat messages or answer of an API that is known; if the "
-        "model answered in JSON, write it as a text"
+        f"the response is {what}, which is no text, chat messages or known answer of an API{nearest}; "
+        "if the model answered in JSON, write it as a text"
     )
 
 

@@ -60,6 +60,17 @@ def made(path: Path, **options: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def test_a_question_that_is_no_text_is_a_bad_row(tmp_path: Path) -> None:
+    """The text of its JSON was the prompt, `["Half of 9?"]`."""
+    odd = [
+        {"question": one, "answer": "#### 4.5", "id": 4} for one in (["Half of 9?"], {"text": "Half of 9?"})
+    ]
+    path = write_jsonl(tmp_path / "my.jsonl", [*ROWS, *odd])
+    with pytest.raises(InputError, match=r"row 3.*question finds nothing"):
+        made(path)
+    assert len(made(path, skip_bad=True)) == 3
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)

@@ -13,6 +13,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.errors import InputError
+from rewardkit.files import formats
 from rewardkit.files.inputs import find_inputs
 from rewardkit.offline import ReadOptions, read_join, read_samples
 from rewardkit.rows import RowNames
@@ -228,3 +229,45 @@ def test_json_lines_in_a_json_are_rows(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text("".join(json.dumps(row) + "\n" for row in twice(response=LONG, answer="7")))
     assert len(read(path)) == 2
+
+
+def test_two_keys_of_one_name_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    row = '{"response": "#### 8", "ground_truth": "7", "id": "é"}\n'
+    path.write_text(row + row.replace("id", "response"))
+    with pytest.raises(InputError, match="line 2: two keys 'response'"):
+        read(path)
+
+
+def test_an_unknown_object_says_which_known_answer_is_nearest(tmp_path: Path) -> None:
+    answer = {"id": "a", "model": "m", "usage": {}, "choice": [{"message": {"content": LONG}}]}
+    (batch,) = read_samples([write(tmp_path / "log.jsonl", twice(response=answer, answer="7"))], MATHS)
+    assert "nearest are OpenAI's chat completions, with 'choices'" in batch.bad[0]
+
+
+def test_a_row_that_cannot_be_used_keeps_its_data_source(tmp_path: Path) -> None:
+    rows = [{"data_source": "gsm8k", "response": one, "answer": "7"} for one in (RIGHT, [RIGHT, WRONG])]
+    (batch,) = read_samples([write(tmp_path / "log.jsonl", rows)])
+    assert [one.data_source for one in batch.samples] == ["gsm8k"] * 2
+    assert "a list of responses" in batch.bad[1]
+
+
+def test_a_torn_gz_gives_its_rows_and_says_where_it_breaks(tmp_path: Path) -> None:
+    rows = [{"response": f"{LONG} {i * 7919 % 1009}", "answer": "7"} for i in range(3_000)]
+    path = write(tmp_path / "log.jsonl.gz", rows)
+    path.write_bytes(path.read_bytes()[:-2_000])
+    batches = list(read_samples([path], MATHS))
+    found = [one.response for batch in batches for one in batch.usable]
+    assert 1_000 < len(found) < 3_000 and found == [row["response"] for row in rows[: len(found)]]
+    assert (batches[-1].rows, "breaks off here" in batches[-1].bad[0]) == ([len(found)], True)
+
+
+def test_a_line_longer_than_any_row_is_refused_before_it_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(formats, "_BLOCK_BYTES", 1 << 20)
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"x" * (10 << 20))
+    with pytest.raises(InputError, match="line 1: it is longer"):
+        read(path)
