@@ -216,25 +216,28 @@ class Registry:
         Raises:
             UnknownDataSourceError: names the nearest known data sources.
         """
-        if self._for_all:
-            return self._for_all[-1]
-        found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob stands for itself too
-        found = found or self._longest_glob(data_source)
-        if found is None and not self._entry_points_loaded:
-            self._load_entry_points()
-            return self.resolve(data_source)
+        found = self.find(data_source)
         if found is None:
             known = sorted({*self._exact, *self._globs})
             hint = did_you_mean(data_source, known) or "; see `rewardkit list`"
             raise UnknownDataSourceError(f"no reward is registered for data source '{data_source}'{hint}")
         return found
 
+    def find(self, data_source: str) -> Reward | None:
+        """Like `resolve`; None where there is none."""
+        if self._for_all:
+            return self._for_all[-1]
+        found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob stands for itself too
+        found = found or self._longest_glob(data_source)
+        if found is None and not self._entry_points_loaded:
+            self._load_entry_points()
+            return self.find(data_source)
+        return found
+
     def looks_at_groups(self, data_source: str) -> bool:
         """True when a data source has a reward that has to see all responses to a prompt at once."""
-        try:
-            return self.resolve(data_source).by_group
-        except UnknownDataSourceError:
-            return False
+        found = self.find(data_source)
+        return found is not None and found.by_group
 
     def by_name(self, name: str) -> Reward | None:
         """Return the reward of that name, if there is one."""

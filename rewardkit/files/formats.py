@@ -296,9 +296,7 @@ class LineRows:
 
     def _refuse_repeated_keys(self, line: bytes, number: int) -> None:
         if (name := repeated_key(line)) is not None:
-            raise InputError(
-                f"{self.source.path}, line {number}: two keys '{name}' in one object; keep one"
-            )
+            raise InputError(f"{self.source.path}, line {number}: two keys '{name}' in one object; keep one")
 
     def chunks(self) -> Iterator[Records]:
         first = 0

@@ -8,7 +8,6 @@ import re
 from typing import Any
 
 import rewardkit.rewards.declarations  # noqa: F401  (registers our rewards)
-from rewardkit.errors import UnknownDataSourceError
 from rewardkit.registry import REGISTRY
 
 _WORDS = {
@@ -37,8 +36,4 @@ def source_of_task(task: Any) -> str | None:
 
 def is_data_source(name: str) -> bool:
     """Return True where a reward has this data source."""
-    try:
-        REGISTRY.resolve(name)
-    except UnknownDataSourceError:
-        return False
-    return True
+    return REGISTRY.find(name) is not None
