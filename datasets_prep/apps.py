@@ -29,20 +29,21 @@ _FILES = {
 }
 
 
-def _open(raw: Path, layout: SplitLayout) -> Source:
+def _open(raw: str | Path, layout: SplitLayout) -> Source:
     """Files of rows, or the original folder of one folder a problem."""
-    folders = {split: _problems(raw / split) for split in ("train", "test")}
+    root = Path(raw)
+    folders = {split: _problems(root / split) for split in ("train", "test")}
     if not any(folders.values()):
         return open_raw(raw, layout)
     files = (file for problems in folders.values() for p in problems for file in sorted(p.iterdir()))
     digest = hashlib.sha256()
     try:
         for file in files:
-            digest.update(f"{file.relative_to(raw).as_posix()} {file.stat().st_size}\n".encode())
+            digest.update(f"{file.relative_to(root).as_posix()} {file.stat().st_size}\n".encode())
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
     splits: dict[str, Callable[[BadRows], Iterator[Record]]] = {
-        split: partial(_read, problems, raw) for split, problems in folders.items() if problems
+        split: partial(_read, problems, root) for split, problems in folders.items() if problems
     }
     names = {split: len(problems) for split, problems in folders.items()}
     return Source(splits, {"folders": names, "sha256_of_names_and_sizes": digest.hexdigest()})

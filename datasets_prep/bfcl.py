@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.datasets_prep.common.layout import SplitLayout, find_files
-from rewardkit.datasets_prep.common.readers import READ_ERRORS, BadRows, read_file
+from rewardkit.datasets_prep.common.readers import BadRows, read_file
 from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, file_reader
 from rewardkit.errors import InputError
+from rewardkit.files.inputs import Input
 
 ANSWERS = "possible_answer"
 _ANSWER = "possible_answer"
@@ -94,33 +95,32 @@ def _first(values: list[Any]) -> Any:
     return value
 
 
-def _open(raw: Path, layout: SplitLayout) -> Source:
+def _open(raw: str | Path, layout: SplitLayout) -> Source:
     """The questions with their answers, by id."""
-    if not raw.is_dir():
+    root = Path(raw)
+    if not root.is_dir():
         raise InputError(f"{raw} is no folder; expected one with BFCL_*.json and {ANSWERS}/")
     found = find_files(raw, layout)
     files = found.splits["test"]
-    answers = sorted(path for path in raw.rglob("*.json") if ANSWERS in path.relative_to(raw).parts)
-    read = file_reader(files, raw)
+    answers = [
+        Input(str(path), path.relative_to(root).as_posix())
+        for path in sorted(root.rglob("*.json"))
+        if ANSWERS in path.relative_to(root).parts
+    ]
+    read = file_reader(files)
 
     def joined(bad: BadRows) -> Iterator[Record]:
-        known = _answers(answers, raw, bad)
+        known = _answers(answers, bad)
         for record in read(bad):
             answer = known.get(str(record.values.get("id")))
             yield replace(record, values={**record.values, _ANSWER: answer})
 
-    return Source({"test": joined}, unread=found.unread, **described([*files, *answers], raw))
+    return Source({"test": joined}, unread=found.unread, **described([*files, *answers]))
 
 
-def _answers(files: list[Path], root: Path, bad: BadRows) -> dict[str, Any]:
-    known = {}
-    for file in files:
-        try:
-            for _, values in read_file(file, file.relative_to(root).as_posix(), bad):
-                known[str(values.get("id"))] = values.get("ground_truth")
-        except READ_ERRORS as error:
-            raise InputError(f"cannot read {file}: {str(error).partition(chr(10))[0]}") from error
-    return known
+def _answers(files: list[Input], bad: BadRows) -> dict[str, Any]:
+    rows = (values for file in files for _, values in read_file(file, bad))
+    return {str(values.get("id")): values.get("ground_truth") for values in rows}
 
 
 RECIPE = Recipe(

@@ -1,7 +1,7 @@
 """A dataset prepared once and kept: in a folder named after what it is made from, by which version, and how.
 
-Whoever needs a dataset as a means, as `rewardkit eval` does, asks here; `rewardkit prep` writes where the user
-says.
+Whoever needs a dataset as a means, as `rewardkit eval` does, asks here; `rewardkit prep` writes where the
+user says.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from rewardkit import __version__
+from rewardkit.datasets_prep.common.layout import named_files
 from rewardkit.datasets_prep.common.prompts import read_template
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import described
@@ -74,13 +75,6 @@ def _key(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -> st
         "version": __version__,
         "settings": {**values, "template": read_template(settings.template)},
         "own": dict(own),
-        "raw": None if settings.raw is None else _digests(settings.raw),
+        "raw": None if settings.raw is None else described(named_files(settings.raw)),
     }
     return hashlib.sha256(msgspec.json.encode(about, enc_hook=str, order="sorted")).hexdigest()[:16]
-
-
-def _digests(raw: Path) -> Any:
-    """Name and sha256 of every file of the raw data."""
-    root = raw if raw.is_dir() else raw.parent
-    files = sorted(path for path in raw.rglob("*") if path.is_file()) if raw.is_dir() else [raw]
-    return described(files, root)["digests"]

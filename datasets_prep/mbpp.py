@@ -48,7 +48,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
     )
 
 
-def _open(raw: Path, layout: SplitLayout) -> Source:
+def _open(raw: str | Path, layout: SplitLayout) -> Source:
     """Divide the one published file by task number; files that name a split are that split already."""
     source = open_raw(raw, layout)
     if set(source.splits) != {"train"}:

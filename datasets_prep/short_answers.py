@@ -164,12 +164,10 @@ def _texts(value: Any, record: Record) -> AcceptedAnswers:
 
 
 def _nested(record: Record) -> Iterator[Record]:
-    """The questions of SQuAD's, TriviaQA's and DROP's original files; a flat record as it is."""
+    """The questions of an article of SQuAD's and of DROP's original file; a flat record as it is."""
     values = record.values
-    if isinstance(values.get("data"), list):
-        yield from _numbered(record, _squad_questions(values["data"]))
-    elif isinstance(values.get("Data"), list):
-        yield from _numbered(record, iter(values["Data"]))
+    if isinstance(values.get("paragraphs"), list):
+        yield from _numbered(record, _squad_questions(values))
     elif values and all(isinstance(v, dict) and "qa_pairs" in v for v in values.values()):
         pairs = ({**qa, "passage": v["passage"]} for v in values.values() for qa in v["qa_pairs"])
         yield from _numbered(record, pairs)
@@ -177,17 +175,15 @@ def _nested(record: Record) -> Iterator[Record]:
         yield record
 
 
-def _squad_questions(articles: list[Any]) -> Iterator[dict[str, Any]]:
-    for article in articles:
-        for paragraph in article.get("paragraphs", ()):
-            for qa in paragraph.get("qas", ()):
-                yield {**qa, "context": paragraph.get("context"), "title": article.get("title")}
+def _squad_questions(article: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for paragraph in article["paragraphs"]:
+        for qa in paragraph.get("qas", ()):
+            yield {**qa, "context": paragraph.get("context"), "title": article.get("title")}
 
 
 def _numbered(record: Record, rows: Iterator[dict[str, Any]]) -> Iterator[Record]:
-    label = record.where.rpartition(" row ")[0]
     for index, values in enumerate(rows):
-        yield Record(f"{label} question {index + 1}", index, values)
+        yield Record(f"{record.where} question {index + 1}", index, values)
 
 
 _VALIDATED = SplitLayout(
@@ -206,7 +202,6 @@ SETS = (
         "triviaqa",
         Hub("mandarjoshi/trivia_qa", "rc.nocontext", ("train", "validation"), "rc.nocontext/"),
         _triviaqa,
-        expand=_nested,
         layout=replace(_VALIDATED, prefer=("rc.nocontext", "unfiltered-web")),
     ),
     QA(

@@ -1,4 +1,4 @@
-"""Which file of a raw folder is which split, by the names under which the sets are published.
+"""Which raw file is which split, by the names under which the sets are published.
 
 Names only: nothing is opened here.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from rewardkit.datasets_prep.common.readers import FORMATS, format_of
 from rewardkit.errors import InputError
+from rewardkit.files.inputs import FORMATS, Input, find_inputs, format_of
 
 TRAIN_AND_TEST = {"train": "train", "test": "test"}
 TEST_ONLY = dict.fromkeys(("train", "test", "validation", "dev", "val"), "test")
@@ -28,7 +28,8 @@ _DESCRIPTIONS = (
     *("croissant.json", "dropped.jsonl"),
 )
 """What stands beside data by the hub's, `datasets`' and our own habits."""
-_ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".zst", ".xz", ".bz2")
+_ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".xz", ".bz2")
+_KNOWN = ", ".join(suffix for suffix, kind in FORMATS.items() if kind != "inspect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,83 +56,93 @@ class SplitLayout:
 class Found:
     """What lies under a path."""
 
-    splits: dict[str, list[Path]]
+    splits: dict[str, list[Input]]
     """In the order train, validation, test, then others."""
     unread: tuple[str, ...]
     """Files that were left out, each with the reason."""
 
 
-def find_files(raw: Path, layout: SplitLayout) -> Found:
+def find_files(raw: str | Path, layout: SplitLayout) -> Found:
     """Return the files of each split.
 
     Raises:
-        InputError: a file in no known format, nothing usable in a folder, or a split in several formats.
-        OSError: the path cannot be looked at.
+        InputError: there is no such file, none in a known format, or a split in several formats.
+        MissingDependencyError: a URL whose driver is not installed.
     """
-    if raw.is_file():
-        format_of(raw)
-        return Found({_split_of(Path(raw.name), layout) or layout.alone: [raw]}, ())
-    found: dict[str, list[Path]] = {}
-    nameless: list[Path] = []
-    unread: list[str] = []
     files, passed_over = _candidates(raw, layout)
-    for path in files:
-        relative = path.relative_to(raw)
-        why = _why_not(relative, layout)
+    if len(files) == 1 and not Path(raw).is_dir():
+        (file,) = files
+        if not _is_data(file):
+            raise InputError(f"cannot read {raw}: expected one of {_KNOWN} (.gz, .zst)")
+        return Found({_split_of(PurePosixPath(file.name), layout) or layout.alone: files}, ())
+    found: dict[str, list[Input]] = {}
+    nameless: list[Input] = []
+    unread: list[str] = []
+    for file in files:
+        why = _why_not(file, layout)
         if why:
-            unread.append(f"{relative.as_posix()} ({why})")
-        elif (split := _split_of(relative, layout)) is not None:
-            found.setdefault(split, []).append(path)
+            unread.append(f"{file.name} ({why})")
+        elif (split := _split_of(PurePosixPath(file.name), layout)) is not None:
+            found.setdefault(split, []).append(file)
         else:
-            nameless.append(path)
+            nameless.append(file)
     if nameless and not found:
         found = {layout.alone: nameless}
     elif nameless:
-        unread += [f"{path.relative_to(raw).as_posix()} (names no split)" for path in nameless]
+        unread += [f"{file.name} (names no split)" for file in nameless]
     if not found:
         raise InputError(_nothing_in(raw, layout, unread))
     _refuse_several_formats(raw, found)
     if layout.validation_is_test and "test" not in found and "validation" in found:
         found["test"] = found.pop("validation")
     order = sorted(found, key=lambda split: _ORDER.index(split) if split in _ORDER else len(_ORDER))
-    unread += [f"{path.relative_to(raw).as_posix()} (another form of the set)" for path in passed_over]
+    unread += [f"{file.name} (another form of the set)" for file in passed_over]
     return Found({split: found[split] for split in order}, tuple(unread))
 
 
-def _candidates(raw: Path, layout: SplitLayout) -> tuple[list[Path], list[Path]]:
-    """All files but hidden ones, of several forms the preferred one; and the files of the other forms."""
-    files = [
-        path
-        for path in sorted(raw.rglob("*"))
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(raw).parts)
-    ]
+def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list[Input]]:
+    """All files, of several forms of the set the preferred one; and the files of the other forms."""
+    files = named_files(raw)
     for word in layout.prefer:
         begins = re.compile(rf"(?<![a-z]){re.escape(word)}")
-        chosen = [path for path in files if begins.search(path.relative_to(raw).as_posix().casefold())]
+        chosen = [file for file in files if begins.search(file.name.casefold())]
         if any(map(_is_data, chosen)):
-            others = set(files).difference(chosen)
-            return chosen, sorted(path for path in others if _is_data(path))
+            return chosen, [file for file in files if file not in chosen and _is_data(file)]
     return files, []
 
 
-def _why_not(relative: Path, layout: SplitLayout) -> str | None:
+def named_files(raw: str | Path) -> list[Input]:
+    """Return all files that a path, glob or URL names; of a folder those of no known format too, as they are
+    named as not read, but no hidden ones.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    folder = Path(raw)
+    if not folder.is_dir():
+        return find_inputs([raw])
+    relative = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    shown = [name for name in relative if not any(part.startswith(".") for part in name.parts)]
+    return [Input(str(folder / name), name.as_posix()) for name in shown]
+
+
+def _why_not(file: Input, layout: SplitLayout) -> str | None:
     """Why a file is not read; None if it is."""
-    name = relative.as_posix().casefold()
-    if not _is_data(relative):
-        if relative.name in _DESCRIPTIONS:
+    if not _is_data(file):
+        name = PurePosixPath(file.name)
+        if name.name in _DESCRIPTIONS:
             return "describes data"
-        archive = relative.suffix.lower() in _ARCHIVES
-        return "unpack it first" if archive else f"not one of {', '.join(FORMATS)}"
-    word = next((word for word in layout.ignore if _has_word(name, word)), None)
+        return "unpack it first" if name.suffix.lower() in _ARCHIVES else f"not one of {_KNOWN}"
+    word = next((word for word in layout.ignore if _has_word(file.name.casefold(), word)), None)
     return f"'{word}' is another part of the set" if word else None
 
 
-def _is_data(path: Path) -> bool:
-    known = Path(path.name.removesuffix(".gz")).suffix.lower() in FORMATS
-    return known and path.name not in _DESCRIPTIONS
+def _is_data(file: Input) -> bool:
+    known = format_of(file.member or file.path) not in (None, "inspect")
+    return known and PurePosixPath(file.name).name not in _DESCRIPTIONS
 
 
-def _split_of(relative: Path, layout: SplitLayout) -> str | None:
+def _split_of(relative: PurePosixPath, layout: SplitLayout) -> str | None:
     for part in reversed(relative.parts):
         for word, split in layout.splits.items():
             if _has_word(part.casefold(), word):
@@ -143,15 +154,14 @@ def _has_word(text: str, word: str) -> bool:
     return re.search(rf"(?<![a-z]){re.escape(word)}(?![a-z])", text) is not None
 
 
-def _nothing_in(raw: Path, layout: SplitLayout, unread: list[str]) -> str:
+def _nothing_in(raw: str | Path, layout: SplitLayout, unread: list[str]) -> str:
     words = " or ".join(dict.fromkeys(layout.splits.values()))
     there = f"; not read: {', '.join(unread[:4])}" if unread else ""
-    kinds = ", ".join(FORMATS)
-    return f"{raw} holds no {words} file; expected names like train.jsonl with one of {kinds} (.gz){there}"
+    return f"{raw} holds no {words} file; expected names like train.jsonl, of {_KNOWN} (.gz, .zst){there}"
 
 
-def _refuse_several_formats(raw: Path, found: dict[str, list[Path]]) -> None:
+def _refuse_several_formats(raw: str | Path, found: dict[str, list[Input]]) -> None:
     for split, files in found.items():
-        if len({format_of(file) for file in files}) > 1:
+        if len({file.format for file in files}) > 1:
             names = ", ".join(file.name for file in files[:4])
             raise InputError(f"{raw} holds split '{split}' in several formats: {names}; pass one with --raw")

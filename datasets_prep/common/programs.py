@@ -59,7 +59,7 @@ class ProblemSet:
     data_source: str = ""
     """Empty: the set's name on the hub."""
     layout: SplitLayout = field(default_factory=SplitLayout)
-    open: Callable[[Path, SplitLayout], Source] = open_raw
+    open: Callable[[str | Path, SplitLayout], Source] = open_raw
     """As `Recipe.open`."""
 
     def prepare(

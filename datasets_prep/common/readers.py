@@ -1,35 +1,22 @@
-"""Reads the formats in which raw datasets are published, row by row: jsonl, json, csv, parquet, Arrow; gzip
-too.
+"""Raw files row by row, and what becomes of rows that cannot be used.
 
-What the columns mean is each dataset's business.
+Formats are read in `rewardkit.files`; what the columns mean is each dataset's business.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import sys
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from rewardkit.errors import InputError
+from rewardkit.files.formats import open_rows
+from rewardkit.files.inputs import Input
+from rewardkit.files.records import BadRowError, Records, parse
 
-FORMATS = (".jsonl", ".json", ".csv", ".parquet", ".arrow", ".ndjson")
-
-READ_ERRORS = (OSError, EOFError, zlib.error, UnicodeDecodeError, pa.ArrowException)
-"""What a truncated or damaged file comes as."""
-
-_READ_BYTES = 1 << 20
-"""Read from a parquet column at a time. Without it, a whole column of a row group: gigabytes of tests."""
+_SLICE = 16
+"""Rows of a table that are Python objects at once: one of a code set can hold megabytes of tests."""
 
 
 class LeftOutError(InputError):
@@ -61,150 +48,55 @@ class BadRows:
 
 
 Numbered = Iterator[tuple[int, dict[str, Any]]]
-"""Row number, counted from 1, and its values."""
-
-Reader = Callable[[Path, str, BadRows, tuple[str, ...]], Numbered]
-"""Reads a file, with its label for messages and, for csv without a header, the names of the columns."""
+"""Row number, counted from 0, and its values."""
 
 
-def format_of(path: Path) -> str:
-    """Return which of `FORMATS` a file is in, by its name.
+def chunks(source: Input, bad: BadRows) -> Iterator[Records]:
+    """Read a file in pieces; parts that are damaged are bad rows.
 
     Raises:
-        InputError: none of them.
+        InputError: it cannot be read as what its name says, or is damaged and bad rows are not to be skipped.
     """
-    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if suffix not in FORMATS:
-        raise InputError(
-            f"cannot read {path}: expected one of {', '.join(FORMATS)} (.gz), found '{path.suffix}'"
-        )
-    return suffix
-
-
-def read_file(path: Path, label: str, bad: BadRows, header: tuple[str, ...] = ()) -> Numbered:
-    """Read a file of any of `FORMATS`.
-
-    Raises:
-        InputError: it cannot be read as what its name says, or has a bad row that is not to be skipped.
-    """
-    return _READERS[format_of(path)](path, label, bad, header)
-
-
-def open_plain(path: Path) -> gzip.GzipFile | io.BufferedReader:
-    """Open a file for reading what it holds, unpacked."""
-    return gzip.open(path, "rb") if path.name.endswith(".gz") else open(path, "rb")
-
-
-def _read_jsonl(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> Numbered:
-    with open_plain(path) as file:
-        number = 0
-        for line in file:
-            line = line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
-            number += 1
-            if not line.strip():
-                continue
-            try:
-                yield number, _decode_object(line)
-            except ValueError as error:
-                bad.add(InputError(f"{label} line {number}: malformed JSON: {error}"))
-
-
-def _read_json(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> Numbered:
-    """A `.json` file is a list of objects, one object or, as often on the hub, JSON lines by another name."""
-    with open_plain(path) as file:
-        first_line = file.readline().removeprefix(b"\xef\xbb\xbf").strip()
-    if first_line.startswith(b"{") and _is_object(first_line):
-        yield from _read_jsonl(path, label, bad, header)
-        return
-    with open_plain(path) as file:
-        text = file.read().removeprefix(b"\xef\xbb\xbf")
-    if not text.strip():
-        return
+    file = open_rows(source)
     try:
-        whole = _decode(text)
-    except ValueError as error:
-        raise InputError(f"{label}: malformed JSON: {error}") from error
-    rows = whole if isinstance(whole, list) else [whole]
-    for number, values in enumerate(rows, start=1):
-        if isinstance(values, dict):
-            yield number, values
-        elif isinstance(values, list) and values and all(isinstance(said, dict) for said in values):
-            yield number, {"conversations": values}  # a chat alone, as Open-Reasoner-Zero has them
+        for records in file.chunks():
+            if records.damaged is None:
+                yield records
+            else:
+                where = f"{source.name} row {records.first_row}"
+                bad.add(InputError(f"{where}: {records.damaged}"), records.count)
+    finally:
+        file.close()
+
+
+def read_file(source: Input, bad: BadRows) -> Numbered:
+    """Read the rows of a file.
+
+    Raises:
+        InputError: as of `chunks`, or a row is none and is not to be skipped.
+    """
+    for records in chunks(source, bad):
+        if records.table is not None:
+            yield from _of_table(records)
         else:
-            bad.add(
-                InputError(f"{label} row {number - 1}: expected an object, found {type(values).__name__}")
-            )
+            yield from rows_of_lines(records, source.name, bad)
 
 
-def _read_csv(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> Numbered:
-    # The module's own limit of 128 KiB is less than one worked solution can take.
-    csv.field_size_limit(sys.maxsize)
-    with open_plain(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
-        rows = csv.DictReader(text, fieldnames=header or None, strict=True)
-        number = 0
+def _of_table(records: Records) -> Numbered:
+    assert records.table is not None
+    for start in range(0, records.count, _SLICE):
+        rows = records.table.slice(start, _SLICE).to_pylist()
+        yield from enumerate(rows, records.first_row + start)
+
+
+def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
+    """Return the rows in lines of JSON; a line that is no object is a bad row."""
+    for number, line in enumerate(records.lines, records.first_row):
+        if not line:
+            continue
         try:
-            for number, values in enumerate(rows, start=1):
-                if None in values:
-                    bad.add(InputError(f"{label} row {number - 1}: more cells than the header has columns"))
-                    continue
-                yield number, values
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise InputError(f"{label} row {number}: malformed CSV: {error}") from error
-
-
-def _read_parquet(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> Numbered:
-    # Few rows at a time and no reading ahead: a single row of a code set can hold megabytes of tests.
-    with pq.ParquetFile(path, buffer_size=_READ_BYTES, pre_buffer=False) as file:
-        yield from _numbered(file.iter_batches(batch_size=16))
-
-
-def _read_arrow(path: Path, label: str, bad: BadRows, header: tuple[str, ...]) -> Numbered:
-    """The stream format that `datasets` saves, or the file format."""
-    with pa.memory_map(str(path)) as source:
-        if source.read(6) == b"ARROW1":
-            file = pa.ipc.open_file(source)
-            yield from _numbered(file.get_batch(i) for i in range(file.num_record_batches))
+            row = dict(parse(line))
+        except BadRowError as error:
+            bad.add(InputError(f"{label} row {number}: {error}"))
         else:
-            source.seek(0)
-            yield from _numbered(pa.ipc.open_stream(source))
-
-
-def _numbered(batches: Iterator[pa.RecordBatch]) -> Numbered:
-    number = 0
-    for batch in batches:
-        for start in range(0, batch.num_rows, 16):
-            for values in batch.slice(start, 16).to_pylist():
-                number += 1
-                yield number, values
-
-
-_READERS: dict[str, Reader] = {
-    ".jsonl": _read_jsonl,
-    ".ndjson": _read_jsonl,
-    ".json": _read_json,
-    ".csv": _read_csv,
-    ".parquet": _read_parquet,
-    ".arrow": _read_arrow,
-}
-
-
-def _decode(text: bytes) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
-def _decode_object(line: bytes) -> dict[str, Any]:
-    values = _decode(line)
-    if not isinstance(values, dict):
-        raise ValueError(f"expected an object, found {type(values).__name__}")
-    return values
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        _decode_object(line)
-    except ValueError:
-        return False
-    return True
+            yield number, row

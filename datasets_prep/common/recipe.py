@@ -9,8 +9,9 @@ The parts that differ (columns, prompts, ground truths) live in one file per dat
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -87,8 +88,8 @@ class Recipe:
     repeated: bool = False
     """The set is published with its rows many times over; the first of each is kept."""
     expand: Callable[[Record], Iterable[Record]] | None = None
-    """Makes the records of a raw one, where a file nests them."""
-    open: Callable[[Path, SplitLayout], Source] = open_raw
+    """Makes the records of a raw one, where a file nests them; they are counted through."""
+    open: Callable[[str | Path, SplitLayout], Source] = open_raw
     """Finds the raw data, where it is more than files of rows."""
     schema: pa.Schema = SCHEMA
     tool: str = "code_interpreter"
@@ -277,13 +278,14 @@ def _rows(
         _made, recipe.to_row, recipe.expand, context, read_template(settings.template), settings.system
     )
     none_good = True
-    for found in in_processes(make, records, settings.num_proc):
-        for row in found:
-            if isinstance(row, InputError):
-                bad.add(row)
-                continue
-            none_good = False
-            yield row
+    made = in_processes(make, records, settings.num_proc)
+    for place, found in enumerate(itertools.chain.from_iterable(made)):
+        if isinstance(found, InputError):
+            bad.add(found)
+            continue
+        none_good = False
+        where, row = found
+        yield where, (replace(row, index=place) if recipe.expand else row)
     if none_good and (bad.first or bad.left_out):
         first = bad.first[0] if bad.first else next(iter(bad.left_out))
         raise InputError(f"no row of split '{context.split}' can be used; the first: {first}")

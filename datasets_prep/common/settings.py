@@ -21,7 +21,10 @@ _NOT_RECORDED = ("raw", "num_proc", "template", "card")
 class PrepSettings:
     """The settings of one run; the defaults leave a set as it is published."""
 
-    raw: Annotated[Path | None, "File or folder with the raw dataset; without it, the hub."] = None
+    raw: Annotated[
+        str | Path | None,
+        "Raw dataset: file, folder, glob or URL (hf://datasets/...); without it, the hub.",
+    ] = None
     revision: Annotated[str | None, "Commit of the hub's repository; without it, the newest, recorded."] = (
         None
     )

@@ -1,20 +1,21 @@
-"""Where raw records come from: the files under `--raw`, or the hub, streamed split by split.
+"""Where raw records come from: the files that `--raw` names, or the hub, streamed split by split.
 
-What the columns mean is each dataset's business; formats are read in `readers`, names in `layout`.
+What the columns mean is each dataset's business; rows are read in `readers`, names in `layout`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rewardkit.datasets_prep.common.layout import SplitLayout, find_files
-from rewardkit.datasets_prep.common.readers import READ_ERRORS, BadRows, read_file
+from rewardkit.datasets_prep.common.readers import BadRows, read_file
 from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
+from rewardkit.files.inputs import Input
 
 _MOST_LISTED = 16
 """More files than this are recorded by one digest of all their digests."""
@@ -98,7 +99,7 @@ class Hub:
     """It comes as a loading script, which `datasets` no longer runs: its parquet form is taken."""
 
 
-def open_source(raw: Path | None, hub: Hub, layout: SplitLayout, revision: str | None = None) -> Source:
+def open_source(raw: str | Path | None, hub: Hub, layout: SplitLayout, revision: str | None = None) -> Source:
     """Return the raw data that a user passed or, without any, the dataset on the hub.
 
     Raises:
@@ -108,35 +109,32 @@ def open_source(raw: Path | None, hub: Hub, layout: SplitLayout, revision: str |
     return open_hub(hub, layout, revision) if raw is None else open_raw(raw, layout)
 
 
-def open_raw(raw: Path, layout: SplitLayout | None = None) -> Source:
-    """Return the splits found in a file or a folder, as the layout says.
+def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
+    """Return the splits found in a file, a folder, a glob or a URL, as the layout says.
 
     Raises:
-        InputError: there is no such path, nothing usable in it, or a split in two formats.
+        InputError: there is no such file, nothing usable, or a split in two formats.
+        MissingDependencyError: a URL whose driver is not installed.
     """
     layout = layout or SplitLayout()
-    try:
-        raw.stat()
-        found = find_files(raw, layout)
-    except OSError as error:
-        raise InputError(
-            f"cannot read {raw}: {error.strerror}; pass the raw dataset's path with --raw"
-        ) from error
-    root = raw if raw.is_dir() else raw.parent
+    found = find_files(raw, layout)
     return Source(
-        splits={split: file_reader(files, root, layout.header) for split, files in found.splits.items()},
+        splits={split: file_reader(files, layout.header) for split, files in found.splits.items()},
         unread=found.unread,
-        **described([file for files in found.splits.values() for file in files], root),
+        **described([file for files in found.splits.values() for file in files]),
     )
 
 
-def described(files: list[Path], root: Path) -> dict[str, Any]:
+def described(files: Iterable[Input]) -> dict[str, Any]:
     """Return `provenance` and `digests` of raw files.
 
     A few files are recorded one by one; thousands (MATH is a file a problem) by the sha256 of their list, in
-    the form of `sha256sum`, which a card writes in full.
+    the form of `sha256sum`, which a card writes in full. Files at a URL are recorded by it.
     """
-    digests = tuple((file.relative_to(root).as_posix(), _sha256(file)) for file in files)
+    files = list(files)
+    if any("://" in file.path for file in files):
+        return {"provenance": {"files": [file.path for file in files]}}
+    digests = tuple((file.name, _sha256(file.path)) for file in files)
     if len(digests) <= _MOST_LISTED:
         listed = [{"name": name, "sha256": digest} for name, digest in digests]
         return {"provenance": {"files": listed}, "digests": digests}
@@ -210,29 +208,24 @@ def _hub_reader(rows: Any, label: str, remedy: str) -> Callable[[BadRows], Itera
 
 
 def file_reader(
-    files: list[Path], root: Path, header: tuple[str, ...] = ()
+    files: Sequence[Input], header: tuple[str, ...] = ()
 ) -> Callable[[BadRows], Iterator[Record]]:
     """Return a function that reads the records of some files, one after another."""
 
     def read(bad: BadRows) -> Iterator[Record]:
         index = 0
         for file in files:
-            label = file.relative_to(root).as_posix()
             before = index
-            try:
-                for number, values in read_file(file, label, bad, header):
-                    yield Record(f"{label} row {number - 1}", before + number - 1, values)
-                    index = before + number
-            except READ_ERRORS as error:
-                why = str(error).partition("\n")[0]
-                raise InputError(f"cannot read {file}: {why}") from error
+            for number, values in read_file(replace(file, header=header), bad):
+                yield Record(f"{file.name} row {number}", before + number, values)
+                index = before + number + 1
             if index == before and not bad.dropped:
-                raise InputError(f"{file} is empty: it holds no rows")
+                raise InputError(f"{file.path} is empty: it holds no rows")
 
     return read
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: str) -> str:
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,7 +22,7 @@ from rewardkit.datasets_prep.common.recipe import PrepResult, named, publish
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, open_hub
 from rewardkit.datasets_prep.common.writer import OnWritten
-from rewardkit.datasets_prep.custom.blocks import RowBlock, column_names, file_blocks, record_blocks
+from rewardkit.datasets_prep.custom.blocks import RowBlock, columns_of_file, file_blocks, record_blocks
 from rewardkit.datasets_prep.custom.columns import Wording, batches
 from rewardkit.datasets_prep.custom.mapping import Columns, columns_of, read_mapping
 from rewardkit.errors import InputError
@@ -112,27 +112,17 @@ _Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
 
 
 def _from_files(settings: PrepSettings, bad: BadRows) -> tuple[list[str], _Readers, Source]:
-    raw = settings.raw
-    if raw is None:
+    if settings.raw is None:
         raise InputError("say where the data is: --raw FILE_OR_FOLDER, or --hub NAME")
-    try:
-        raw.stat()
-        found = find_files(raw, LAYOUT)
-    except OSError as error:
-        raise InputError(f"cannot read {raw}: {error.strerror}; pass the data's path with --raw") from None
-    root = raw if raw.is_dir() else raw.parent
-    files = [file for paths in found.splits.values() for file in paths]
-    source = Source(dict.fromkeys(found.splits, _nothing), unread=found.unread, **described(files, root))
+    found = find_files(settings.raw, LAYOUT)
+    files = [file for of_split in found.splits.values() for file in of_split]
+    source = Source(dict.fromkeys(found.splits, _nothing), unread=found.unread, **described(files))
     source = named(source, settings.split_name)
     readers: _Readers = {
-        split: partial(_file_blocks, paths, root, bad)
-        for split, paths in zip(source.splits, found.splits.values(), strict=True)
+        split: partial(file_blocks, of_split, bad)
+        for split, of_split in zip(source.splits, found.splits.values(), strict=True)
     }
-    return column_names(files[0], files[0].name), readers, source
-
-
-def _file_blocks(files: list[Path], root: Path, bad: BadRows, roots: tuple[str, ...]) -> Iterator[RowBlock]:
-    return file_blocks(files, root, roots, bad)
+    return columns_of_file(files[0]), readers, source
 
 
 def _from_hub(

@@ -85,7 +85,7 @@ def _batch(
         values = {name: _filtered(found, good) for name, found in values.items()}
         chats = _filtered(chats, good) if chats is not None else None
     indices = pa.array(block.numbers, pa.int64())
-    indices = pc.add(indices if good is None else indices.filter(good), block.before - 1)
+    indices = pc.add(indices if good is None else indices.filter(good), block.before)
     sources = [source for source in named if isinstance(source, RowSource)]
     return _assembled(made, values, chats, indices, columns, wording, split, sources)
 

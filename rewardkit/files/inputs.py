@@ -68,6 +68,8 @@ class Input:
     """The file inside, where the path is that of a zip."""
     keys: dict[str, str] = field(default_factory=dict)
     """What hive partitions (`data_source=gsm8k/part-0.parquet`) say of every row."""
+    header: tuple[str, ...] = ()
+    """The names of the columns of a csv file whose first line has none."""
 
     @property
     def format(self) -> FileFormat:

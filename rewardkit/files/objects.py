@@ -24,28 +24,32 @@ from rewardkit.files.records import BOM
 
 
 def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """The rows of a csv or tsv file. Cells that a row lacks are null.
+    """The rows of a csv or tsv file. Cells that a row lacks are null; a column without a name is left out.
 
     Raises:
-        InputError: a row has more cells than the header, so that nobody knows which is which.
+        InputError: a row has more cells than there are names, or a quote is never closed.
     """
     csv.field_size_limit(sys.maxsize)
     with open_binary(source) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
         header = text.readline()
         lines = itertools.chain([header], text)
-        reader = csv.DictReader(lines, restkey="", strict=False, delimiter=_delimiter(source, header))
+        reader = csv.DictReader(
+            lines, source.header or None, strict=True, delimiter=_delimiter(source, header)
+        )
         names = reader.fieldnames or []
         repeated = [name for name in names if list(names).count(name) > 1]
         if repeated:
             raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
         try:
             for row in reader:
-                if any(more := row.pop("", ())):
+                more = row.pop(None, ())
+                if any(more):
                     raise InputError(
                         f"{source.path}, line {reader.line_num}: {len(row) + len(more)} cells under "
                         f"{len(row)} names; put cells that hold the separator in quotes"
                     )
+                row.pop("", None)
                 yield row
         except csv.Error as error:
             raise InputError(f"{source.path}, line {reader.line_num}: {error}") from None
@@ -53,13 +57,15 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
 
 def _delimiter(source: Input, header: str) -> str:
     """What stands between cells: of a .csv what its header has, where no comma is in it."""
-    if suffix_of(source.path) == ".tsv":
+    if suffix_of(source.member or source.path) == ".tsv":
         return "\t"
     return next((sign for sign in ",;\t" if sign in header), ",")
 
 
 def json_rows(source: Input) -> Iterator[Any]:
-    """The rows of a JSON file: an array of objects, an object that holds one or is a table, or one object."""
+    """The rows of a JSON file: an array of objects, an object that holds one or is a table, one object, or
+    one a line. Of an array of chats, each is a row with the one column `conversations`.
+    """
     with open_binary(source) as file:
         content = file.read().removeprefix(BOM)
     try:
@@ -75,6 +81,8 @@ def json_rows(source: Input) -> Iterator[Any]:
             return
         lists = [value for value in found.values() if _is_rows(value)]
         found = lists[0] if len(lists) == 1 else _table_rows(found) or [found]
+    if _is_list_of(found, list) and all(map(_is_rows, found)):
+        found = [{"conversations": chat} for chat in found]  # as Open-Reasoner-Zero has them
     if not _is_rows(found):
         raise InputError(f"{source.path} holds no array of objects")
     yield from found

@@ -709,18 +709,19 @@ FORMS: dict[str, list[Form]] = {
     "ifbench": [{"IFBench_test.jsonl": [IFBENCH]}],
     "bfcl": [
         {
-            "BFCL_v4_simple_python.json": [_bfcl("simple_python_0")],
-            "BFCL_v4_irrelevance.json": [_bfcl("irrelevance_0")],
+            "BFCL_v4_simple_python.json": [_bfcl("simple_python_0"), _bfcl("simple_python_1")],
+            "BFCL_v4_irrelevance.json": [_bfcl("irrelevance_0"), _bfcl("irrelevance_1")],
             "BFCL_v4_multi_turn_base.json": [_bfcl("multi_turn_base_0")],
-            "BFCL_v4_parallel.json": [_bfcl("parallel_0")],
+            "BFCL_v4_parallel.json": [_bfcl("parallel_0"), _bfcl("parallel_1")],
             "possible_answer/BFCL_v4_simple_python.json": [
-                {"id": "simple_python_0", "ground_truth": [{"double": {"n": [4]}}]}
+                {"id": f"simple_python_{n}", "ground_truth": [{"double": {"n": [4]}}]} for n in (0, 1)
             ],
             "possible_answer/BFCL_v4_parallel.json": [
                 {
-                    "id": "parallel_0",
+                    "id": f"parallel_{n}",
                     "ground_truth": [{"double": {"n": [4]}}, {"double": {"n": [5], "unit": ["", "m"]}}],
                 }
+                for n in (0, 1)
             ],
         }
     ],

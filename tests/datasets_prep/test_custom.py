@@ -190,7 +190,7 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
     good = json.dumps(ROWS[0])
     lines = [good, "{oops", json.dumps({"question": " ", "answer": "1"}), json.dumps({"answer": "1"}), good]
     raw.write_text("\n".join([*lines, "", json.dumps({"question": "q", "answer": 42.0})]) + "\n")
-    with pytest.raises(InputError, match=r"my.jsonl line 2: malformed JSON"):
+    with pytest.raises(InputError, match=r"my.jsonl row 1: not JSON"):
         made(raw)
     out = tmp_path / "out"
     prepared = custom.prepare(out, PrepSettings(raw=raw, skip_bad=True), reward="math", keep=("id",))
@@ -208,7 +208,7 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
 def test_rows_beyond_the_first_block_keep_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rewardkit.datasets_prep.custom.blocks._BLOCK_BYTES", 100)
+    monkeypatch.setattr("rewardkit.files.formats.CHUNK_ROWS", 7)
     rows = [{"question": f"q{i}", "answer": str(i) if i % 7 else i} for i in range(50)]
     (tmp_path / "raw").mkdir()
     write_jsonl(tmp_path / "raw" / "train-0.jsonl", rows[:30])

@@ -78,7 +78,7 @@ def test_without_raw_data_and_hub_the_exit_code_is_two_and_the_error_one_line(
     [
         (
             ["gsm8k", "--raw", "nowhere"],
-            "cannot read nowhere: No such file or directory; pass the raw dataset's path with --raw",
+            "no such file: nowhere",
         ),
         (["arithmetic", "--level", "hart"], "did you mean hard?"),
         (["arithmetic", "--out", "/dev/null/x"], "cannot write to /dev/null/x"),
