@@ -2,12 +2,17 @@
 
 import { $, TokenWanted, ask, make, onToken, send } from "./common.js";
 
+const OWN = "This server's own"; // group of the routes that are no trainer's
+
 async function start() {
   try {
     const described = await ask("openapi.json");
     $("version").textContent = described.info.version;
     $("problem").textContent = "";
-    $("routes").replaceChildren(...groupsOf(described.paths).map(groupBox));
+    const groups = groupsOf(described.paths);
+    $("routes").replaceChildren(...groups.map(groupBox));
+    const trainers = groups.map((group) => group.name).filter((name) => ![OWN, "Probes"].includes(name));
+    $("trainer").replaceChildren($("trainer").options[0], ...trainers.toSorted().map((name) => make("option", {}, name)));
     filter();
     openNamed();
   } catch (error) {
@@ -20,7 +25,7 @@ function groupsOf(paths) {
   const groups = new Map();
   for (const [path, operations] of Object.entries(paths))
     for (const [method, operation] of Object.entries(operations)) {
-      const name = operation.tags?.[0] ?? "This server's own";
+      const name = operation.tags?.[0] ?? OWN;
       if (!groups.has(name)) groups.set(name, new Map());
       const key = `${method} ${operation.summary}`;
       const same = groups.get(name).get(key) ?? { method: method.toUpperCase(), operation, paths: [] };
@@ -151,7 +156,8 @@ function filter() {
   const wanted = $("find").value.toLowerCase().trim();
   for (const group of document.querySelectorAll(".group")) {
     const boxes = [...group.querySelectorAll(".operation")];
-    for (const box of boxes) box.hidden = !box.dataset.words.includes(wanted);
+    const asked = !$("trainer").value || group.firstChild.textContent === $("trainer").value;
+    for (const box of boxes) box.hidden = !asked || !box.dataset.words.includes(wanted);
     group.hidden = boxes.every((box) => box.hidden);
   }
 }
@@ -161,11 +167,13 @@ function openNamed() {
   const wanted = decodeURIComponent(location.hash.slice(1));
   const named = [...document.querySelectorAll(".operation")].find((box) => box.dataset.names.split(" ").includes(wanted));
   if (!named) return;
+  $("trainer").value = "";
+  filter();
   named.open = true;
   named.scrollIntoView();
 }
 
 onToken(start);
-$("find").oninput = filter;
+$("find").oninput = $("trainer").onchange = filter;
 window.onhashchange = openNamed;
 start();

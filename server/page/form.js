@@ -134,7 +134,7 @@ function resultOf(sample, scored, explained) {
       make("span", { class: "score" }, scored.status === "ok" ? number(scored.score) : "–"),
       badge(scored),
       make("span", { class: "hint" }, `${scored.scorer || "no reward"}, ${(scored.seconds * 1000).toFixed(1)} ms`)),
-    facts(sample, scored),
+    ...(explained.fields?.tests?.length && scored.status === "ok" ? [] : [facts(sample, scored)]), // the tests say it all
     ...testsOf(explained.fields?.tests),
     ...treeOf(explained.fields?.members),
     make("h2", {}, scored.extracted === null ? "Response" : "Response, with what was taken to be the answer"),

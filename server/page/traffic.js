@@ -17,13 +17,20 @@ export async function refresh() {
     $("quiet").hidden = rewards.length > 0;
     $("rates").hidden = $("responses").hidden = !rewards.length;
     const rows = rewards.flatMap(([name, counted]) => rowsOf(name, counted, seen.sources));
-    $("rates").querySelector("tbody").replaceChildren(...rows);
+    fillIn($("rates"), rows);
     offerSources(Object.keys(seen.sources));
     if (rewards.length && !$("hold").checked) await list(mine);
   } catch (error) {
     $("quiet").textContent = error.message;
     $("quiet").hidden = false;
   }
+}
+
+// Show rows in a table; on a narrow screen each figure stands by itself, under its column's name.
+function fillIn(place, rows) {
+  const names = [...place.querySelectorAll("th")].map((head) => head.textContent);
+  for (const row of rows) [...row.children].forEach((cell, i) => (cell.dataset.name = names[i]));
+  place.querySelector("tbody").replaceChildren(...rows);
 }
 
 export function watchFilters() {
@@ -123,7 +130,7 @@ async function list(mine) {
   const ids = found.responses.map((one) => one.id).join();
   if (ids === latest) return; // a text that is being selected stays
   latest = ids;
-  $("latest").querySelector("tbody").replaceChildren(...found.responses.map(responseRow));
+  fillIn($("latest"), found.responses.map(responseRow));
 }
 
 const WORDS = { right: ["good", "correct"], wrong: ["bad", "wrong"], scored: ["", ""] };

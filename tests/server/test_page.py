@@ -75,8 +75,40 @@ def test_a_failing_test_of_a_program_shows_what_differs(page: Any) -> None:
     assert failing.get_attribute("open") is not None
     assert failing.locator("ins").all_inner_texts() == ["3"]
     assert failing.locator("del").all_inner_texts() == ["3"]
-    assert page.inner_text("#result dd >> nth=0").startswith("1/3 tests passed, 1 not run")
     assert page.inner_text("#tests") == "Tests: 1 of 3 passed, 1 not run"
+
+
+def test_what_the_tests_of_a_program_show_is_said_once(page: Any) -> None:
+    score(page, "Code: one test fails")
+    shown = page.inner_text("#result")
+    assert shown.count("passed, 1 not run") == 1
+    assert shown.count("print(sum(numbers))") == 1
+
+
+@pytest.mark.parametrize("width", [390, 768, 1200])
+def test_no_figure_of_the_traffic_is_off_the_screen(page: Any, url: str, width: int) -> None:
+    score(page, "GSM8K: right, in format")
+    page.goto(f"{url}/#traffic")
+    page.wait_for_selector("#latest tbody tr")
+    screen = page.viewport_size
+    page.set_viewport_size({"width": width, "height": 800})
+    cells = page.evaluate(
+        """() => [...document.querySelectorAll("#rates td, #latest td")].map((cell) =>
+        [cell.dataset.name, cell.getBoundingClientRect().right, innerWidth])"""
+    )
+    page.set_viewport_size(screen)
+    assert {name for name, _, _ in cells} >= {"Samples", "Mean score", "Correct", "Failed", "Why", "Response"}
+    assert not [cell for cell in cells if cell[1] > cell[2]]
+
+
+def test_the_routes_of_one_trainer_can_be_asked_for(page: Any, url: str) -> None:
+    page.goto(f"{url}/docs")
+    page.wait_for_selector(".operation")
+    page.select_option("#trainer", label="OpenRLHF")
+    groups = page.locator(".group:visible h2")
+    expect(groups).to_have_text(["OpenRLHF"])
+    page.evaluate("location.hash = '#POST/score'")
+    expect(page.locator(".operation[open] code").first).to_have_text("/score")
 
 
 def test_prompt_and_extra_info_are_sent(page: Any) -> None:
