@@ -189,11 +189,7 @@ def _read(
     hashes: array[int],
 ) -> Iterator[pa.RecordBatch]:
     """Add a file's prompts to the keys; give back its rows without them."""
-    try:
-        file = pq.ParquetFile(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
-    names, kept_in = _columns(path, file.schema_arrow)
+    file, names, kept_in = _open(path)
     with file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, kept_in]):
             sources = [str(source or "") for source in batch.column("data_source").to_pylist()]
@@ -217,6 +213,21 @@ def _read(
             if "extra_info" in names:
                 columns["extra_info"] = batch.column("extra_info")
             yield pa.record_batch(columns)
+
+
+def check_files(paths: Sequence[Path]) -> None:
+    """Raise what `GroundTruthIndex` raises of files that it cannot index, without reading their rows."""
+    for path in paths:
+        _open(path)[0].close()
+
+
+def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
+    """A file, the columns to read besides the ground truth, and the ground truth's."""
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
+    return file, *_columns(path, file.schema_arrow)
 
 
 def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
-from rewardkit.commands.serve_file import ServingCommand, config_option, in_file
+from rewardkit.commands.serve_file import ServingCommand, config_option, in_file, is_only_tried
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, reason_of
 from rewardkit.groups import LOOKS_AT_GROUPS, needs_group
 from rewardkit.registry import REGISTRY
@@ -218,11 +218,17 @@ def _check_closed(host: str, tokens: Sequence[str]) -> None:
         )
 
 
-def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex:
-    """Read the ground truths, and say what was found."""
-    from rewardkit.server.ground_truths import GroundTruthIndex  # imports Arrow: not without a need
+def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex | None:
+    """Read the ground truths and say what was found; only look at the files if nothing will be served."""
+    from rewardkit.server.ground_truths import (
+        GroundTruthIndex,
+        check_files,
+    )  # imports Arrow: not without a need
     from rewardkit.server.observability import logs
 
+    if is_only_tried():
+        check_files(files)
+        return None
     found = GroundTruthIndex(files, tokenizer=tokenizer)
     logs.write_line(found.report())
     return found

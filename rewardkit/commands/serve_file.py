@@ -40,6 +40,7 @@ _KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
 
 _IN_FILE = "rewardkit.serve.file"
 _ARGS = "rewardkit.serve.args"
+_TRIED = "rewardkit.serve.tried"
 
 
 def config_option(function: Any) -> Any:
@@ -58,6 +59,11 @@ def config_option(function: Any) -> Any:
 def in_file(key: str, default: Any) -> Any:
     """What the file of `--config` says under a key that is no option of the command line."""
     return click.get_current_context().meta.get(_IN_FILE, {}).get(key, default)
+
+
+def is_only_tried() -> bool:
+    """Whether the command is called to see if it can serve, by a process that will not."""
+    return bool(click.get_current_context().meta.get(_TRIED))
 
 
 def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -119,9 +125,10 @@ class ServingCommand(click.Command):
         else:
             _serve(super().invoke(ctx))
 
-    def called(self, args: list[str]) -> Serving:
+    def called(self, args: list[str], *, only_tried: bool = False) -> Serving:
         """Call the function with what the arguments, and the file that they name, say now."""
         with self.make_context("serve", list(args)) as ctx:
+            ctx.meta[_TRIED] = only_tried
             made: Serving = super().invoke(ctx)
             return made
 
@@ -161,7 +168,7 @@ def _try_once(command: ServingCommand, args: list[str]) -> None:
     if child == 0:
         code = 1
         try:
-            command.called(args)
+            command.called(args, only_tried=True)
             code = 0
         except RewardkitError as error:
             print(f"error: {error}", file=sys.stderr, flush=True)

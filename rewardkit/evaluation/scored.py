@@ -39,6 +39,9 @@ _HAVE_SCORES = {"scorer", *NAMES["score"]}
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
 """Columns with the number of tokens of a response; without one its characters are counted."""
 
+LARGEST = 1e100
+"""Of scores: sums of squares of much larger ones are no numbers any more."""
+
 _SHORT = 40
 """A ground truth of at most so many characters stands in a prompt's key as it is, a longer one as a
 digest."""
@@ -281,6 +284,10 @@ def _with_plain_scores(row: ScoredRow) -> ScoredRow:
     """The row with its scores as numbers and truth values, whatever form they were written in."""
     if "score" in row:
         row["score"] = _number(row["score"])
+        if abs(row["score"] or 0.0) > LARGEST:
+            raise InputError(
+                f"a score of {row['score']:g} is beyond {LARGEST:g}: no figure can be made of it"
+            )
     if "correct" in row:
         right = _number(row["correct"])
         row["correct"] = None if right is None else right > 0

@@ -148,9 +148,10 @@ class _ChunkRunner:
         places: dict[str, list[int]] = {}
         for i, sample in enumerate(samples):
             places.setdefault(sample.data_source, []).append(i)
+        runners = {source: self._runner(source) for source in places}  # all, before anything is scored
         scores: dict[int, Score] = {}
         for source, mine in places.items():
-            scores.update(zip(mine, self._runner(source).run([samples[i] for i in mine]), strict=True))
+            scores.update(zip(mine, runners[source].run([samples[i] for i in mine]), strict=True))
         return [scores[i] for i in range(len(samples))]
 
     def _runner(self, data_source: str) -> RewardRunner:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
+from pathlib import Path
 from statistics import fmean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardkit.cli import run
 from rewardkit.offline import best_at_k, group_metrics, maj_at_k, pass_at_k
 from rewardkit.types import Score, failure
 
@@ -98,3 +101,16 @@ def test_a_reward_that_does_not_say_what_is_correct_has_no_accuracy() -> None:
         "style/mean@1": 0.25,
     }
     assert group_metrics([]) == {}
+
+
+@pytest.mark.parametrize("command", ["eval", "gradient"])
+def test_a_score_that_no_figure_can_be_made_of_is_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "scored.jsonl"
+    row = {"data_source": "gsm8k", "prompt": "q", "response": "a", "ground_truth": "4", "scorer": "mine@1"}
+    path.write_text(
+        "".join(json.dumps(row | {"score": score, "status": "ok"}) + "\n" for score in (1e308, 1e308))
+    )
+    assert run([command, str(path)]) == 2
+    assert "a score of 1e+308 is beyond 1e+100" in capsys.readouterr().err

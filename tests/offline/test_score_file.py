@@ -310,3 +310,23 @@ def test_a_table_in_gives_a_table_out() -> None:
     assert scored["score"].to_pylist() == [[1.0, 0.0]]
     with pytest.raises(InputError, match="expected a pandas DataFrame or a pyarrow Table, got list"):
         score_frame([1, 2])
+
+
+def test_a_row_is_scored_once_though_its_chunk_has_a_source_that_nobody_knew_of(tmp_path: Path) -> None:
+    counts = tmp_path / "counts"
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "import os\n"
+        "from rewardkit import reward\n"
+        f"counts = os.open({str(counts)!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)\n"
+        "@reward('my/counted', runs='inline')\n"
+        "def counted(response):\n"
+        "    os.write(counts, b'.')\n"
+        "    return 1.0\n"
+    )
+    row = {"data_source": "my/counted", "response": "a" * 500, "ground_truth": ""}
+    lines = [json.dumps(row)] * 20_000 + [json.dumps(row | {"data_source": "my/other"})]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    words = ["score", str(tmp_path / "in.jsonl"), "--reward", str(mine), "--out", str(tmp_path / "out.jsonl")]
+    assert run(words) == 0
+    assert counts.stat().st_size == 20_000

@@ -156,6 +156,12 @@ def test_the_verdict_is_the_score(judge_file: Path, server: FakeOpenAI) -> None:
     assert server.keys == {None}
 
 
+def test_a_word_that_yaml_takes_for_true_is_refused_in_words(judge_file: Path) -> None:
+    judge_file.write_text(judge_file.read_text() + "verdicts: {yes: 1, no: 0}\n")
+    with pytest.raises(OptionsError, match="a bare yes, no, on or off for true or false; write it in quotes"):
+        register_judge(judge_file, [SOURCE])
+
+
 def test_failures_that_pass_are_tried_again(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
     found = scored(["busy", "flaky"])

@@ -10,6 +10,8 @@ import threading
 import urllib.request
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rewardkit import Client, Sample
@@ -90,6 +92,21 @@ def test_sighup_reads_the_file_anew_and_loses_no_request(tmp_path: Path, workers
         assert failed == []
         assert set(seen) == {1.0, 2.0, 3.0}
         assert server.stop() == 0
+
+
+@pytest.mark.slow
+def test_a_file_of_ground_truths_is_indexed_once_and_looked_at_before(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.parquet"
+    pq.write_table(pa.table({"prompt": ["q"], "data_source": ["gsm8k"], "ground_truth": ["1"]}), gold)
+    path = tmp_path / "serve.yaml"
+    path.write_text(f"gold: [{gold}]\n")
+    with serve("--config", str(path)) as server:
+        until(lambda: Client(server.url).score(Sample("gsm8k", "#### 1", "1")).ok)
+        assert server.stop() == 0
+        assert server.process.stderr is not None
+        assert (server.said + server.process.stderr.read()).count("rows indexed by prompt") == 1
+    pq.write_table(pa.table({"prompt": ["q"]}), gold)
+    assert run(["serve", "--config", str(path)]) == 2
 
 
 @pytest.mark.slow
