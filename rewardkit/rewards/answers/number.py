@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from decimal import MAX_PREC, Context, Decimal
 from fractions import Fraction
-from typing import NamedTuple
 
-from rewardkit.rewards.answers.place import FrameKind, Group, groups
+import msgspec
+
+from rewardkit.rewards.answers.place import Frame, FrameKind, Group, groups
 
 Value = Decimal | Fraction
 
@@ -78,7 +79,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
-class StatedNumber(NamedTuple):
+class StatedNumber(msgspec.Struct, frozen=True, gc=False):
     """A number that was found."""
 
     value: Value | None
@@ -119,15 +120,20 @@ def _holds_number(text: str) -> bool:
 
 
 def _agreed(group: Group) -> StatedNumber | None:
-    *others, last = [number_in(f.text, in_sentence=f.kind in ("marker", "json")) for f in group]
-    if last is None or last.value is None:
+    last = _number_of(group[-1])
+    if last is None or last.value is None or len(group) == 1:
         return last
-    for other, frame in zip(others, group, strict=False):
+    for frame in group[:-1]:
+        other = _number_of(frame)
         several = other is not None and other.value is None and frame.kind != "marker"
         another = other is not None and other.value is not None and not equal(other.value, last.value)
         if several or another:
             return StatedNumber(None, last.text)
     return last
+
+
+def _number_of(frame: Frame) -> StatedNumber | None:
+    return number_in(frame.text, in_sentence=frame.kind in ("marker", "json"))
 
 
 def last_number(text: str) -> StatedNumber | None:
