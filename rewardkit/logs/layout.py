@@ -72,6 +72,11 @@ class RowLayout:
     batches: bool = False
     """A row holds a whole batch: lists of prompts, responses, ground truths, ..., of one length."""
 
+    @property
+    def by_row(self) -> bool:
+        """Whether a row has to be seen as a whole; else each field stands in a column of its own."""
+        return bool(self.kind or self.join or self.batches or self.names.choices)
+
     def describe(self, rows: int | None) -> str:
         """One line: what was recognised."""
         count = "" if rows is None else f": {rows:,} rows"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -21,8 +20,9 @@ from rewardkit.rows import (
     response_text,
     responses_of,
     value_at,
+    values_at,
 )
-from rewardkit.tables import column_of, is_list, is_text, type_of
+from rewardkit.tables import column_of
 from rewardkit.types import Sample
 
 ALL = frozenset({"prompt", "extra_info"})
@@ -43,6 +43,8 @@ class SampleBatch:
     """How many samples each row has. None: one each."""
     skipped: frozenset[int] = frozenset()
     """Rows, by index, that are none or repeat another's responses: they have no samples and do not go out."""
+    parsed: Sequence[RawRow | BadRowError | None] = ()
+    """The rows that are lines as mappings, or why one is none; None: an empty line."""
     groups: list[str | None] | None = None
     """What the samples of one prompt have in common, where the log says; None: see `Sample.prompt`."""
 
@@ -72,10 +74,12 @@ def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) 
     if records.damaged is not None:
         bad = dict.fromkeys(range(records.count), records.damaged)
         return SampleBatch(records, [Sample(layout.data_source or "", "", "")] * records.count, bad)
-    by_row = layout.kind or layout.join or layout.batches or layout.names.choices
-    if records.table is not None and not by_row:
-        return _from_columns(records, records.table, layout, reads)
-    return _from_rows(records, layout, reads)
+    if records.table is not None and not layout.by_row:
+        return _from_columns(records, _table_columns(records.table, layout, reads), layout)
+    rows = list(parsed(records))
+    if not layout.by_row:
+        return _from_columns(records, _row_columns(rows, layout, reads), layout, rows)
+    return _from_rows(records, rows, layout, reads)
 
 
 def parsed(records: Records) -> Iterator[RawRow | BadRowError | None]:
@@ -100,14 +104,19 @@ def _parsed_table(table: pa.Table) -> Iterator[RawRow | BadRowError]:
             yield BadRowError(why) if why else {name: values[i] for name, (values, _) in columns.items()}
 
 
-def _from_rows(records: Records, layout: RowLayout, reads: Collection[str]) -> SampleBatch:
+def _from_rows(
+    records: Records,
+    rows: Sequence[RawRow | BadRowError | None],
+    layout: RowLayout,
+    reads: Collection[str],
+) -> SampleBatch:
     read = reader_of(layout)
     samples: list[Sample] = []
     bad: dict[int, str] = {}
     lengths: list[int] = []
     skipped: set[int] = set()
     groups: list[str | None] = []
-    for row in parsed(records):
+    for row in rows:
         try:
             if row is None:
                 raise SkippedRowError
@@ -134,6 +143,7 @@ def _from_rows(records: Records, layout: RowLayout, reads: Collection[str]) -> S
         bad,
         None if alone else lengths,
         frozenset(skipped),
+        rows if records.table is None else (),
         groups if layout.kind else None,
     )
 
@@ -154,21 +164,28 @@ def _row_samples(
     if layout.filter is not None and row.get("filter") != layout.filter:
         raise SkippedRowError
     fields = _completed(_fields(row, read, layout), row, layout)
-    several = _several(fields.response)
-    if several and not layout.many:
-        raise BadRowError("a list of responses, where the first row has a single one")
-    source = fields.data_source
-    ground_truth = ground_truth_text(fields.ground_truth)
-    why = _lacking(layout, source, ground_truth)
     prompt = prompt_of(fields.prompt) if "prompt" in reads else None
     extra = plain_mapping(fields.extra_info) if "extra_info" in reads else {}
     group = None if fields.group is None else str(fields.group)
+    return _samples_of(fields._replace(prompt=prompt, extra_info=extra), layout), group
+
+
+def _samples_of(fields: Fields, layout: RowLayout) -> list[tuple[Sample, str | None]]:
+    """The samples of what a row says, each with why it cannot be used; prompt and `extra_info` as in one."""
+    source = fields.data_source
+    ground_truth = ground_truth_text(fields.ground_truth)
+    why = _lacking(layout, source, ground_truth)
+    several = _several(fields.response)
+    if several and not layout.many:
+        several = None
+        why = "a list of responses, where the first row has a single one"
     samples: list[tuple[Sample, str | None]] = []
     for response in several or [fields.response]:
         text, lacking = _text_of(response, layout.names.response)
-        sample = Sample("" if source is None else str(source), text or "", ground_truth or "", prompt, extra)
+        named = "" if source is None else str(source)
+        sample = Sample(named, text or "", ground_truth or "", fields.prompt, fields.extra_info)
         samples.append((sample, why or lacking))
-    return samples, group
+    return samples
 
 
 def _fields(row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout) -> Fields:
@@ -248,96 +265,83 @@ def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
 
 
 def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> pa.Table:
-    """Return the columns that `to_batch` looks at, when rows are read by columns."""
-    names = layout.names
-    wanted = [names.response, names.ground_truth, None if layout.data_source else names.data_source]
-    wanted += [
-        names.prompt if "prompt" in reads else None,
-        names.extra_info if "extra_info" in reads else None,
-    ]
+    """Return the columns that `to_batch` looks at."""
+    if layout.by_row:
+        return table
+    wanted = _wanted(layout, reads)
     heads = dict.fromkeys(
         name if name in table.column_names else name.partition(".")[0] for name in wanted if name
     )
     return table.select(list(heads))
 
 
-def _from_columns(
-    records: Records, table: pa.Table, layout: RowLayout, reads: Collection[str]
-) -> SampleBatch:
+def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
+    """The names of what is looked at, in the order of `_Columns`; None: nothing is there."""
     names = layout.names
-    responses, unusable = cells(table, names.response or "")
-    if layout.many:
-        unusable |= {i: _text_of(one, None)[1] or "" for i, one in enumerate(responses) if one == []}
-        responses = [one or [None] for one in responses]
-    lengths = [len(one) for one in responses] if layout.many else None
-    ground_truths, more = _ground_truths(table, names.ground_truth)
-    unusable = more | unusable
-    sources: list[Any] = [layout.data_source] * len(table)
-    if layout.data_source is None and names.data_source is not None:
-        sources, more = cells(table, names.data_source)
-        unusable = more | unusable
-    prompts = _optional(table, names.prompt, "prompt" in reads)
-    extras: list[dict[str, Any]] = [{}] * len(table)
-    if "extra_info" in reads and names.extra_info:
-        extras = [plain_mapping(value) for value in cells(table, names.extra_info)[0]]
-    spread = _spreader(lengths)
-    lacking = spread([unusable.get(i) for i in range(len(table))]) if unusable else None
-    if layout.many:
-        responses = [one for row in responses for one in row]
-    if not is_text(_innermost(table.schema, names.response or "")):
-        texts = [_text_of(response, names.response) for response in responses]
-        responses = [text for text, _ in texts]
-        lacking = [one or why for one, (_, why) in zip(lacking or repeat(None), texts, strict=False)]
-    columns = [spread(sources), responses, spread(ground_truths), spread(prompts), spread(extras)]
-    bad = _bad_samples(columns, layout, lacking)
-    samples = [
-        Sample(source or "", response or "", ground_truth or "", prompt, extra)
-        for source, response, ground_truth, prompt, extra in zip(*columns, strict=True)
+    return [
+        names.response,
+        names.ground_truth,
+        names.prompt if "prompt" in reads else None,
+        names.data_source if layout.data_source is None else None,
+        names.extra_info if "extra_info" in reads else None,
     ]
-    return SampleBatch(records, samples, bad, lengths)
 
 
-def _ground_truths(table: pa.Table, name: str | None) -> tuple[list[Any], dict[int, str]]:
-    if name is None:
-        return [None] * len(table), {}
-    values, bad = cells(table, name)
-    if not is_text(type_of(table.schema, name)):
-        values = [ground_truth_text(value) for value in values]
-    return values, bad
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What the rows of a chunk say, a list for each field of a Sample."""
+
+    values: Sequence[Sequence[Any]]
+    """In the order of `Fields`."""
+    bad: Mapping[int, str]
+    """Why rows cannot be read, by their index; they lack a value."""
 
 
-def _optional(table: pa.Table, name: str | None, wanted: bool) -> list[Any]:
-    if not wanted or name is None:
-        return [None] * len(table)
-    return [prompt_of(value) for value in cells(table, name)[0]]
+def _table_columns(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> _Columns:
+    bad: dict[int, str] = {}
+    columns: list[list[Any]] = []
+    for name in _wanted(layout, reads):
+        values, more = cells(table, name) if name else ([None] * len(table), {})
+        columns.append(values)
+        bad |= more
+    return _Columns(columns, bad)
 
 
-def _innermost(schema: pa.Schema, name: str) -> pa.DataType:
-    found = type_of(schema, name)
-    assert found is not None
-    return found.value_type if is_list(found) else found
+def _row_columns(
+    rows: Sequence[RawRow | BadRowError | None], layout: RowLayout, reads: Collection[str]
+) -> _Columns:
+    wanted = _wanted(layout, reads)
+    columns = [values_at(rows, name) if name else [None] * len(rows) for name in wanted]
+    return _Columns(columns, {i: str(row) for i, row in enumerate(rows) if isinstance(row, BadRowError)})
 
 
-def _spreader(lengths: list[int] | None) -> Callable[[list[Any]], list[Any]]:
-    """A function that repeats a value of each row for all its responses."""
-    if lengths is None:
-        return lambda values: values
-    return lambda values: [value for value, n in zip(values, lengths, strict=True) for _ in range(n)]
-
-
-def _bad_samples(
-    columns: list[list[Any]], layout: RowLayout, unusable: list[str | None] | None
-) -> dict[int, str]:
-    sources, responses, ground_truths, _, _ = columns
-    if unusable is None and None not in sources and None not in responses and None not in ground_truths:
-        return {}
-    names = layout.names
-    found: dict[int, str] = {}
-    for i, (source, response, ground_truth) in enumerate(zip(sources, responses, ground_truths, strict=True)):
-        why = unusable[i] if unusable else None
-        why = why or _lacking(layout, source, ground_truth)
-        if why is None and response is None:
-            why = f"'{names.response}' is null"
-        if why is not None:
-            found[i] = why
-    return found
+def _from_columns(
+    records: Records,
+    columns: _Columns,
+    layout: RowLayout,
+    rows: Sequence[RawRow | BadRowError | None] = (),
+) -> SampleBatch:
+    responses, ground_truths, prompts, sources, extras = columns.values
+    ground_truths = [value if type(value) is str else ground_truth_text(value) for value in ground_truths]
+    prompts = [value if value is None else prompt_of(value) for value in prompts]
+    sources = sources if layout.data_source is None else [layout.data_source] * records.count
+    nothing: dict[str, Any] = {}
+    extras = [nothing if value is None else plain_mapping(value) for value in extras]
+    skipped = frozenset([i for i, row in enumerate(rows) if row is None] if None in rows else [])
+    samples: list[Sample] = []
+    bad: dict[int, str] = {}
+    lengths: list[int] = []
+    each = zip(responses, ground_truths, prompts, sources, extras, strict=True)
+    for i, (response, ground_truth, prompt, source, extra) in enumerate(each):
+        if type(response) is str and type(ground_truth) is str and type(source) is str:  # nearly all rows
+            samples.append(Sample(source, response, ground_truth, prompt, extra))
+            lengths.append(1)
+            continue
+        fields = Fields(response, ground_truth, prompt, source, extra)
+        found = [] if i in skipped else _samples_of(fields, layout)
+        for sample, lacking in found:
+            if why := columns.bad.get(i, lacking):
+                bad[len(samples)] = why
+            samples.append(sample)
+        lengths.append(len(found))
+    return SampleBatch(records, samples, bad, lengths if layout.many or skipped else None, skipped, rows)

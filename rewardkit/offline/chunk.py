@@ -4,15 +4,15 @@ the workers of `file_workers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import UnknownDataSourceError
-from rewardkit.files.records import BadRowError, Records, parse
+from rewardkit.files.records import BadRowError
 from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import SampleBatch
 from rewardkit.offline.columns import score_columns, score_json, score_names
@@ -90,7 +90,7 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
         kept=kept,
     )
     if output.as_lines and batch.records.lines:
-        result.lines = _lines(batch.records, kept, lengths, merged_kept, layout, output)
+        result.lines = _lines(batch, kept, lengths, merged_kept, layout, output)
     else:
         many_lengths = lengths if layout.many else None
         result.columns = _stream(score_columns(merged_kept, many_lengths))
@@ -136,26 +136,26 @@ def _stream(columns: pa.RecordBatch) -> bytes:
 
 
 def _lines(
-    records: Records,
+    batch: SampleBatch,
     kept: list[int] | None,
     lengths: Sequence[int],
     scores: Sequence[Score],
     layout: RowLayout,
     output: Output,
 ) -> bytes:
-    rows = range(records.count) if kept is None else kept
-    names = score_names(output.prefix)
-    clashes = tuple(f'"{name}"'.encode() for name in names)
+    lines = batch.records.lines
+    names = frozenset(score_names(output.prefix))
     found: list[bytes] = []
     start = 0
-    for row, length in zip(rows, lengths, strict=True):
-        line = records.lines[row]
-        mine = scores[start : start + length]
+    for at, length in zip(range(len(lines)) if kept is None else kept, lengths, strict=True):
+        line = lines[at]
+        row = batch.parsed[at]
+        if isinstance(row, BadRowError):
+            line = _encoder.encode({"unreadable": line.decode("utf-8", "replace")})
+        elif row is not None and not names.isdisjoint(row):
+            line = _encoder.encode(renamed(row, names))
+        added = score_json(scores[start : start + length], output.prefix, many=layout.many)
         start += length
-        added = score_json(mine, output.prefix, many=layout.many)
-        doubtful = any(score.status == "invalid" for score in mine)
-        if doubtful or any(name in line for name in clashes):
-            line = _rewritten(line, names)
         found.append(_spliced(line, added))
     return b"".join(found)
 
@@ -167,12 +167,6 @@ def _spliced(line: bytes, added: bytes) -> bytes:
     return b"".join((head, comma, added[1:], b"\n"))
 
 
-def _rewritten(line: bytes, names: Sequence[str]) -> bytes:
-    """A row whose own fields make room for ours, or that is no object at all."""
-    try:
-        row: Mapping[str, object] = parse(line)
-    except BadRowError:
-        return _encoder.encode({"unreadable": line.decode("utf-8", "replace")})
-    if not any(name in row for name in names):
-        return line
-    return _encoder.encode({f"{RENAMED}{key}" if key in names else key: value for key, value in row.items()})
+def renamed(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a row whose own fields make room for those of these names."""
+    return {f"{RENAMED}{key}" if key in names else key: value for key, value in row.items()}

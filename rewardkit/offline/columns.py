@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError
+from rewardkit.offline import arrays
 from rewardkit.text import writable
 from rewardkit.types import Score
 
@@ -41,7 +44,7 @@ def score_fields(prefix: str, parts: Iterable[str], *, many: bool) -> list[pa.Fi
 
 def parts_of(scores: Iterable[Score]) -> set[str]:
     """Return the names of all parts that scores have."""
-    return {name for parts in {tuple(score.parts) for score in scores} for name in parts}
+    return set(chain.from_iterable([score.parts for score in scores]))
 
 
 def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.RecordBatch:
@@ -50,25 +53,20 @@ def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.
     Args:
         lengths: how many of the scores each row has; None: one each.
     """
-    names = sorted(parts_of(scores))
-    arrays = {
-        "score": pa.array([score.score for score in scores], pa.float64()),
-        "status": _constant_or_list([score.status for score in scores]),
-        "correct": pa.array([score.correct for score in scores], pa.bool_()),
-        "extracted": _texts([score.extracted for score in scores]),
-        "detail": _texts([score.detail for score in scores]),
-        "scorer": _constant_or_list([score.scorer or None for score in scores]),
+    columns = {
+        "score": arrays.floats([score.score for score in scores]),
+        "status": arrays.texts([score.status for score in scores]),
+        "correct": arrays.booleans([score.correct for score in scores]),
+        "extracted": arrays.texts([score.extracted for score in scores]),
+        "detail": arrays.texts([score.detail for score in scores]),
+        "scorer": arrays.texts([score.scorer or None for score in scores]),
     }
-    if names:
-        values = [pa.array([score.parts.get(name) for score in scores], pa.float64()) for name in names]
-        arrays["parts"] = pa.StructArray.from_arrays(values, names)
+    if names := sorted(parts_of(scores)):
+        values = [arrays.floats([score.parts.get(name) for score in scores]) for name in names]
+        columns["parts"] = pa.StructArray.from_arrays(values, names)
     if lengths is not None:
-        offsets = [0]
-        for length in lengths:
-            offsets.append(offsets[-1] + length)
-        at = pa.array(offsets, pa.int32())
-        arrays = {name: pa.ListArray.from_arrays(at, array) for name, array in arrays.items()}
-    return pa.RecordBatch.from_pydict(arrays)
+        columns = {name: arrays.lists(column, lengths) for name, column in columns.items()}
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def conform(columns: pa.RecordBatch, fields: Sequence[pa.Field], prefix: str) -> list[pa.Array]:
@@ -93,46 +91,26 @@ def conform(columns: pa.RecordBatch, fields: Sequence[pa.Field], prefix: str) ->
 
 def score_json(scores: Sequence[Score], prefix: str, *, many: bool) -> bytes:
     """Return the scores of one row as a JSON object: lists where the row has a list of responses."""
-    dicts = [_as_fields(score) for score in scores]
-    found = (
-        {name: [one[name] for one in dicts] for name in dicts[0]}
-        if many and dicts
-        else dicts[0]
-        if dicts
-        else {}
-    )
-    if prefix:
-        found = {prefix + name: value for name, value in found.items()}
+    if not scores:
+        return b"{}"
+    values = _values(scores[0])
+    found = _object_of(prefix)(*(map(list, zip(*map(_values, scores), strict=True)) if many else values))
     try:
         return _encoder.encode(found)
     except UnicodeEncodeError:
-        return _encoder.encode(writable(found))
+        return _encoder.encode(writable(msgspec.to_builtins(found)))
 
 
-def _as_fields(score: Score) -> dict[str, Any]:
-    return {
-        "score": score.score,
-        "status": score.status,
-        "correct": score.correct,
-        "extracted": score.extracted,
-        "detail": score.detail,
-        "scorer": score.scorer or None,
-        "parts": score.parts,
-    }
+def _values(score: Score) -> tuple[object, ...]:
+    scorer = score.scorer or None
+    return score.score, score.status, score.correct, score.extracted, score.detail, scorer, score.parts
 
 
-def _constant_or_list(values: list[Any]) -> pa.Array:
-    """Texts that are mostly all the same."""
-    if values and values.count(values[0]) == len(values) and values[0] is not None:
-        return pa.repeat(pa.scalar(values[0], pa.string()), len(values))
-    return pa.array(values, pa.string())
-
-
-def _texts(values: list[str | None]) -> pa.Array:
-    try:
-        return pa.array(values, pa.string())
-    except UnicodeEncodeError:
-        return pa.array(writable(values), pa.string())
+@lru_cache(maxsize=64)
+def _object_of(prefix: str) -> type[msgspec.Struct]:
+    """The JSON object of a row's scores: a type, as its names are encoded once."""
+    fields = [(name, Any) for name in score_names()]
+    return msgspec.defstruct("Scored", fields, rename=lambda name: prefix + name, gc=False)
 
 
 def _with_all_parts(column: pa.Array, wanted: pa.DataType, columns: pa.RecordBatch) -> pa.Array:
