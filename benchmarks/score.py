@@ -1,19 +1,20 @@
-"""`rewardkit score` on a million GSM8K responses: rate, wall time, memory, and a kill in the middle.
+"""`rewardkit score` on a million GSM8K responses beside a naive loop: CPU and wall time, memory, and a kill in
+the middle.
 
     python benchmarks/score.py --raw grade-school-math/data [--verl verl/utils/reward_score/gsm8k.py]
 
 Without --raw the rows come from our own generator. With --verl, the file of that name from an installed
-verl is timed on the same rows in the same run: its function alone, in a bare loop, against our whole
-Scorer.
+verl is timed on the same rows in the same run, turn and turn about: its function beside our Scorer, and the
+loop over it in `score_loop.py` beside our command, for parquet and for jsonl.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from pathlib import Path
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+import score_loop
 
 from rewardkit import Sample, Scorer
 from rewardkit.datasets_prep.arithmetic import problems
@@ -38,13 +40,17 @@ def main() -> None:
     parser.add_argument("--raw", type=Path, help="folder with GSM8K's train.jsonl")
     parser.add_argument("--verl", type=Path, help="verl's reward_score/gsm8k.py, to be timed beside ours")
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=3, help="of each command; the least CPU counts")
     arguments = parser.parse_args()
     figures: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "responses.parquet"
         write_responses(file, arguments.rows, arguments.raw)
         figures |= time_scoring(file, arguments.verl)
-        figures |= time_command(file, arguments.rows)
+        write_lines(file)
+        for source in (file, file.with_suffix(".jsonl")):
+            figures |= time_commands(source, arguments.verl, arguments.runs)
+        figures["cores"] = len(os.sched_getaffinity(0))
         figures |= kill_and_resume(file)
     print(json.dumps(figures, indent=2))
 
@@ -66,6 +72,13 @@ def write_responses(path: Path, rows: int, raw: Path | None) -> None:
                     SCHEMA,
                 )
             )
+
+
+def write_lines(path: Path) -> None:
+    """Write the same rows as jsonl."""
+    with path.with_suffix(".jsonl").open("w") as file:
+        for batch in pq.ParquetFile(path).iter_batches():
+            file.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
 
 
 SCHEMA = pa.schema(
@@ -100,7 +113,7 @@ def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
     scorer = Scorer()
     contenders: dict[str, Callable[[], object]] = {"rewardkit Scorer": lambda: scorer.score_batch(samples)}
     if verl is not None:
-        theirs = _load(verl).compute_score  # type: ignore[attr-defined]
+        theirs = score_loop.load(verl)
         contenders["verl bare function"] = lambda: [theirs(s.response, s.ground_truth) for s in samples]
     best: dict[str, float] = dict.fromkeys(contenders, float("inf"))
     for _ in range(7):
@@ -111,28 +124,48 @@ def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
     return {f"{name}, rows per CPU-second": round(len(samples) / t) for name, t in best.items()}
 
 
-def time_command(file: Path, rows: int) -> dict[str, object]:
-    """Wall time of the whole command, and the most memory its processes held together."""
+def time_commands(file: Path, verl: Path | None, runs: int) -> dict[str, object]:
+    """CPU and wall time of the whole command, and the most memory its processes held together."""
+    kind = file.suffix[1:]
+    commands = {f"rewardkit score, {kind}": [*_command(file, file.with_name(f"out.{kind}")), "--force"]}
+    if verl is not None:
+        loop = [
+            sys.executable,
+            score_loop.__file__,
+            str(verl),
+            str(file),
+            str(file.with_name(f"loop.{kind}")),
+        ]
+        commands[f"loop, {kind}"] = loop
+    figures: dict[str, list[tuple[float, float, int]]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, command in commands.items():
+            figures[name].append(_measured(command))
+    return {
+        f"{name}: CPU s, wall s, peak MiB of all processes": [round(one, 1) for one in min(found)]
+        for name, found in figures.items()
+    }
+
+
+def _measured(command: list[str]) -> tuple[float, float, int]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
-    process = subprocess.Popen(_command(file, file.with_name("out.parquet")), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     peak = 0
     while process.poll() is None:
         peak = max(peak, _memory_of(process.pid))
         time.sleep(0.05)
     wall = time.monotonic() - started
-    return {
-        "command, rows": rows,
-        "command, wall s": round(wall, 1),
-        "command, peak MiB of all its processes": peak >> 20,
-        "cores": len(os.sched_getaffinity(0)),
-    }
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return cpu, wall, peak >> 20
 
 
 def kill_and_resume(file: Path) -> dict[str, object]:
     """SIGKILL the command half-way, resume it, and compare with the unbroken run."""
     out = file.with_name("killed.parquet")
     progress = out.with_name(f".{out.name}.progress")
-    chunks = -(-pq.read_metadata(file).num_rows // 16_384)
+    chunks = -(-pq.read_metadata(file).num_rows // 8_192)
     process = subprocess.Popen(_command(file, out), stdout=subprocess.DEVNULL)
     while len(list(progress.glob("*.msgpack"))) < chunks // 2:
         time.sleep(0.01)
@@ -158,14 +191,6 @@ def _memory_of(pid: int) -> int:
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         pass
     return total
-
-
-def _load(path: Path) -> object:
-    spec = importlib.util.spec_from_file_location("peer", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 if __name__ == "__main__":

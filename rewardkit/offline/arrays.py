@@ -29,12 +29,11 @@ def booleans(values: Sequence[bool | None]) -> pa.Array:
 def texts(values: Sequence[str | None]) -> pa.Array:
     """Return texts as an array of strings; half a character becomes U+FFFD."""
     found = ["" if value is None else value for value in values]
-    whole = "".join(found)
-    if not whole.isascii():
-        found = [writable(text).encode() for text in found]  # type: ignore[misc]
-        whole = b"".join(found)  # type: ignore[arg-type, assignment]
-    data = whole.encode() if isinstance(whole, str) else whole
-    buffers = [_validity(values), _offsets(map(len, found)), pa.py_buffer(data)]
+    try:
+        encoded = [text.encode() for text in found]
+    except UnicodeEncodeError:
+        encoded = [writable(text).encode() for text in found]
+    buffers = [_validity(values), _offsets(map(len, encoded)), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
 
 

@@ -76,7 +76,9 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
         if found.value is not None
         else "several numbers, or one changed"
     )
-    return Score(value, "ok", correct, found and found.text, {"format": float(in_format)}, why)
+    return Score(
+        value, "ok", correct, found.text if found is not None else None, {"format": float(in_format)}, why
+    )
 
 
 def _strict(text: str) -> tuple[StatedNumber | None, bool]:
@@ -97,7 +99,7 @@ def _flexible(text: str, sample: Sample) -> tuple[StatedNumber | None, bool]:
 def _ground_truth(text: str) -> Value | None:
     """The value of a ground truth: a number, or a reference solution that ends in `#### number`."""
     found = _strict(text)[0] if "####" in text else number_in(text.strip())
-    return found and found.value
+    return found.value if found is not None else None
 
 
 def verl_score(

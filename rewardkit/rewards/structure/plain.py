@@ -178,7 +178,8 @@ def number(sample: Sample, options: NumberOptions) -> Score:
     said = _alone(text) if kind is None else said
     why = kind or "no frame"
     if said is None or said.value is None:
-        return Score(0.0, "ok", False, said and said.text, detail=f"{why}: no single number")
+        shown = said.text if said is not None else None
+        return Score(0.0, "ok", False, shown, detail=f"{why}: no single number")
     right = any(_close(said.value, wanted, options) for wanted in accepted if wanted is not None)
     return Score(float(right), "ok", right, said.text, detail=why)
 
@@ -192,7 +193,7 @@ def _alone(text: str) -> StatedNumber | None:
 @lru_cache(maxsize=65_536)
 def _numbers(ground_truth: str) -> tuple[Value | None, ...]:
     found = map(number_in, texts(ground_truth))
-    return tuple(number and number.value for number in found)
+    return tuple(number.value if number is not None else None for number in found)
 
 
 def _close(value: Value, wanted: Value, options: NumberOptions) -> bool:
