@@ -1,5 +1,5 @@
-"""`rewardkit score` on a million GSM8K responses beside a naive loop: CPU and wall time, memory, and a kill in
-the middle.
+"""`rewardkit score` on a million GSM8K responses beside a naive loop: CPU and wall time, memory, and a
+kill in the middle.
 
     python benchmarks/score.py --raw grade-school-math/data [--verl verl/utils/reward_score/gsm8k.py]
 

@@ -1,5 +1,5 @@
-"""The naive loop that `benchmarks/score.py` measures `rewardkit score` against: a function in the form of verl's
-`compute_score(solution_str, ground_truth)`, called for each row. One column comes of it, and no status.
+"""The naive loop beside which `benchmarks/score.py` measures `rewardkit score`: a function in the form of
+verl's `compute_score(solution_str, ground_truth)`, called for each row. One column comes of it, no status.
 
     python benchmarks/score_loop.py verl/utils/reward_score/gsm8k.py responses.parquet scored.parquet
 """

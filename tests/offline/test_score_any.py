@@ -604,3 +604,17 @@ def test_json_left_out_of_a_folder_is_said(tmp_path: Path) -> None:
     with Scorer(workers=1) as scorer:
         score_file(tmp_path / "in", tmp_path / "out.jsonl", scorer=scorer, on_note=said.append)
     assert "1 .json left out" in said[0]
+
+
+def test_workers_get_the_column_by_which_a_table_is_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score, "SMALL_BYTES", 0)
+    pq.write_table(pa.table({"key": ["a", "b"], "response": ["#### 7", "#### 8"]}), tmp_path / "in.parquet")
+    (tmp_path / "truths.jsonl").write_text(
+        '{"key": "a", "ground_truth": "7"}\n{"key": "b", "ground_truth": "9"}\n'
+    )
+    words = ["--data-source", "gsm8k", "--join", str(tmp_path / "truths.jsonl"), "--on", "key"]
+    out = tmp_path / "out.parquet"
+    assert run(["score", str(tmp_path / "in.parquet"), *words, "--out", str(out)]) == 0
+    assert pq.read_table(out)["score"].to_pylist() == [1.0, 0.1]
