@@ -137,11 +137,6 @@ class Episode:
         return self.row.extra_info
 
     @property
-    def counted_tokens(self) -> int:
-        """Tokens of a ChatModel's turns. Where it does not report them, one for every four characters."""
-        return self._counted
-
-    @property
     def answer(self) -> str:
         """The text of the model's last turn; empty if it has had none."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
@@ -355,7 +350,8 @@ class Episode:
         reply = await continue_messages(self._speaking, list(self.messages), self.schemas, wanted)
         # Where nobody counts, four characters are a token: a model that calls for ever comes to an end.
         self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
-        return self._said(reply, Turn("assistant", reply.text, finish_reason=reply.finish_reason), reply.text)
+        turn = Turn("assistant", reply.text, finish_reason=reply.finish_reason, tokens=reply.tokens)
+        return self._said(reply, turn, reply.text)
 
     def _said(self, reply: Reply, turn: Turn, text: str) -> Reply:
         """Keep a turn of the model, and parse its calls.

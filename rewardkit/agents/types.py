@@ -192,3 +192,5 @@ class Turn:
     """Of a tool's turn: the status of each observation."""
     finish_reason: str | None = None
     """Of an assistant's turn: as in `Reply`."""
+    tokens: int | None = None
+    """Of an assistant's turn whose ids are not shown: as in `Reply`."""

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.printing import interval, results_console, signed
+from rewardkit.evaluation.chat import shown_prompt
 from rewardkit.evaluation.comparison import Comparison, PromptFlip, compare
 from rewardkit.evaluation.intervals import Difference
 from rewardkit.evaluation.scored import dumps_in, read_groups
@@ -101,6 +102,6 @@ def _print_flips(console: Console, what: str, flips: list[PromptFlip], limit: in
         f"\n[bold]{len(flips)} prompts {what}[/bold]" + ("" if len(flips) <= limit else f", {limit} shown")
     )
     for flip in sorted(flips, key=lambda flip: -abs(flip.after - flip.before))[:limit]:
-        prompt = printable(flip.prompt[:2_000]).replace("\n", " ")
+        prompt = printable(shown_prompt(flip.prompt)[:2_000]).replace("\n", " ")
         line = f"  {flip.before:.2f} to {flip.after:.2f}  {flip.data_source}  {prompt}"
         console.print(Text(line), no_wrap=True, overflow="ellipsis")

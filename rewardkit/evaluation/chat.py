@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from rewardkit.model_api.answers import content_text
 from rewardkit.text import printable
 
 FOLDED = 400
@@ -32,6 +33,20 @@ def chat_lines(turns: Sequence[Mapping[str, Any]]) -> list[str]:
         text = printable(str(turn["text"]))
         lines.append(f"{heading(turn)} {text if own else folded(text)}".rstrip())
     return lines
+
+
+def shown_prompt(key: str) -> str:
+    """Return a prompt's key (`prompt_key`) to be read: of chat messages their text, each after its role."""
+    try:
+        messages, end = json.JSONDecoder().raw_decode(key)
+    except ValueError:
+        return key
+    if not isinstance(messages, list) or not all(
+        isinstance(one, Mapping) and "role" in one for one in messages
+    ):
+        return key
+    turns = [f"[{one['role']}] {content_text(one.get('content'))}" for one in messages]
+    return "  ".join(turns) + key[end:]
 
 
 def heading(turn: Mapping[str, Any]) -> str:

@@ -180,13 +180,13 @@ def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bo
         episode.answer,
         (last.finish_reason if last is not None else None) or "stop",
         len(episode.prompt_ids) or None,
-        sum(mask) if mask else episode.counted_tokens,
+        sum(mask) if mask else _counted(episode),
         own if log_probs and mask else None,
         episode=EpisodeRecord(
             episode.agent_name,
             str(episode.ended),
             episode.status,
-            [_turn(turn) for turn in episode.turns],
+            [_turn(turn, shown=bool(mask)) for turn in episode.turns],
             episode.detail,
             episode.tool_rewards,
             episode.interaction_score,
@@ -194,13 +194,22 @@ def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bo
     )
 
 
-def _turn(turn: Turn) -> TurnRecord:
+def _counted(episode: Episode) -> int | None:
+    """Tokens of the model's turns, as an endpoint counted them; None if it has not counted them all."""
+    counts = [turn.tokens for turn in episode.turns if turn.role == "assistant"]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _turn(turn: Turn, *, shown: bool) -> TurnRecord:
+    """A turn as it is written; `shown`: the engine showed the ids of its tokens."""
     calls = []
     for call in turn.calls:
         said: dict[str, Any] = {"name": call.name, "arguments": plain(call.arguments)}
         calls.append(said if call.error is None else {**said, "error": call.error})
     texts = [json.dumps(call) for call in calls]  # in ASCII: arguments may hold half a character
-    return TurnRecord(turn.role, turn.text, turn.end - turn.start, turn.reward, texts, turn.statuses)
+    tokens = turn.end - turn.start if shown else turn.tokens
+    return TurnRecord(turn.role, turn.text, tokens, turn.reward, texts, turn.statuses)
 
 
 @cache

@@ -107,7 +107,8 @@ class TurnRecord(msgspec.Struct, frozen=True):
     role: str
     """`assistant`, `tool` or `user`."""
     text: str
-    tokens: int
+    tokens: int | None
+    """None behind an endpoint, for what it does not count."""
     reward: float | None = None
     calls: list[str] = msgspec.field(default_factory=list)
     """Calls of tools, each as JSON with `name`, `arguments` and, if it could not be read, `error`."""

@@ -111,6 +111,17 @@ def test_the_command_prints_intervals_and_flips(tmp_path: Path, capsys: pytest.C
     )
 
 
+def test_a_prompt_that_flipped_is_shown_as_a_chat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"data_source": "gsm8k", "prompt": [{"role": "user", "content": "What is\n2+2?"}], "response": "a"}
+    for name, correct in (("a", True), ("b", False)):
+        scored = row | {"score": float(correct), "correct": correct, "status": "ok"}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(scored) + "\n")
+    assert run(["compare", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]) == 0
+    printed = capsys.readouterr().out
+    assert "gsm8k  [user] What is 2+2?" in printed
+    assert "{" not in printed
+
+
 def test_a_file_without_scores_is_one_line_that_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,6 +38,8 @@ class Chat(Endpoint):
         self.asked.append(body)
         return 200, self.says(body), {}
 
+    counts = True
+
     def says(self, body: dict[str, Any]) -> dict[str, Any]:
         last = body["messages"][-1]
         message: dict[str, Any] = {"role": "assistant", "content": f"#### {last['content']}"}
@@ -51,7 +53,8 @@ class Chat(Endpoint):
         elif last["content"] == "No.":
             message["content"] = "#### 0"
         usage = {"prompt_tokens": 10, "completion_tokens": 5}
-        return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+        counted = {"usage": usage} if self.counts else {}
+        return {"choices": [{"message": message, "finish_reason": "stop"}], **counted}
 
 
 @pytest.fixture
@@ -105,6 +108,7 @@ def test_a_model_behind_a_server_calls_tools(
         assert (row["prompt_tokens"], row["response_tokens"]) == ([20, 20], [10, 10])
         first, heard, last = row["turns"][0]
         assert (first["role"], heard["role"], last["role"]) == ("assistant", "tool", "assistant")
+        assert (first["tokens"], heard["tokens"], last["tokens"]) == (5, None, 5)
         assert json.loads(first["calls"][0]) == {
             "name": "calculator",
             "arguments": {"expression": f"{i} + {i}"},
@@ -251,6 +255,14 @@ def test_view_shows_turns_as_a_chat(chat: Chat, tmp_path: Path, capsys: pytest.C
     assert "[tool: ok] 6" in shown
     assert "[assistant] #### 6" in shown
     assert run(["view", str(out), "--html", str(tmp_path / "page.html")]) == 0
+
+
+def test_tokens_that_an_endpoint_does_not_count_are_absent(chat: Chat, tmp_path: Path) -> None:
+    chat.counts = False
+    words = ["--url", chat.url, "--model", "m", "--tools", "calculator"]
+    for row in generated(prompts_of(tmp_path / "p.parquet"), tmp_path / "a.parquet", *words):
+        assert (row["prompt_tokens"], row["response_tokens"]) == ([None], [None])
+        assert [turn["tokens"] for turn in row["turns"][0]] == [None, None, None]
 
 
 # --- a local engine --------------------------------------------------------------------------------------

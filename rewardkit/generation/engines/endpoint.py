@@ -143,8 +143,8 @@ class _Conversation:
 
     def __init__(self, engine: EndpointEngine) -> None:
         self._engine = engine
-        self.prompt_tokens: int | None = None
-        """Of all turns: what was paid for."""
+        self.prompt_tokens: int | None = 0
+        """Of all turns: what was paid for; None if the server has not counted them all."""
 
     async def chat(
         self,
@@ -159,7 +159,8 @@ class _Conversation:
         if tools:
             body["tools"] = list(tools)
         answer = await self._engine.ask(body)
-        self.prompt_tokens = (self.prompt_tokens or 0) + (answer.prompt_tokens or 0)
+        counts = (self.prompt_tokens, answer.prompt_tokens)
+        self.prompt_tokens = None if None in counts else sum(count or 0 for count in counts)
         finish: Literal["stop", "length"] = "length" if answer.finish_reason == "length" else "stop"
         # Where the server finds none, they may still be in the text: it may know nothing of them.
         calls = answer.calls or None

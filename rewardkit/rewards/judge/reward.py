@@ -50,7 +50,8 @@ def register_judge(
     values = _read(Path(path))
     if any(isinstance(word, bool) for word in values.get("verdicts") or ()):
         raise OptionsError(
-            f'{path}: verdicts: YAML takes a bare yes, no, on or off for true or false; write it in quotes, "yes"'
+            f"{path}: verdicts: YAML takes a bare yes, no, on or off for true or false; write it in quotes, "
+            '"yes"'
         )
     own = {key: values.pop(key) for key in JudgeFile.__struct_fields__ if key in values}
     try:
