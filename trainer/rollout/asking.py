@@ -1,0 +1,293 @@
+"""Turns asked of vLLM servers by HTTP: token ids in, token ids and log-probabilities out.
+
+Which servers there are and what weights they have is `served.py`'s business. A turn whose server is lost is
+asked of another one, with the tokens that it began with and its own seed: so the same tokens are drawn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import aiohttp
+import msgspec
+
+from rewardkit.agents.types import Reply
+from rewardkit.errors import RewardkitError
+from rewardkit.trainer.rollout.base import Play, TurnCosts
+from rewardkit.trainer.rollout.conversing import Ask, Seat, play_all
+
+E = TypeVar("E")
+R = TypeVar("R")
+
+ATTEMPTS = 5
+"""Times that one turn is asked for."""
+CONNECT_S = 5.0
+"""Limit of a connection, and of a question whether a server is there."""
+POLL_S = 1.0
+"""Time between two such questions while no server is left."""
+LOWEST = -9000.0
+"""vLLM writes what is no number, or minus infinity, as -9999."""
+
+
+class LostTurn(Exception):
+    """No answer, or none that counts."""
+
+
+@dataclass(eq=False)
+class RolloutServer:
+    """One vLLM server, as this process sees it."""
+
+    url: str
+    lives: bool = True
+    """It answers, and has the weights that were published last."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What an answer may be, and how long it may take."""
+
+    version: str
+    """The weights that all its tokens must have been drawn with."""
+    vocabulary: int
+    max_len: int
+    """Tokens of a turn and what comes before it."""
+    in_flight: int
+    """Requests that a server is sent at a time."""
+    response_s: float
+    """Time for a whole turn; then it counts as lost."""
+    wait_s: float
+    """Time without any server, after which all ends."""
+
+
+class Chosen(msgspec.Struct):
+    token_id: int
+    logprob: float
+
+
+class TurnLogProbs(msgspec.Struct):
+    content: list[Chosen]
+
+
+class VersionSpan(msgspec.Struct):
+    version: str
+
+
+class TurnChoice(msgspec.Struct):
+    token_ids: list[int]
+    finish_reason: str | None
+    weight_versions: list[VersionSpan] | None = None
+    logprobs: TurnLogProbs | None = None
+
+
+class PromptDetails(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class TurnUsage(msgspec.Struct):
+    prompt_tokens_details: PromptDetails | None = None
+
+
+class TurnAnswer(msgspec.Struct):
+    """What `/inference/v1/generate` answers."""
+
+    choices: list[TurnChoice]
+    usage: TurnUsage | None = None
+
+
+class Asking:
+    """The turns of one `converse`; its episodes' `Answers`."""
+
+    def __init__(
+        self,
+        servers: Sequence[RolloutServer],
+        body: Callable[[Ask], dict[str, Any]],
+        limits: TurnLimits,
+        *,
+        log_probs: bool,
+        group: int,
+    ) -> None:
+        """Take the servers; which of them live is kept up to date.
+
+        Args:
+            body: returns what a server is sent for a turn.
+            log_probs: whether an answer must have them.
+            group: so many episodes next to each other begin alike, and go to one server, which caches that.
+        """
+        self._servers = servers
+        self._body = body
+        self._limits = limits
+        self._log_probs = log_probs
+        self._group = group
+        self._tasks: dict[Ask, asyncio.Task[None]] = {}
+        self._homes: dict[int, RolloutServer] = {}
+        """Where the turns of a group go."""
+        self._busy: Counter[RolloutServer] = Counter()
+        """Turns that wait for each server, in its queue or in ours."""
+        self.error: Exception | None = None
+        """What has ended all; the episodes cannot tell it from a tool's error."""
+        self.costs = TurnCosts()
+
+    async def run(self, play: Play[E, R], episodes: Sequence[E], told: Callable[[int, R], None]) -> list[R]:
+        """Play the episodes, and return their results; see `play_all`."""
+        self._waiting = asyncio.Lock()
+        self._slots = {server: asyncio.Semaphore(self._limits.in_flight) for server in self._servers}
+        connector = aiohttp.TCPConnector(limit=0)  # the slots are the limit
+        async with aiohttp.ClientSession(connector=connector) as self._session:
+            return await play_all(play, episodes, lambda i: Seat(i, self, self._limits.vocabulary), told)
+
+    def ask(self, ask: Ask) -> None:
+        """See `Answers.ask`."""
+        room = self._limits.max_len - len(ask.token_ids)
+        if self.error is not None or room < 1:
+            full = ValueError(f"{len(ask.token_ids)} tokens fill the model's {self._limits.max_len}")
+            ask.fail(self.error or full)
+            return
+        ask.max_tokens = min(ask.max_tokens, room)
+        self._tasks[ask] = asyncio.create_task(self._serve(ask))
+
+    def withdraw(self, ask: Ask) -> None:
+        """See `Answers.withdraw`; the server ends a request whose connection is closed."""
+        task = self._tasks.pop(ask, None)
+        if task is not None:
+            task.cancel()
+
+    async def _serve(self, ask: Ask) -> None:
+        try:
+            ask.settle(await self._turn(ask))
+        except Exception as error:
+            self._end(error)
+        finally:
+            self._tasks.pop(ask, None)
+
+    def _end(self, error: Exception) -> None:
+        self.error = self.error or error
+        for ask, task in list(self._tasks.items()):
+            ask.fail(self.error)
+            if task is not asyncio.current_task():
+                task.cancel()
+
+    async def _turn(self, ask: Ask) -> Reply:
+        lost = LostTurn()
+        for _ in range(ATTEMPTS):
+            server = await self._home(ask)
+            self._busy[server] += 1
+            try:
+                async with self._slots[server]:
+                    if server.lives:
+                        return await self._request(server, ask)
+            except LostTurn as error:
+                lost = error
+                await self._examine(server, error)
+            finally:
+                self._busy[server] -= 1
+        raise RewardkitError(f"a turn was asked for {ATTEMPTS} times; at last {lost}")
+
+    async def _home(self, ask: Ask) -> RolloutServer:
+        """The server of the turn's group: the one that it had, or the least busy."""
+        group = ask.place // self._group
+        if group not in self._homes or not self._homes[group].lives:
+            living = await self._living()
+            self._homes[group] = min(living, key=lambda server: self._busy[server])
+        return self._homes[group]
+
+    async def _request(self, server: RolloutServer, ask: Ask) -> Reply:
+        limit = aiohttp.ClientTimeout(total=self._limits.response_s, sock_connect=CONNECT_S)
+        where = f"{server.url}/inference/v1/generate"
+        try:
+            async with self._session.post(where, json=self._body(ask), timeout=limit) as answer:
+                said = await answer.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise LostTurn(f"{server.url}: {type(error).__name__} {error}") from None
+        if 400 <= answer.status < 500:
+            raise RewardkitError(f"{where} refuses a turn ({answer.status}): {_short(said)}")
+        if answer.status != 200:
+            raise LostTurn(f"{server.url} answered {answer.status}: {_short(said)}")
+        try:
+            found = msgspec.json.decode(said, type=TurnAnswer)
+            reply = self._read(found, ask)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise LostTurn(f"{server.url} sent no whole response: {error}") from None
+        self._count(found, ask)
+        return reply
+
+    def _read(self, answer: TurnAnswer, ask: Ask) -> Reply:
+        """Return the one choice of an answer; ValueError where it is not whole, or not of our weights."""
+        if len(answer.choices) != 1:
+            raise ValueError(f"{len(answer.choices)} choices")
+        choice = answer.choices[0]
+        ids = choice.token_ids
+        if choice.finish_reason not in ("stop", "length"):
+            raise ValueError(f"finish_reason is {choice.finish_reason}")
+        if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
+            raise ValueError(f"{len(ids)} tokens of {ask.max_tokens}, or such as the model has not")
+        versions = {span.version for span in choice.weight_versions or ()}
+        if versions != {self._limits.version}:
+            raise ValueError(f"its weights are {sorted(versions)}, not {self._limits.version}")
+        log_probs = _log_probs(choice) if self._log_probs else None
+        return Reply("", ids, log_probs, "stop" if choice.finish_reason == "stop" else "length")
+
+    def _count(self, answer: TurnAnswer, ask: Ask) -> None:
+        details = answer.usage.prompt_tokens_details if answer.usage else None
+        cached = (details.cached_tokens if details else None) or 0
+        costs = self.costs
+        read = costs.prompt_tokens + len(ask.token_ids)
+        self.costs = TurnCosts(costs.turns + 1, read, costs.cached_tokens + cached)
+
+    async def _examine(self, server: RolloutServer, why: LostTurn) -> None:
+        """Find out whether a server that failed a turn is of use still, and say so where it is not."""
+        if server.lives and not await self._is_current(server) and server.lives:
+            server.lives = False
+            _say(f"rollout server lost ({why}); its turns are asked of the others")
+
+    async def _is_current(self, server: RolloutServer) -> bool:
+        limit = aiohttp.ClientTimeout(total=CONNECT_S)
+        try:
+            async with self._session.get(f"{server.url}/weight_info", timeout=limit) as answer:
+                said = await answer.json()
+                return answer.status == 200 and said["weight_version"] == self._limits.version
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError):
+            return False
+
+    async def _living(self) -> list[RolloutServer]:
+        """Return the servers that live, once there is one.
+
+        Raises:
+            RewardkitError: none came back in time.
+        """
+        async with self._waiting:  # one asks for all that wait
+            loop = asyncio.get_running_loop()
+            end = loop.time() + self._limits.wait_s
+            if not any(server.lives for server in self._servers):
+                _say(f"no rollout server is left; waiting {self._limits.wait_s:g} s for one")
+            while not (living := [server for server in self._servers if server.lives]):
+                if loop.time() > end:
+                    raise RewardkitError(f"no rollout server has come back in {self._limits.wait_s:g} s")
+                for server in self._servers:
+                    server.lives = await self._is_current(server)
+                if not any(server.lives for server in self._servers):
+                    await asyncio.sleep(POLL_S)
+            return living
+
+
+def _log_probs(choice: TurnChoice) -> list[float]:
+    content = choice.logprobs.content if choice.logprobs else []
+    found = [one.logprob for one in content]
+    if [one.token_id for one in content] != choice.token_ids:
+        raise ValueError(f"{len(content)} log-probabilities for {len(choice.token_ids)} tokens")
+    if not all(math.isfinite(value) and value > LOWEST for value in found):
+        raise ValueError("log-probabilities that are no numbers")
+    return found
+
+
+def _short(said: bytes) -> str:
+    return said[:300].decode(errors="replace")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

