@@ -17,11 +17,13 @@ from rewardkit.rows import RowNames, to_sample, value_at
 from rewardkit.tables import names_in
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import DataConfig
+from rewardkit.trainer.distributed import World
 from rewardkit.types import Message
 
 AGENT_NAME = "agent_name"
 MEDIA = ("images", "image", "videos", "video", "audios", "audio")
 """Columns of what is looked at or heard, by their usual names."""
+ALONE = World(0, 1, torch.device("cpu"))
 
 
 def file_list(files: Any) -> list[Path]:
@@ -146,6 +148,7 @@ def load_rows(
     *,
     say: Callable[[str], None] = lambda line: None,
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
+    world: World = ALONE,
 ) -> list[PromptRow]:
     """Read and tokenise the first `max_samples` prompts (-1: all) of the files together.
 
@@ -154,27 +157,29 @@ def load_rows(
     Args:
         tokenise: returns the ids of a row's prompt, where they are not those of its messages alone (there are
             tools in it). Such a prompt is never cut.
+        world: its processes tokenise a share each, which takes most of the time.
     """
     if tokenise is not None:
         config = replace(config, truncation="error")
     ids_of = tokenise or (lambda raw: _tokenise(tokenizer, raw["prompt"], config))
-    rows: list[PromptRow] = []
-    read = 0
     named = (
-        (path, i, raw)
+        (f"{path}, row {i}", raw)
         for path in file_list(files)
         for i, raw in enumerate(read_rows(path, config.prompt_key))
     )
-    for path, i, raw in islice(named, max_samples if max_samples >= 0 else None):
-        where = f"{path}, row {i}"
-        ids = _fit(_templated(ids_of, raw, where), config, where)
-        if ids is not None:
-            rows.append(PromptRow(token_ids=ids, **raw))
-        read += 1
-    if len(rows) < read:
+    read = list(islice(named, max_samples if max_samples >= 0 else None))
+
+    def fitted(i: int) -> list[int] | None:
+        where, raw = read[i]
+        return _fit(_templated(ids_of, raw, where), config, where)
+
+    found = world.spread(fitted, len(read))
+    kept = ((ids, raw) for ids, (_, raw) in zip(found, read, strict=True) if ids is not None)
+    rows = [PromptRow(token_ids=ids, **raw) for ids, raw in kept]
+    if len(rows) < len(read):
         names = ", ".join(str(path) for path in file_list(files))
         say(
-            f"{read - len(rows)} of the {read} prompts of {names} are over data.max_prompt_length="
+            f"{len(read) - len(rows)} of the {len(read)} prompts of {names} are over data.max_prompt_length="
             f"{config.max_prompt_length} and left out (data.filter_overlong_prompts)"
         )
     return rows

@@ -10,10 +10,10 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -22,6 +22,8 @@ from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined
 from torch.distributed.tensor import DTensor
 
 from rewardkit.errors import RewardkitError
+
+T = TypeVar("T")
 
 TIMEOUT = datetime.timedelta(minutes=30)
 """How long a process waits for the others in a collective."""
@@ -77,6 +79,24 @@ class World:
         What one process alone raised would leave the others waiting in their next collective.
         """
         return next((e for e in self.gather(error) if e is not None), None)
+
+    def spread(self, work: Callable[[int], T], number: int) -> list[T]:
+        """Return `work(i)` for each i below `number`, in all processes; each of them does its share.
+
+        Raises:
+            Exception: what one of them has raised; in all.
+        """
+        mine: list[T] = []
+        error: Exception | None = None
+        try:
+            mine += [work(i) for i in range(self.rank, number, self.size)]
+        except Exception as raised:
+            error = raised
+        error = self.first_error(error)
+        if error is not None:
+            raise error
+        shares = self.gather(mine)
+        return [shares[i % self.size][i // self.size] for i in range(number)]
 
     def shard(self, items: Sequence[Any]) -> list[Any]:
         """Return this process's share: every `size`-th item.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from threading import Barrier, current_thread
+from typing import Any, ClassVar
 
 import pytest
 
 pytest.importorskip("torch")
 import pyarrow as pa
 import pyarrow.parquet as pq
+import torch
 
 from rewardkit.errors import InputError
 from rewardkit.trainer.config.root import DataConfig
 from rewardkit.trainer.data import PromptLoader, load_rows, read_rows
+from rewardkit.trainer.distributed import World
 
 DATA = DataConfig(train_files="-", max_prompt_length=200)
 
@@ -36,6 +40,51 @@ def test_a_string_prompt_is_one_user_message(tmp_path: Path, tokenizer: Any) -> 
     (row,) = load_rows(str(write(tmp_path)), tokenizer, DATA)
     assert tokenizer.decode(row.token_ids) == "<|user|>How many?<|assistant|>"
     assert row.prompt == "How many?", "rewards see it as any other entrance gives it to them"
+
+
+class Threads(World):
+    """A process that is a thread: what all of them gather is put together as they meet."""
+
+    meeting: ClassVar[Barrier] = Barrier(3)
+    items: ClassVar[dict[int, Any]] = {}
+
+    def gather(self, item: Any) -> list[Any]:
+        self.meeting.wait(60)
+        self.items[self.rank] = item
+        self.meeting.wait(60)
+        return [self.items[rank] for rank in range(self.size)]
+
+
+def test_processes_tokenise_a_share_each_and_all_have_all(parquet: Path, tokenizer: Any) -> None:
+    done: dict[str, list[int]] = {}
+
+    def ids_of(raw: dict[str, Any]) -> list[int]:
+        done.setdefault(current_thread().name, []).append(raw["extra_info"]["index"])
+        return [raw["extra_info"]["index"]] * (250 if raw["extra_info"]["index"] == 4 else 3)
+
+    def load(config: DataConfig) -> list[Any]:
+        def one(rank: int) -> Any:
+            try:
+                return load_rows(
+                    str(parquet),
+                    tokenizer,
+                    config,
+                    tokenise=ids_of,
+                    world=Threads(rank, 3, torch.device("cpu")),
+                )
+            except InputError as error:
+                return str(error)
+
+        with ThreadPoolExecutor(3) as pool:
+            return list(pool.map(one, range(3)))
+
+    found = load(replace(DATA, filter_overlong_prompts=True))
+    assert found[0] == found[1] == found[2]
+    assert [row.token_ids[0] for row in found[0]] == [i for i in range(24) if i != 4]
+    assert sorted(map(len, done.values())) == [8, 8, 8]
+    errors = load(DATA)
+    assert errors[0] == errors[1] == errors[2]
+    assert "row 4: the prompt has 250 tokens" in errors[0]
 
 
 @pytest.mark.parametrize("column", ["data_source", "prompt", "ground_truth"])

@@ -29,7 +29,7 @@ from rewardkit.trainer.config.workers import (
     group_size,
     has_adapter,
 )
-from rewardkit.trainer.data import PromptLoader, agent_names, file_list, load_rows
+from rewardkit.trainer.data import ALONE, PromptLoader, agent_names, file_list, load_rows
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.logging.logger import Logger
 from rewardkit.trainer.models.heads import has_no_weights
@@ -81,7 +81,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     agents = _open_agents(config, tokenizer)
-    data = _open_data(config, tokenizer, agents, say=_printed if world.is_main else _unsaid)
+    data = _open_data(config, tokenizer, agents, say=_printed if world.is_main else _unsaid, world=world)
     _try_models(config, world.device, tokenizer, data, say=_printed if world.is_main else _unsaid)
     folder = Path(config.trainer.default_local_dir)
     start = open_folder(config, world)
@@ -217,10 +217,15 @@ def _open_agents(config: Config, tokenizer: Any) -> EpisodeSetup | None:
 
 
 def _open_data(
-    config: Config, tokenizer: Any, agents: EpisodeSetup | None, say: Callable[[str], None]
+    config: Config,
+    tokenizer: Any,
+    agents: EpisodeSetup | None,
+    say: Callable[[str], None],
+    world: World = ALONE,
 ) -> _Data:
     data = config.data
-    read: dict[str, Any] = {"say": say, "tokenise": None if agents is None else prompt_reader(agents)}
+    reader = None if agents is None else prompt_reader(agents)
+    read: dict[str, Any] = {"say": say, "tokenise": reader, "world": world}
     train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, **read)
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, **read)
     loader = PromptLoader(train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
