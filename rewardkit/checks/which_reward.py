@@ -48,8 +48,10 @@ def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scor
     Args:
         options: what the user says of the file, but for the data source.
     """
-    samples = _some_samples(paths, replace(options, data_source="?"))
-    return _told(_readings(samples, scorer), len(samples)) if samples else ""
+    samples, why = _some_samples(paths, replace(options, data_source="?"))
+    if not samples:
+        return f"its first rows cannot be used: {why}" if why else ""
+    return _told(_readings(samples, scorer), len(samples))
 
 
 def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer, report: Report) -> str:
@@ -61,7 +63,7 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
     shares = {source.accuracy if source.scored else 0.0 for source in report.sources.values()}
     if shares not in ({0.0}, {1.0}):
         return ""
-    samples = _some_samples(paths, options)
+    samples, _ = _some_samples(paths, options)
     if not samples:
         return ""
     own = _reading("it", samples, scorer)
@@ -112,16 +114,17 @@ def _reading(source: str, samples: Sequence[Sample], scorer: Scorer) -> _Reading
     return _Reading(source, len(read) / len(scores), sum(score.score >= 1.0 for score in read) / len(scores))
 
 
-def _some_samples(paths: Iterable[str | Path], options: ReadOptions) -> list[Sample]:
-    """The first samples of the first file that say something."""
+def _some_samples(paths: Iterable[str | Path], options: ReadOptions) -> tuple[list[Sample], str]:
+    """The first samples of the first file that say something, and why one of the others cannot be used."""
     for source in near_inputs(paths)[:1]:
         try:
             with opened(source, options) as (file, layout):
                 batch = to_batch(next(file.chunks()).first(_ROWS), layout)
         except (InputError, StopIteration):
             continue
-        return list(islice((one for one in batch.usable if one.response.strip()), _ROWS))
-    return []
+        said = (one for one in batch.usable if one.response.strip())
+        return list(islice(said, _ROWS)), next(iter(batch.bad.values()), "")
+    return [], ""
 
 
 def _named(sample: Sample, source: str) -> Sample:

@@ -197,6 +197,7 @@ SCORE_COLUMNS = ("score", "status", "correct", "extracted", "detail", "scorer", 
 """What scoring adds to a row."""
 PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
 """Columns that tell prompts apart where the prompt itself is not there."""
+_OTHER_IDS = ("task_id", "question_id", "problem_id", "idx", "index")
 _UNREADABLE = (BadRowError, SkippedRowError, NoResponseError, KeyError, TypeError, AttributeError, IndexError)
 """What taking a row apart raises where it is no row of its kind, or holds no response."""
 _LOOKED_AT = 200
@@ -251,7 +252,7 @@ def _is_said(value: Any) -> bool:
 
 
 def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputError:
-    key = next((name for name in (*PROMPT_IDS, *PROMPT) if name in first), "KEY")
+    key = next((name for name in (*PROMPT_IDS, *_OTHER_IDS, *PROMPT) if name in first), "KEY")
     what = layout.kind or f"response '{layout.names.response}'"
     return InputError(
         f"{file.source.path} ({what}) holds no ground truths; join them with --join FILE --on {key}, or name "
