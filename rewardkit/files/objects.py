@@ -33,10 +33,8 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
     with open_binary(source) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
         header = text.readline()
-        lines = itertools.chain([header], text)
-        reader = csv.DictReader(
-            lines, source.header or None, strict=True, delimiter=_delimiter(source, header)
-        )
+        lines = _LinesOfRow(itertools.chain([header], text))
+        reader = csv.DictReader(lines, source.header or None, delimiter=_delimiter(source, header))
         names = reader.fieldnames or []
         repeated = [name for name in names if list(names).count(name) > 1]
         if repeated:
@@ -50,9 +48,32 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
                         f"{len(row)} names; put cells that hold the separator in quotes"
                     )
                 row.pop("", None)
+                if lines.held > 1 and lines.quotes % 2 and lines.at_end:
+                    raise csv.Error("a quote is never closed")
+                lines.held = lines.quotes = 0
                 yield row
         except csv.Error as error:
             raise InputError(f"{source.path}, line {reader.line_num}: {error}") from None
+
+
+class _LinesOfRow:
+    """The lines of a csv file, with what was read since the last row.
+
+    Python's strict mode finds a quote that is never closed, but refuses a blank behind one that is.
+    """
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.held = 0
+        self.quotes = 0
+        self.at_end = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.held += 1
+            self.quotes += line.count('"')
+            yield line
+        self.at_end = True
 
 
 def _delimiter(source: Input, header: str) -> str:

@@ -223,6 +223,8 @@ def test_cells_under_no_name_refuse_a_csv_with_their_line(tmp_path: Path) -> Non
         read(path)
     path.write_text("response,answer\n#### 7,7,\n")
     assert len(read(path)) == 1, "an empty cell at the end of a line holds nothing"
+    path.write_text('response,answer\n"#### 7,\nsaid","7" \n')
+    assert [one.response for one in read(path)] == ["#### 7,\nsaid"], "a blank behind a closing quote is none"
 
 
 def test_json_lines_in_a_json_are_rows(tmp_path: Path) -> None:
