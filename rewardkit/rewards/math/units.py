@@ -110,6 +110,11 @@ def read(words: str) -> Unit:
     return Unit(None, (), _is_noun(folded), folded)
 
 
+def is_prefix(word: str) -> bool:
+    """Return True for the word of a power of ten before a unit: `kilo`."""
+    return word in _prefixes()[1]
+
+
 def is_unit(word: str) -> bool:
     """Return True when a word is the name of a unit of measure."""
     return _named(word) is not None

@@ -78,6 +78,12 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
         ("\\binom{n}{k}", "\\binom{k}{n}"), ("x^{ab}", "(x^a)^b"), ("\\sqrt{x^2}", "x"), ("(a^{2b})^{\\frac12}", "a^b"),
         ("(n-k)!", "(k-n)!"),
     ],
+    "another value at one point alone": [("0^{|x|}", "0"), ("0^{x^2}", "0"), ("x+0^{|x-5|}", "x")],
+    "letters with a hyphen are a difference": [("ad-bc", "adbc"), ("ab-c", "abc"), ("ad-bc", "a-dbc"), ("ad-bc", "cd-ab")],
+    "plain notation for other values": [
+        ("2.5", "2.5 x 10^3"), ("4", "log2(8)"), ("-2", "+-2"), ("5", "3+-2"), ("120", "\\Gamma(6)+1"), ("5\\text{ m}", "\\SI{5}{\\km}"),
+        ("\\{2k\\mid k\\in\\mathbb Z\\}", "\\{4n: n\\in\\mathbb Z\\}"), ("\\{2k\\mid k\\in\\mathbb Z\\}", "\\{2k: k\\in\\mathbb N\\}"),
+    ],
     "prose is compared whole": [
         ("It is the hyperplane with equation x-2y-3z+2w=0.", "0"), ("It is the hyperplane x-2y-3z+2w=0.", "x-2y-3z+2w=0"),
         ("The function is increasing on the interval and its limit is 5", "5"), ("All matrices whose trace is 0", "0"),
@@ -143,6 +149,16 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
 }  # fmt: skip
 
 PAID: dict[str, list[tuple[str, str]]] = {
+    "plain notation": [
+        ("2500", "2.5 x 10^3"), ("3", "log2(8)"), ("2", "log10(100)"), ("2x\\cos(x)", "2xcos(x)"), ("x\\ln x", "xln(x)"), ("\\pm 2", "+-2"),
+        ("1\\pm 2", "1+/-2"), ("1", "3+-2"), ("\\operatorname{arsinh}x", "\\ln(x+\\sqrt{x^2+1})"), ("\\operatorname{artanh}x", "atanh x"),
+        ("\\coth^{-1}x", "acoth(x)"), ("24", "\\Gamma(5)"), ("n!", "\\Gamma(n+1)"), ("\\begin{vmatrix}a&b\\\\c&d\\end{vmatrix}", "ad-bc"),
+        ("a-b-c", "a-c-b"), ("5\\text{ km}", "\\qty{5}{\\kilo\\meter}"), ("9.8\\text{ m/s}^2", "\\SI{9.8}{\\meter\\per\\second\\squared}"),
+        ("1000", "\\num{1000}"), ("5\\text{ km}", "\\SI[mode=text]{5000}{m}"),
+    ],
+    "sets of the values of an expression": [
+        ("\\{2k+1\\mid k\\in\\mathbb Z\\}", "\\{1+2n : n\\in\\mathbb{Z}\\}"), ("\\{k^2\\mid k\\in\\mathbb Z\\}", "n^2, n\\in\\mathbb Z"),
+    ],
     "relations read from the right": [
         ("a\\subset b", "b\\supset a"), ("A\\subseteq B", "B\\supseteq A"), ("AB\\parallel CD", "CD\\parallel AB"), ("p\\iff q", "q\\iff p"),
         ("x<3", "3>x"), ("p\\to q", "p\\rightarrow q"), ("f\\circ g", "f\\circ g"), ("\\vec{a}\\times\\vec{b}", "\\vec a\\times\\vec b"),

@@ -33,7 +33,7 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _AT_ZERO = frozenset({"abs", "ln", "log", "root"})
-_AT_ONE = frozenset({"arcsin", "arccos", "arcsec", "arccsc", "arccosh", "arctanh"})
+_AT_ONE = frozenset({"arcsin", "arccos", "arcsec", "arccsc", "arccosh", "arctanh", "arccoth", "arcsech"})
 _STEPS = frozenset({"floor", "ceil"})
 _MOST_PAIRS = 15
 """Pairs of the arguments of a maximum."""
@@ -87,6 +87,8 @@ def _arguments(node: Fn | Pow) -> Iterator[tuple[Node, bool, bool]]:
         case Fn(name="max" | "min", args=args):
             pairs = itertools.islice(itertools.combinations(args, 2), _MOST_PAIRS)
             yield from ((Add((x, negate(y))), False, False) for x, y in pairs)
+        case Pow(base=Num(num=0), exponent=exponent):
+            yield exponent, False, True
         case Pow(base=base, exponent=exponent) if _is_even_root(exponent):
             yield base, False, False
 

@@ -69,11 +69,19 @@ def _settled(node: Node) -> Node:
         return linear.transpose(node.base) or node
     if isinstance(node, (Add, Mul, Div, Pow)):
         return linear.fold(node)
-    if isinstance(node, Builder) and isinstance(node.head, Sym):
-        parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
-        if any(found is not None and found[0] == node.head for found in map(relations.assignment, parts)):
-            return Seq("", "", parts)
+    if isinstance(node, Builder):
+        return _members(node) or node
     return node
+
+
+def _members(node: Builder) -> Seq | None:
+    """The list that a set stands for: of the values that its condition names, or of a family."""
+    if not isinstance(node.head, Sym):
+        family_of = (node.head, node.condition)  # even numbers: 2k, k in Z
+        return Seq("", "", family_of) if sequences.declared(family_of)[1] else None
+    parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
+    named = any(found is not None and found[0] == node.head for found in map(relations.assignment, parts))
+    return Seq("", "", parts) if named else None
 
 
 # Numbers with something attached.

@@ -195,6 +195,8 @@ class Evaluator:
         if base == 0:
             if mp.re(exponent) > 0:
                 return mp.mpf(0)
+            if exponent == 0:
+                return mp.mpf(1)
             raise Pole("a power of zero")
         size = abs(mp.mag(base)) * mp.ldexp(1, max(0, mp.mag(exponent)))
         if exponent != 0 and size > MAX_LOG2:
@@ -431,7 +433,8 @@ _ELEMENTARY = {
     "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin",
     "arccos": "acos", "arctan": "atan", "arcsec": "asec", "arccsc": "acsc", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "coth": "coth", "sech": "sech", "csch": "csch", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "re": "re", "im": "im", "arg": "arg", "erf": "erf", "gamma": "gamma",
+    "arctanh": "atanh", "arccoth": "acoth", "arcsech": "asech", "arccsch": "acsch",
+    "re": "re", "im": "im", "arg": "arg", "erf": "erf", "gamma": "gamma",
 }  # fmt: skip
 _RULES: dict[type, Any] = {
     Num: Evaluator.num, Const: Evaluator.const, Sym: Evaluator.sym, Add: Evaluator.add, Mul: Evaluator.mul,

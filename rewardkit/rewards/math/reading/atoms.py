@@ -12,7 +12,7 @@ from rewardkit.rewards.math.reading import structures
 from rewardkit.rewards.math.reading.levels import Parser
 from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.math.reading.tokens import END, Token
-from rewardkit.rewards.math.reading.words import table
+from rewardkit.rewards.math.reading.words import INVERSES
 from rewardkit.rewards.math.tree.nodes import (
     MINUS_ONE,
     Add,
@@ -41,7 +41,6 @@ from rewardkit.rewards.math.tree.nodes import (
 _FUNCTION_LETTERS = frozenset("fghFGH")
 _CALL_TOKENS = 24
 """How far into a bracket a relation is looked for that makes it the argument of a call."""
-_TRIG_INVERSE = {name: "arc" + name for name in table("sin cos tan cot sec csc sinh cosh tanh")}
 _CLOSERS = {"(": ")]", "[": "])[", "]": "[])"}
 
 
@@ -342,8 +341,8 @@ def function(parser: Parser) -> Node:
             power = parser.exponent()
         else:
             base = parser.argument() if parser.kind() != "num" else literal(parser.advance().value)
-    if power == MINUS_ONE and name in _TRIG_INVERSE:
-        name = _TRIG_INVERSE[name]
+    if power == MINUS_ONE and name in INVERSES:
+        name = INVERSES[name]
         power = None
     arguments = _function_arguments(parser)
     node = _make_function(name, arguments, base)

@@ -12,7 +12,7 @@ import unicodedata
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.words import table
-from rewardkit.rewards.math.units import is_unit
+from rewardkit.rewards.math.units import is_prefix, is_unit
 
 THIN = "\u2009"
 """Stands for the thin space of `1\\,000` until digits are grouped."""
@@ -93,6 +93,11 @@ _HSPACE = re.compile(r"\\[hv](?:space|phantom)\*?\s?\{[^{}]{0,40}\}|\\phantom\s?
 _NEGATIVE_SPACE = re.compile(r"\\! ?")
 _BRACED_WORD = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
 _REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{1,20})\}")
+_SI_COMMANDS = ("\\SI", "\\qty", "\\num")
+_SI = re.compile(
+    r"\\(?:SI|qty|num) ?(?:\[[^\]]{0,80}\])? ?\{(?P<value>[^{}]{1,40})\}(?: ?\{(?P<unit>[^{}]{1,80})\})?"
+)
+_SI_NAME = re.compile(r"\\([a-zA-Z]+) ?")
 _RUN_ON_SPACE = re.compile(r"\\q?quad(?=[a-zA-Z])")
 _COMMA_GROUP = re.compile(r"(?<=\d) ?\{ ?, ?\} ?(?=\d{3})")
 _BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
@@ -158,6 +163,8 @@ def _clean_commands(text: str) -> str:
         text = _OPEN_SYSTEM.sub(r"\\begin{cases}", text)
     if ("matrix}" in text or "array}" in text) and "\\\\" not in text:
         text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # rows that an unescaped string left one backslash
+    if any(map(text.__contains__, _SI_COMMANDS)):
+        text = _SI.sub(_with_unit, text)
     if "quad" in text:
         text = _RUN_ON_SPACE.sub(" ", text)
     if "\\left" in text or "\\right" in text:
@@ -173,6 +180,12 @@ def _clean_commands(text: str) -> str:
     text = _NEGATIVE_SPACE.sub("", text)
     text = _COMMAND.sub(lambda m: _COMMANDS.get(m.group(), m.group()), text)
     return _GROUPED_DIGITS.sub("", text).replace(THIN, " ")
+
+
+def _with_unit(found: re.Match[str]) -> str:
+    """A quantity of LaTeX's siunitx, `\\qty{5}{\\kilo\\metre\\per\\second}`, as a number and `\\text`."""
+    unit = _SI_NAME.sub(lambda name: name[1] if is_prefix(name[1]) else f"{name[1]} ", found["unit"] or "")
+    return f"{found['value']}\\text{{ {unit}}}" if unit else found["value"]
 
 
 def _repeating_fraction(found: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from typing import NamedTuple
 
 from rewardkit.rewards.math import units
@@ -23,6 +24,7 @@ END = Token("", "")
 _LEXEME = re.compile(
     r"(?P<space>\s+)"
     r"|(?P<num>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+(?![\w.]))?)"
+    r"|(?P<sign>\+/-|(?<![\w)}\]])\+-)"
     r"|(?P<cmd>\\(?:[a-zA-Z]+|.))"
     r"|(?P<word>[a-zA-Z]+)"
     r"|(?P<rel>[<>!=:]=|=<)"
@@ -55,6 +57,11 @@ _TEXT_COMMANDS = {"text", "mathrm", "operatorname"}
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
 _VALUES = {"num", "close", "sym", "const", "text"}
 """What a unit of measure may stand behind; words are a scale, as in `5 thousand km`."""
+_PLAIN_LETTERS = frozenset(string.ascii_letters) - {"x"}
+"""What follows these says nothing of them."""
+_BRACKET = re.compile(r"\s*\(")
+_BASE = re.compile(r"(\d{1,3})(?=\s*\()")
+_POWER_OF_TEN = re.compile(r"\s*10\s*\^")
 _BLACKBOARD = {"R": "R", "Z": "Z", "N": "N", "Q": "Q", "C": "C"}
 
 
@@ -114,7 +121,12 @@ def _read(text: str, loose: list[_Letters] | None) -> list[Token]:
             position = _command(value[1:], text, position, tokens)
         elif kind == "word":
             _refuse_apart(value, text[start - 1 : start], tokens)
-            _word(value, tokens)
+            if value in _PLAIN_LETTERS:
+                _word(value, tokens)
+            else:
+                position = _word_before(value, text, position, tokens)
+        elif kind == "sign":
+            tokens.append(Token("pm", "+"))
         elif kind == "rel":
             tokens.append(Token("rel", words.RELATIONS[value]))
         else:
@@ -149,6 +161,9 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     if name == "mathbb":
         inner, position = _group_text(text, position)
         tokens.append(Token("set", _BLACKBOARD[inner]) if inner in _BLACKBOARD else Token("sym", inner))
+        return position
+    if name == "Gamma" and _BRACKET.match(text, position):
+        tokens.append(Token("fn", "gamma"))
         return position
     known = _COMMAND_TOKENS.get(name)
     if known is not None:
@@ -231,6 +246,21 @@ def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:
     """Refuse `5 th`: an ordinal's ending stands at its number, and is no unit apart from it."""
     if word in ORDINALS and before.isspace() and tokens and tokens[-1].kind == "num":
         raise Unparsable(f"the ending '{word}' apart from its number")
+
+
+def _word_before(word: str, text: str, position: int, tokens: list[Token]) -> int:
+    """Append letters by what follows them: `2.5 x 10^3`, `log2(8)`, `xsin(x)`; return where to read on."""
+    if word == "x" and tokens and tokens[-1].kind == "num" and _POWER_OF_TEN.match(text, position):
+        tokens.append(Token("op", "×"))
+    elif word == "log" and (base := _BASE.match(text, position)) is not None:
+        tokens += [Token("fn", "log"), Token("op", "_"), Token("num", base[1])]
+        return base.end(1)
+    elif word[1:] in words.FUNCTIONS and word not in words.FUNCTIONS and _BRACKET.match(text, position):
+        tokens.append(_letter(word[0]))
+        _word(word[1:], tokens)
+    else:
+        _word(word, tokens)
+    return position
 
 
 def _word(word: str, tokens: list[Token]) -> None:

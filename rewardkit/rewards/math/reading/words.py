@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from rewardkit.rewards.math.reading.nouns import table as table
 
-FUNCTIONS = table(
-    "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth sech csch "
-    "arcsinh arccosh arctanh asin acos atan asinh acosh atanh ln log lg exp det gcd lcm max min sgn sign "
+_CIRCULAR = table("sin cos tan cot sec csc")
+_HYPERBOLIC = table("sinh cosh tanh coth sech csch")
+INVERSES = {name: f"arc{name}" for name in _CIRCULAR | _HYPERBOLIC}
+"""By function."""
+_INVERSE_NAMES = {
+    **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("a", "arc")},
+    **{f"ar{name}": INVERSES[name] for name in _HYPERBOLIC},
+}
+FUNCTIONS = (INVERSES.keys() | _INVERSE_NAMES.keys()) | table(
+    "ln log lg exp det gcd lcm max min sgn sign "
     "arg Re Im re im floor ceil abs sqrt cbrt factorial binomial binom deg dim tr trace rank Var erf gamma "
     "frac mod cis"
 )
 FUNCTION_NAMES = {
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
-    "atanh": "arctanh", "Re": "re", "Im": "im", "binomial": "binom", "sign": "sgn", "trace": "tr",
+    **_INVERSE_NAMES, "Re": "re", "Im": "im", "binomial": "binom", "sign": "sgn", "trace": "tr",
 }  # fmt: skip
 GREEK = table(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi "
@@ -56,7 +62,9 @@ def called_of_x(word: str) -> str:
 
 
 def is_formula(text: str) -> bool:
-    """Return True for names of functions with their arguments, in words alone: `x sin x`, `ln x`."""
+    """Return True for letters alone that are a formula: functions with arguments (`x sin x`), `ad-bc`."""
+    if "-" in text and text != text.upper():
+        return all(len(part) <= 3 and part not in FUNCTION_WORDS for part in text.replace("-", " ").split())
     found = text.split()
     named = [word in FUNCTIONS or bool(called_of_x(word)) for word in found]
     return any(named) and all(
