@@ -222,7 +222,7 @@ def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
     ],
 )
 def test_an_object_or_list_that_nobody_knows_is_no_response(value: Any, what: str) -> None:
-    with pytest.raises(NoResponseError, match="no text, chat messages or answer of an API") as found:
+    with pytest.raises(NoResponseError, match="no text, chat messages or known answer of an API") as found:
         response_text(value)
     assert what in str(found.value)
 
