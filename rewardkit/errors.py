@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import importlib.util
 import os
 from collections.abc import Iterable
 
@@ -59,6 +60,16 @@ class ConfigError(RewardkitError, ValueError):
 
 class MissingDependencyError(RewardkitError, ImportError):
     exit_code = 2
+
+
+def require(what: str, package: str, extra: str) -> None:
+    """Refuse to begin what needs a package that is not installed.
+
+    Raises:
+        MissingDependencyError: with the extra that brings it.
+    """
+    if importlib.util.find_spec(package) is None:
+        raise MissingDependencyError(f"{what} needs {package}: pip install 'rewardkit[{extra}]'")
 
 
 class ScoringError(RewardkitError, RuntimeError):

@@ -80,6 +80,8 @@ class Reward:
     """What it looks at besides response and ground truth; scoring a file does not load the rest."""
     explain: str = ""
     """`module:function` that explains a score: (ground_truth, response, options) -> something to print."""
+    needs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Packages that it cannot do without, and the extra of ours that brings each."""
     summary: str = ""
 
     @property
@@ -279,6 +281,7 @@ def reward(
     reads: Iterable[str] = ("prompt", "extra_info"),
     options: type | None = None,
     explain: str = "",
+    needs: Mapping[str, str] | None = None,
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the reward of `data_sources`.
@@ -322,6 +325,7 @@ def reward(
             reads=tuple(reads),
             options_type=options,
             explain=explain,
+            needs=needs or {},
         )
         _check_signature(made)
         REGISTRY.register(made, replace_existing=replace_existing)

@@ -166,7 +166,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
         huggingface_hub = importlib.import_module("huggingface_hub")
     except ImportError:
         raise MissingDependencyError(
-            f"fetching {name} needs the package datasets: {remedy}, or install rewardkit[hub]"
+            f"fetching {name} needs the package datasets: pip install 'rewardkit[hub]', or {remedy}"
         ) from None
     try:
         asked = revision or (_CONVERTED if hub.script else None)

@@ -130,7 +130,7 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
         transformers = importlib.import_module("transformers")
     except ImportError:
         raise MissingDependencyError(
-            "counting tokens needs the package transformers: install rewardkit[model]"
+            "counting tokens needs the package transformers: pip install 'rewardkit[model]'"
         ) from None
     if reason := why_no_model(str(folder), tokenizer_only=True):
         raise InputError(f"cannot load a tokenizer from {folder}: {reason}")

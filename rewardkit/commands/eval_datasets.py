@@ -22,6 +22,7 @@ from rich.table import Table
 
 from rewardkit.commands.generate import PromptForm, generate_file
 from rewardkit.commands.options.benchmarks import Benchmark
+from rewardkit.commands.options.generation import to_settings
 from rewardkit.commands.options.printing import figure, interval, results_console
 from rewardkit.commands.options.scoring import RunOptions, note, score_files
 from rewardkit.datasets_prep.cached import prepared, splits
@@ -30,6 +31,7 @@ from rewardkit.evaluation.evaluation import OVERALL, Figures, evaluate
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.scored import read_groups, read_rows
 from rewardkit.files.publishing import published
+from rewardkit.generation.engines import require_engine
 from rewardkit.offline import ReadOptions
 
 _SPLITS = ("test", "validation", "val")
@@ -68,6 +70,8 @@ def eval_datasets(
     Raises:
         InputError: a dataset cannot be prepared, or the folder holds the files of another run.
     """
+    for one in benchmarks:
+        require_engine(to_settings(one.generation | {"model": model})[0].name)
     prompts = {one.name: _prompts(one) for one in benchmarks}
     out.mkdir(parents=True, exist_ok=True)
     begun = {one.name: _begin(one, prompts[one.name], model, out, run) for one in benchmarks}

@@ -23,6 +23,7 @@ from rewardkit.commands.options.printing import err, print_findings, results_con
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
 from rewardkit.errors import InputError
+from rewardkit.generation.engines import require_engine
 from rewardkit.generation.episodes import episode_rows, names_agents
 from rewardkit.generation.files import check_form, read_prompts_table, write_table
 from rewardkit.generation.playing import check_episodes, names_of
@@ -167,6 +168,7 @@ def generate_file(
     table = read_prompts_table(file, form.limit)
     check_columns(table.schema)
     engine, settings = to_settings(values, episodes=names_agents(table))
+    require_engine(engine.name)
     prompts = messages_of(table, file, prompt_key=form.key, system=form.system, template=form.template)
     episodes = None
     if settings.episodes is not None:

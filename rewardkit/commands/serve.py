@@ -15,7 +15,7 @@ import click
 
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.serve_file import ServingCommand, config_option, in_file, is_only_tried
-from rewardkit.errors import ConfigError, InputError, MissingDependencyError, reason_of
+from rewardkit.errors import ConfigError, InputError, reason_of, require
 from rewardkit.groups import LOOKS_AT_GROUPS, needs_group
 from rewardkit.registry import REGISTRY
 from rewardkit.sandbox import Pool, levels
@@ -152,11 +152,11 @@ def command(
     timeout_s: float | None,
 ) -> Serving:
     """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
-    try:
-        from rewardkit.server import serve as serving
-        from rewardkit.server.observability import logs
-    except ImportError as error:
-        raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[server]'") from None
+    for package in ("fastapi", "httptools", "prometheus_client", "uvicorn", "websockets"):
+        require("rewardkit serve", package, "server")
+    from rewardkit.server import serve as serving
+    from rewardkit.server.observability import logs
+
     logs.keep_standard_streams()
     tokens = [*in_file("tokens", []), *_read_tokens(token_file)]
     if not insecure:
@@ -264,10 +264,9 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
 
 
 def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
-    try:
-        from rewardkit.server.observability import traces
-    except ImportError as error:
-        raise MissingDependencyError(f"{error}; install it with: pip install 'rewardkit[otel]'") from None
+    require("--otel", "opentelemetry", "otel")
+    from rewardkit.server.observability import traces
+
     traces.exporter()  # what is wrong with it is said once, here
     return traces.exported
 

@@ -18,8 +18,9 @@ def published(path: Path) -> Iterator[IO[bytes]]:
     If the block raises, the temporary file is removed and `path` is as it was.
 
     Raises:
-        InputError: the folder does not exist or cannot be written, or the disk is full.
+        InputError: the folder cannot be made or written, or the disk is full.
     """
+    make_folder_of(path)
     temporary = path.with_name(f".{path.name}.partial")
     try:
         with open(temporary, "wb") as file:
@@ -35,6 +36,18 @@ def published(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def make_folder_of(path: Path) -> None:
+    """Make the folder that a file is to be in.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def sync(path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError
+from rewardkit.files.publishing import make_folder_of
 from rewardkit.generation.types import Completion
 
 _decoder = msgspec.json.Decoder(Completion)
@@ -42,8 +43,7 @@ class Journal:
                 run, or it cannot be written.
         """
         path = out.with_name(f".{out.name}.journal.jsonl")
-        if not out.parent.is_dir():
-            raise InputError(f"cannot write {out}: no folder {out.parent}; make it first")
+        make_folder_of(out)
         if restart:
             path.unlink(missing_ok=True)
         found: dict[tuple[int, int], Completion] = {}

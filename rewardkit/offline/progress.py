@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError
-from rewardkit.files.publishing import published
+from rewardkit.files.publishing import make_folder_of, published
 from rewardkit.offline.chunk import ChunkResult
 
 _results = msgspec.msgpack.Decoder(ChunkResult)
@@ -40,8 +40,7 @@ class Progress:
         if about.exists():
             _check_same(about, fingerprint, out, resume)
             return cls(folder)
-        if not out.parent.is_dir():
-            raise InputError(f"cannot write {out}: no folder {out.parent}; make it first")
+        make_folder_of(out)
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:

@@ -227,7 +227,7 @@ def contains() -> Function:
     return contains
 
 
-@reward("regex", version=7, runs="process", timeout_s=BACKSTOP_S, reads=())
+@reward("regex", version=7, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"regex": "structure"})
 def regex() -> Function:
     """The response matches the pattern: 1.0 or 0.0"""
     from rewardkit.rewards.structure.plain import regex
@@ -267,7 +267,7 @@ def xml() -> Function:
     return xml
 
 
-@reward("bleu", version=6, runs="process", timeout_s=BACKSTOP_S, reads=())
+@reward("bleu", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
 def bleu() -> Function:
     """Sentence BLEU with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import bleu
@@ -275,7 +275,7 @@ def bleu() -> Function:
     return bleu
 
 
-@reward("rouge_l", version=6, runs="process", timeout_s=BACKSTOP_S, reads=())
+@reward("rouge_l", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"rapidfuzz": "metrics"})
 def rouge_l() -> Function:
     """ROUGE-L with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import rouge_l
@@ -283,7 +283,7 @@ def rouge_l() -> Function:
     return rouge_l
 
 
-@reward("chrf", version=6, runs="process", timeout_s=BACKSTOP_S, reads=())
+@reward("chrf", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
 def chrf() -> Function:
     """Sentence chrF with the ground truth, 0 to 1"""
     from rewardkit.rewards.structure.overlap import chrf
@@ -389,7 +389,14 @@ def diversity() -> Function:
     return diversity
 
 
-@reward("reasoning_gym*", version=7, runs="process", timeout_s=30.0, reads=("prompt", "extra_info"))
+@reward(
+    "reasoning_gym*",
+    version=7,
+    runs="process",
+    timeout_s=30.0,
+    reads=("prompt", "extra_info"),
+    needs={"reasoning_gym": "reasoning-gym"},
+)
 def reasoning_gym() -> Function:
     """A task of reasoning_gym, solved by its own verifier: 1.0 or 0.0"""
     from rewardkit.rewards.reasoning_gym import score

@@ -17,7 +17,7 @@ from rich.table import Table
 from rewardkit.checks.first_look import look_at_responses
 from rewardkit.checks.which_reward import second_look, which_reward
 from rewardkit.commands.options.printing import err, figure, print_findings
-from rewardkit.errors import NoDataSourceError, OptionsError, UnknownDataSourceError
+from rewardkit.errors import NoDataSourceError, OptionsError, UnknownDataSourceError, require
 from rewardkit.files.inputs import STDIN
 from rewardkit.offline import ReadOptions, Report, score_file
 from rewardkit.offline.chunk import BadRowPolicy
@@ -106,6 +106,7 @@ def on_ray(run: RunOptions, engine: str | None, cluster: RaySettings | None = No
         if cluster.timeline is not None:
             note("timeline_json_file: only --engine ray writes one")
         return replace(run, ray=None, workers=run.workers or cluster.num_cpus)
+    require("--engine ray", "ray", "ray")
     address = run.ray.address if run.ray is not None else None
     return replace(run, ray=replace(cluster, address=address))
 

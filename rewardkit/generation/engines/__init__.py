@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 from dataclasses import dataclass
 
-from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.errors import ConfigError, did_you_mean, require
 from rewardkit.generation.types import EngineSettings, GenerationEngine, GenerationSettings
 from rewardkit.model_folders import why_no_model
 from rewardkit.processes import large_imports
@@ -20,12 +20,15 @@ class EngineEntry:
     slice_size: int
     """How many requests the engine is given together. A resumed run repeats a slice whole or not at all,
     since the other responses of a batch can change the last bits of a response. 1 where they cannot."""
+    packages: tuple[str, ...]
+    extra: str
+    """What it needs, and the extra of ours that brings it."""
 
 
 ENGINES = {
-    "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512),
-    "hf": EngineEntry("rewardkit.generation.engines.hf", 32),
-    "endpoint": EngineEntry("rewardkit.generation.engines.endpoint", 1),
+    "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm"),
+    "hf": EngineEntry("rewardkit.generation.engines.hf", 32, ("torch", "transformers", "omegaconf"), "train"),
+    "endpoint": EngineEntry("rewardkit.generation.engines.endpoint", 1, ("openai",), "openai"),
 }
 
 
@@ -36,6 +39,20 @@ def default_engine(url: str | None) -> str:
     return "vllm" if importlib.util.find_spec("vllm") is not None else "hf"
 
 
+def require_engine(name: str) -> None:
+    """Refuse an engine that cannot be started on this machine, whatever the model.
+
+    Raises:
+        ConfigError: no such engine.
+        MissingDependencyError: what it needs is not installed.
+    """
+    if name not in ENGINES:
+        near = did_you_mean(name, ENGINES) or f"; there are: {', '.join(ENGINES)}"
+        raise ConfigError(f"no engine '{name}'{near}")
+    for package in ENGINES[name].packages:
+        require(f"the engine '{name}'", package, ENGINES[name].extra)
+
+
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> GenerationEngine:
     """Start an engine.
 
@@ -43,9 +60,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Generat
         ConfigError: no such engine, or the model cannot be loaded.
         MissingDependencyError: what it needs is not installed.
     """
-    if engine.name not in ENGINES:
-        near = did_you_mean(engine.name, ENGINES) or f"; there are: {', '.join(ENGINES)}"
-        raise ConfigError(f"no engine '{engine.name}'{near}")
+    require_engine(engine.name)
     if engine.name != "endpoint" and (reason := why_no_model(engine.model)):
         raise ConfigError(reason)  # before torch, which takes seconds to import
     with large_imports():  # opening one imports as much again

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from rewardkit.errors import require
+
 Method = Literal["tags", "boxed", "marker", "display", "inline", "number", "whole"]
 Compat = Literal["none", "verl_math_reward", "math_dapo", "math_dapo_0_8", "math_verify"]
 
@@ -34,11 +36,18 @@ class MathOptions:
     """Score of a wrong answer that was nevertheless given in a box or answer tags."""
 
     def __post_init__(self) -> None:
-        """Refuse what no answer can be found or compared by."""
+        """Refuse what no answer can be found or compared by.
+
+        Raises:
+            ValueError: a value that means nothing.
+            MissingDependencyError: the grader to reproduce is not installed.
+        """
         if self.methods == ():
             raise ValueError(
                 "methods is empty; expected one or more of tags, boxed, marker, display, inline, number"
             )
+        if self.compat == "math_verify":
+            require("compat=math_verify", "math_verify", "math-verify")
         if self.rounding_digits is not None and self.rounding_digits < 0:
             raise ValueError(f"rounding_digits is {self.rounding_digits}; expected 0 or more")
 

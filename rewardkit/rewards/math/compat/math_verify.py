@@ -5,9 +5,7 @@ Its timeouts need the main thread of a process; the worker's is one, so this wor
 
 from __future__ import annotations
 
-import importlib.util
-
-from rewardkit.errors import MissingDependencyError
+from rewardkit.errors import require
 from rewardkit.rewards.math.comparing.grade import MathVerdict
 from rewardkit.rewards.math.guards import AnswerBudget
 from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
@@ -21,10 +19,7 @@ def reproduce(response: str, ground_truth: str, left: AnswerBudget) -> MathVerdi
     Raises:
         MissingDependencyError: Math-Verify is not installed.
     """
-    if importlib.util.find_spec("math_verify") is None:
-        raise MissingDependencyError(
-            'compat="math_verify" needs the package math-verify; install it with: pip install math-verify'
-        )
+    require("compat=math_verify", "math_verify", "math-verify")
     if left.cpu_s <= 0:
         return MathVerdict("not_equal", "symbolic", "Math-Verify had no time left for this ground truth")
     try:
