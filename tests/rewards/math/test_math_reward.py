@@ -151,7 +151,7 @@ def test_verl_math_dapo_is_reproduced_in_both_versions(
 
 @pytest.mark.skipif(importlib.util.find_spec("math_verify") is not None, reason="math-verify is installed")
 def test_a_missing_package_is_named_with_the_way_to_install_it() -> None:
-    with pytest.raises(MissingDependencyError, match="pip install math-verify"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'rewardkit\[math-verify\]'"):
         scored("\\boxed{1}", "1", compat="math_verify")
 
 
