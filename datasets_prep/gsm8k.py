@@ -60,7 +60,6 @@ RECIPE = Recipe(
     _to_row,
     INSTRUCTION,
     SplitLayout(ignore=("socratic",)),
-    unique=True,
     tool="calc_gsm8k_reward",
 )
 prepare = RECIPE.prepare

@@ -40,6 +40,5 @@ RECIPE = Recipe(
     _to_row,
     INSTRUCTION,
     SplitLayout(TEST_ONLY, "test"),
-    unique=True,
 )
 prepare = RECIPE.prepare

@@ -60,6 +60,8 @@ class Found:
     """In the order train, validation, test, then others."""
     unread: tuple[str, ...]
     """Files that were left out, each with the reason."""
+    nameless: tuple[str, ...] = ()
+    """Files that name no split, and are taken to be the one that the layout says."""
 
 
 def find_files(raw: str | Path, layout: SplitLayout) -> Found:
@@ -74,7 +76,8 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
         (file,) = files
         if not _is_data(file):
             raise InputError(f"cannot read {raw}: expected one of {_KNOWN} (.gz, .zst)")
-        return Found({_split_of(PurePosixPath(file.name), layout) or layout.alone: files}, ())
+        split = _split_of(PurePosixPath(file.name), layout)
+        return Found({split or layout.alone: files}, (), () if split else (file.name,))
     found: dict[str, list[Input]] = {}
     nameless: list[Input] = []
     unread: list[str] = []
@@ -97,7 +100,8 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
         found["test"] = found.pop("validation")
     order = sorted(found, key=lambda split: _ORDER.index(split) if split in _ORDER else len(_ORDER))
     unread += [f"{file.name} (another form of the set)" for file in passed_over]
-    return Found({split: found[split] for split in order}, tuple(unread))
+    guessed = tuple(file.name for file in nameless) if nameless in found.values() else ()
+    return Found({split: found[split] for split in order}, tuple(unread), guessed)
 
 
 def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list[Input]]:

@@ -5,6 +5,8 @@ Formats are read in `rewardkit.files`; what the columns mean is each dataset's b
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -96,7 +98,22 @@ def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
             continue
         try:
             row = dict(parse(line))
+            _refuse_repeated_keys(line)
         except BadRowError as error:
             bad.add(InputError(f"{label} row {number}: {error}"))
         else:
             yield number, row
+
+
+def _refuse_repeated_keys(line: bytes) -> None:
+    """Parsers keep the last of two values of one name, and say nothing."""
+    twice: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            twice.append(Counter(name for name, _ in pairs).most_common(1)[0][0])
+
+    with contextlib.suppress(ValueError, RecursionError):  # what `parse` took leniently
+        json.loads(line, object_pairs_hook=note)
+    if twice:
+        raise BadRowError(f"the key '{twice[0]}' is in one object twice")

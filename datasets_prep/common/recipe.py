@@ -83,8 +83,6 @@ class Recipe:
     instruction: str = ""
     """What its prompts say beside the question."""
     layout: SplitLayout = field(default_factory=SplitLayout)
-    unique: bool = False
-    """No question occurs twice, neither within a split nor across: one that does is a bad row."""
     repeated: bool = False
     """The set is published with its rows many times over; the first of each is kept."""
     expand: Callable[[Record], Iterable[Record]] | None = None
@@ -129,10 +127,8 @@ def prepare_recipe(
         split: _rows(recipe, settings, read(bad), RowContext(split, instruction, settings.seed), bad)
         for split, read in source.splits.items()
     }
-    screen = screen_of_this_run()
-    leaves_out = screen is not None and "dedup" in screen.describe()
-    if recipe.repeated or (recipe.unique and not leaves_out):
-        rows = without_repeats(rows, bad, known=recipe.repeated)
+    if recipe.repeated:
+        rows = without_repeats(rows, bad)
     return publish(
         out_dir,
         recipe.name,
@@ -206,7 +202,11 @@ def publish(
     notes = steps.Notes()
     if settings.card:
         beside = (*beside, partial(card, provenance, source.digests))
-    made = {split: multi_turn(batches, final, tool, settings) for split, batches in splits.items()}
+    repeats = steps.Repeats()
+    made = {
+        split: repeats.counted(multi_turn(batches, final, tool, settings))
+        for split, batches in splits.items()
+    }
     if screen_of_this_run() is not None:
         made = {split: made[split] for split in sorted(made, key=_is_train)}
     files = write_splits(
@@ -217,8 +217,16 @@ def publish(
     bad = bad or BadRows()
     files = {split: files[split] for split in (*splits, *files) if split in files}
     left_out = [f"left out {n:,} rows: {why}" for why, n in bad.left_out.most_common()]
-    said = (*left_out, *notes.lines(settings))
+    said = (*source.notes, *left_out, *notes.lines(settings))
+    if "dedup" not in _quality():
+        said = (*said, *repeats.lines())
     return PrepResult(files, bad.dropped, tuple(bad.first), source.unread, said)
+
+
+def _quality() -> Mapping[str, object]:
+    """What leaves rows out in this run."""
+    screen = screen_of_this_run()
+    return screen.describe() if screen is not None else {}
 
 
 def _is_train(split: str) -> bool:
@@ -238,27 +246,21 @@ def named(source: Source, split_name: str | None) -> Source:
             f"split_name is for raw data of one split, here are {', '.join(source.splits)}; pass one file"
         )
     (read,) = source.splits.values()
-    return Source({split_name: read}, source.provenance, source.unread, source.digests)
+    return replace(source, splits={split_name: read}, notes=())
 
 
-def without_repeats(
-    rows: Mapping[str, Iterable[Located]], bad: BadRows, *, known: bool
-) -> dict[str, Iterable[Located]]:
-    """Return the rows of all splits without those whose question came before.
-
-    Each of those is a bad row, unless the set is `known` to hold its rows many times.
-    """
-    first_seen: dict[bytes, str] = {}
+def without_repeats(rows: Mapping[str, Iterable[Located]], bad: BadRows) -> dict[str, Iterable[Located]]:
+    """Return the rows of all splits without those whose question came before, which are counted."""
+    seen: set[bytes] = set()
 
     def new(found: Iterable[Located]) -> Iterator[Located]:
         for where, row in found:
             # A digest for each question rather than its text: 16 bytes instead of hundreds.
             digest = hashlib.blake2b(row.question.strip().encode("utf-8", "replace"), digest_size=16).digest()
-            if digest in first_seen:
-                again = f"{where}: the same question as {first_seen[digest]}"
-                bad.add(LeftOutError("the same question again") if known else InputError(again))
+            if digest in seen:
+                bad.add(LeftOutError("the same question again"))
                 continue
-            first_seen[digest] = where
+            seen.add(digest)
             yield where, row
 
     return {split: new(found) for split, found in rows.items()}

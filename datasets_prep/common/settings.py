@@ -47,7 +47,7 @@ class PrepSettings:
         str | None, "Write the rows of verl's own script for the set: verl, verl:tool_agent, ..."
     ] = None
     shard_rows: Annotated[int | None, "Write each split as a folder of files with so many rows."] = None
-    card: Annotated[bool, "Write README.md and croissant.json beside the data."] = False
+    card: Annotated[bool, "Write a card for the hub, README.md, beside the data."] = False
     num_proc: Annotated[int, "Processes that make rows."] = 1
 
     def __post_init__(self) -> None:

@@ -83,6 +83,8 @@ class Source:
     """Files that were left out, each with the reason."""
     digests: tuple[tuple[str, str], ...] = ()
     """Name and sha256 of every raw file."""
+    notes: tuple[str, ...] = ()
+    """What else the user should know of them, one line each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import itertools
 import multiprocessing
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -45,6 +46,33 @@ class Notes:
             for split, n in self.too_long.items()
             if n
         ]
+
+
+@dataclass(slots=True)
+class Repeats:
+    """Counts prompts that came before, in any split: eight bytes for each row."""
+
+    _seen: array[int] = field(default_factory=lambda: array("q"))
+
+    def counted(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Look at the chats that pass, with their images."""
+        for batch in batches:
+            names = batch.schema.names
+            if "prompt" in names and pa.types.is_list(batch.schema.field("prompt").type):
+                prompts = batch.column("prompt")
+                last = pc.subtract(prompts.offsets.slice(1), 1)
+                asked = prompts.values.field("content").take(last).to_pylist()
+                images = batch.column("images").to_pylist() if "images" in names else itertools.repeat(None)
+                texts = (" ".join(text.split()) for text in asked)
+                self._seen.extend(
+                    hash((text, str(image))) for text, image in zip(texts, images, strict=False)
+                )
+            yield batch
+
+    def lines(self) -> list[str]:
+        """Return one line if there are any."""
+        again = len(self._seen) - len(set(self._seen))
+        return [f"{again:,} rows ask what a row before them asks; --dedup leaves them out"] if again else []
 
 
 def apply(

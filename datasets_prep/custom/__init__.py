@@ -116,7 +116,14 @@ def _from_files(settings: PrepSettings, bad: BadRows) -> tuple[list[str], _Reade
         raise InputError("say where the data is: --raw FILE_OR_FOLDER, or --hub NAME")
     found = find_files(settings.raw, LAYOUT)
     files = [file for of_split in found.splits.values() for file in of_split]
-    source = Source(dict.fromkeys(found.splits, _nothing), unread=found.unread, **described(files))
+    nameless = ", ".join(found.nameless[:3])
+    note = f"{nameless} names no split and became {LAYOUT.alone}; --split-name names one"
+    source = Source(
+        dict.fromkeys(found.splits, _nothing),
+        unread=found.unread,
+        notes=(note,) if nameless and settings.split_name is None else (),
+        **described(files),
+    )
     source = named(source, settings.split_name)
     readers: _Readers = {
         split: partial(file_blocks, of_split, bad)

@@ -30,6 +30,7 @@ from rewardkit.commands.options.rewards import compositions_option, register_com
 from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import did_you_mean
+from rewardkit.files.publishing import exists_already
 
 if typing.TYPE_CHECKING:
     from rewardkit.datasets_prep.common.recipe import PrepResult
@@ -89,6 +90,7 @@ def _command_for(dataset: Dataset) -> click.Command:
             show_default=True,
             help="Folder for the files.",
         ),
+        click.Option(["--force"], is_flag=True, help="Replace an output that exists."),
         *quality_options(),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
     ]
@@ -114,10 +116,13 @@ def _run(
     own: frozenset[str],
     *,
     out: Path,
+    force: bool,
     as_json: bool,
     composition_files: tuple[Path, ...],
     **options: Any,
 ) -> int:
+    if not force and any(next(out.glob(files), None) for files in ("*.parquet", "*/*.parquet")):
+        raise exists_already(out)
     register_compositions(composition_files)
     wanted = take_quality(options, dataset)
     settings = PrepSettings(**{name: value for name, value in options.items() if name not in own})

@@ -50,6 +50,11 @@ def make_folder_of(path: Path) -> None:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
+def exists_already(path: Path) -> InputError:
+    """Return the error for an output that is not to be replaced."""
+    return InputError(f"{path} exists; choose another --out, or pass --force to replace it")
+
+
 def sync(path: Path) -> None:
     """Wait until a file's content, or a folder's list of names, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -22,6 +22,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
+from rewardkit.files.publishing import exists_already
 from rewardkit.files.records import Records
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
@@ -295,7 +296,7 @@ class _FileRun:
         if self.settings.resume and self.kind == "parquet" and _run_of(out) == self.run_id:
             self.settings.on_note(f"{out} is finished: nothing is left to do")
             return True
-        raise InputError(f"{out} exists; choose another --out, or pass --force to replace it")
+        raise exists_already(out)
 
     def _fingerprint(self, rewards: dict[str, Any]) -> dict[str, Any]:
         """What must be the same for results of an earlier run to be of use."""

@@ -205,6 +205,23 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
     )
 
 
+def test_a_key_that_stands_twice_is_a_bad_row(tmp_path: Path) -> None:
+    raw = tmp_path / "train.jsonl"
+    raw.write_text('{"question": "q", "answer": "1"}\n{"question": "p", "answer": "1", "answer": "2"}\n')
+    with pytest.raises(InputError, match=r"train.jsonl row 1: the key 'answer' is in one object twice"):
+        made(raw)
+
+
+def test_what_became_of_a_file_that_names_no_split_is_said(tmp_path: Path) -> None:
+    rows = [{"question": "q", "answer": "1"}, {"question": "q", "answer": "2"}]
+    raw = write_jsonl(tmp_path / "mmlu_stem.jsonl", rows)
+    prepared = custom.prepare(tmp_path / "out", PrepSettings(raw=raw), reward="math")
+    assert prepared.notes == (
+        "mmlu_stem.jsonl names no split and became train; --split-name names one",
+        "1 rows ask what a row before them asks; --dedup leaves them out",
+    )
+
+
 def test_rows_beyond_the_first_block_keep_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,12 +148,11 @@ def test_a_row_that_holds_a_question_of_the_evaluation_set_is_left_out(
         assert "eval.jsonl[" in rows["train"][0]["detail"]
 
 
-def test_a_set_that_allows_no_repeats_is_prepared_without_them(tmp_path: Path) -> None:
+def test_repeats_of_a_set_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
     raw = tmp_path / "train.jsonl"
     rows = [{"question": q, "answer": "#### 72"} for q in (STORY, OTHER, STORY)]
     raw.write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = ["prep", "gsm8k", "--raw", str(raw), "--no-verify", "--out"]
-    assert run([*words, str(tmp_path / "refused")]) == 2
     assert run([*words, str(tmp_path / "out"), "--dedup", "exact"]) == 0
     assert pq.read_metadata(tmp_path / "out" / "train.parquet").num_rows == 2
 

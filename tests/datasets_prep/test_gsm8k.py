@@ -86,10 +86,6 @@ def test_the_same_raw_files_give_the_same_bytes_wherever_they_lie(tmp_path: Path
         ({"question": "", "answer": "#### 1"}, "train.jsonl row 3: 'question' is empty"),
         ({"question": "q", "answer": "1"}, "train.jsonl row 3: 'answer' has no '####'"),
         ({"question": "q", "answer": "#### ٣"}, "row 3: expected a number after '####', found '٣'"),
-        (
-            {"question": " How many people?\n", "answer": "#### 1"},
-            "train.jsonl row 3: the same question as train.jsonl row 2",
-        ),
     ],
 )
 def test_a_bad_row_is_named_or_skipped_and_counted(
@@ -105,10 +101,13 @@ def test_a_bad_row_is_named_or_skipped_and_counted(
     assert message in made.first_dropped[0]
 
 
-def test_a_test_question_that_is_also_in_train_is_a_bad_row(tmp_path: Path) -> None:
-    raw = write_raw(tmp_path / "raw", [*TRAIN, *TEST])
-    with pytest.raises(InputError, match=r"test.jsonl row 0: the same question as train.jsonl row 3"):
-        gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw))
+def test_questions_that_came_before_are_counted_and_stay(tmp_path: Path) -> None:
+    again = {"question": " How many people?\n", "answer": "#### 1"}
+    made = gsm8k.prepare(
+        tmp_path / "out", PrepSettings(raw=write_raw(tmp_path / "raw", [*TRAIN, again, *TEST]))
+    )
+    assert made.files["train"].rows == len(TRAIN) + 2
+    assert made.notes == ("2 rows ask what a row before them asks; --dedup leaves them out",)
 
 
 def test_wrong_columns_are_an_error_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:

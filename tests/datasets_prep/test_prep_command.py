@@ -150,3 +150,11 @@ def test_files_that_are_not_read_are_named(tmp_path: Path, capsys: pytest.Captur
     printed = capsys.readouterr().out
     assert "not read: images.zip (unpack it first)" in printed
     assert "not read: train_socratic.jsonl ('socratic' is another part of the set)" in printed
+
+
+def test_files_that_are_there_are_replaced_by_force_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["prep", "arithmetic", "--n-train", "2", "--n-test", "1", "--out", str(tmp_path / "out")]
+    assert [run(words), run(words), run([*words, "--force"])] == [0, 2, 0]
+    assert "out exists; choose another --out, or pass --force to replace it" in capsys.readouterr().err

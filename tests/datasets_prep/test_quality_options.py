@@ -20,7 +20,7 @@ def prep(folder: Path, records: list[dict[str, str]], *words: str) -> int:
     """Prepare records in the form of MATH as a single split."""
     raw = folder / "train.jsonl"
     raw.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return run(["prep", "math", "--raw", str(raw), "--out", str(folder / "out"), *words])
+    return run(["prep", "math", "--raw", str(raw), "--out", str(folder / "out"), "--force", *words])
 
 
 def test_keep_writes_and_lists_the_rows_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
