@@ -202,7 +202,7 @@ def publish(
     notes = steps.Notes()
     if settings.card:
         beside = (*beside, partial(card, provenance, source.digests))
-    repeats = steps.Repeats()
+    repeats = steps.AskedAgain()
     made = {
         split: repeats.counted(multi_turn(batches, final, tool, settings))
         for split, batches in splits.items()

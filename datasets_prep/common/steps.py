@@ -49,7 +49,7 @@ class Notes:
 
 
 @dataclass(slots=True)
-class Repeats:
+class AskedAgain:
     """Counts prompts that came before, in any split: eight bytes for each row."""
 
     _seen: array[int] = field(default_factory=lambda: array("q"))

@@ -129,5 +129,5 @@ def test_the_command_names_the_forms_and_verifies_nothing(
     assert "no split 'rml'; expected one of all, sft, rm, rl; did you mean" in capsys.readouterr().err
     assert run(command) == 0
     assert "rm/test" in capsys.readouterr().out
-    assert run([*command, "--verify"]) == 2
+    assert run([*command, "--verify", "--force"]) == 2
     assert "no solutions to verify" in capsys.readouterr().err

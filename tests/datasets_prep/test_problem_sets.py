@@ -263,7 +263,9 @@ def test_rows_without_a_solution_are_counted_and_not_verified(
     out = str(tmp_path / "out")
     assert run(["prep", "livecodebench", "--raw", str(raw), "--out", out, "--verify"]) == 0
     assert "test: 1 rows have no solution to verify" in capsys.readouterr().out
-    assert run(["prep", "livecodebench", "--raw", str(raw), "--out", out, "--verify", "--json"]) == 0
+    assert (
+        run(["prep", "livecodebench", "--raw", str(raw), "--out", out, "--verify", "--json", "--force"]) == 0
+    )
     split = json.loads(capsys.readouterr().out)["splits"]["test"]
     assert (split["verified"], split["failed"], split["without_solution"]) == (0, 0, 1)
 
