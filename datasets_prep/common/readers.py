@@ -5,8 +5,6 @@ Formats are read in `rewardkit.files`; what the columns mean is each dataset's b
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +13,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input
-from rewardkit.files.records import BadRowError, Records, parse
+from rewardkit.files.records import BadRowError, Records, parse, repeated_key
 
 _SLICE = 16
 """Rows of a table that are Python objects at once: one of a code set can hold megabytes of tests."""
@@ -98,22 +96,9 @@ def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
             continue
         try:
             row = dict(parse(line))
-            _refuse_repeated_keys(line)
+            if (name := repeated_key(line)) is not None:
+                raise BadRowError(f"the key '{name}' is in one object twice")
         except BadRowError as error:
             bad.add(InputError(f"{label} row {number}: {error}"))
         else:
             yield number, row
-
-
-def _refuse_repeated_keys(line: bytes) -> None:
-    """Parsers keep the last of two values of one name, and say nothing."""
-    twice: list[str] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        if len(dict(pairs)) < len(pairs):
-            twice.append(Counter(name for name, _ in pairs).most_common(1)[0][0])
-
-    with contextlib.suppress(ValueError, RecursionError):  # what `parse` took leniently
-        json.loads(line, object_pairs_hook=note)
-    if twice:
-        raise BadRowError(f"the key '{twice[0]}' is in one object twice")
