@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 
+import httpx
 import pyarrow.parquet as pq
 import pytest
 
 from tests.docs.pages import first_commands, in_reading_order, write_code
+from tests.living import until
 
 
 @pytest.fixture
@@ -57,8 +60,8 @@ def _type(command: str, folder: Path, shell: Mapping[str, str]) -> str:
 
 
 def _serve(command: str, folder: Path, shell: Mapping[str, str]) -> str:
-    """Start a server, on a port that is free, and end it once it says that it listens; return what it said
-    if it did not listen or did not end well."""
+    """Start a server, on a port that is free, and end it once it answers; return what it said if it did not
+    listen or did not end well."""
     typed = f"exec {command} --port 0"
     with subprocess.Popen(
         typed, shell=True, cwd=folder, env=shell, stdout=PIPE, stderr=STDOUT, text=True
@@ -67,6 +70,7 @@ def _serve(command: str, folder: Path, shell: Mapping[str, str]) -> str:
         said = ""
         for line in server.stdout:
             said += line
-            if "serves at http://" in line:
+            if found := re.search(r"serves at (http://[^ ]+)", line):
+                until(lambda url=f"{found[1]}/healthz": httpx.get(url).status_code == 200)
                 server.terminate()
     return said if server.returncode or "serves at http://" not in said else ""
