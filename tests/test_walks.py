@@ -53,13 +53,12 @@ def _scored(folder: Path, rows: int) -> Walk:
         return walked(lambda: score_file(path, folder / "out.jsonl", scorer=scorer, force=True))
 
 
-def test_eight_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
+def test_seven_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
     _scored(tmp_path, 3)
     few, more = _scored(tmp_path, 200), _scored(tmp_path, 400)
     each_row = {file for file, calls in more.calls.items() if calls - few.calls[file] >= 200}
     assert each_row == {
         "files/records.py",
-        "rows.py",
         "logs/samples.py",
         "rewards/gsm8k.py",
         "rewards/answers/place.py",
@@ -67,7 +66,7 @@ def test_eight_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
         "offline/chunk.py",
         "offline/columns.py",
     }
-    assert len(more.files) <= 25
+    assert len(more.files) <= 27
 
 
 def test_an_episode_with_a_call_of_a_tool_passes_eighteen_files() -> None:

@@ -1,4 +1,4 @@
-"""Every command counts rows from 0, as the index that a row carries does, and lines of text from 1, as editors do."""
+"""Every command counts rows from 0, as the index that a row carries does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ GOOD = {
 GOOD |= {"response": "#### 72"}
 NO_NUMBER = GOOD | {"question": "7 * 12?", "prompt": "7 * 12?", "ground_truth": "many", "answer": " "}
 ROW = "row 2"
-LINE = "line 3"
 
 
 def _bad_row() -> str:
@@ -53,14 +52,14 @@ PREP = (
 COMMANDS: list[tuple[Callable[[], str], tuple[str, ...], str]] = [
     (_bad_row, ("check", "FILE", "--json"), '"rows":[2]'),
     (_bad_row, PREP, ROW),
-    (_bad_line, PREP, LINE),
+    (_bad_line, PREP, ROW),
     (_bad_line, ("score", "FILE", "--out", "FILE.jsonl"), ROW),
     (_bad_line, ("eval", "FILE"), ROW),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("bad", "command", "place"), COMMANDS)
-def test_the_third_row_is_row_2_and_the_third_line_line_3_everywhere(
+def test_the_third_row_is_row_2_everywhere(
     bad: Callable[[], str],
     command: tuple[str, ...],
     place: str,

@@ -256,12 +256,11 @@ def test_a_gold_that_cannot_be_read_is_told_and_fails_the_command(
     assert pq.read_table(tmp_path / "in.scored.parquet")["status"].to_pylist() == ["ok", "invalid"]
 
 
-@pytest.mark.parametrize("out", ["missing/out.parquet", "/proc/out.parquet"])
 def test_an_output_that_cannot_be_written_is_said_before_scoring(
-    tmp_path: Path, out: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = _responses(tmp_path / "in.parquet", 10)
-    assert run(["score", str(file), "--out", str(tmp_path / out)]) == 2
+    assert run(["score", str(file), "--out", "/proc/out.parquet"]) == 2
     assert "cannot write" in capsys.readouterr().err
 
 

@@ -172,7 +172,7 @@ def test_losses_and_their_figures_are_those_without_observations(loss: str, aggr
             *given,
             count(given[3], ALONE.sum),
             loss=POLICY_LOSSES[loss],
-            options=PolicyOptions(),
+            options=PolicyOptions(dro_beta=0.5),
             aggregation=aggregation,
             horizon=WIDTH,
             weights=more[0],
