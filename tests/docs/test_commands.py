@@ -176,7 +176,7 @@ def test_a_command_runs_as_it_stands(
     if server is not None:
         words = [word.replace("http://HOST/v1", server.url) for word in words]
         words += [] if "--url" in words else ["--url", server.url]
-    if words[0] in ("score", "generate", "eval"):
+    if words[0] in ("prep", "score", "generate", "eval"):
         words += ["--force"]
     try:
         assert run(words) == 0, capsys.readouterr().err
