@@ -68,7 +68,7 @@ def test_prep_verifies_by_the_composition(tmp_path: Path, capsys: pytest.Capture
     def failed(yaml: str) -> int:
         path = tmp_path / "prepared.yaml"
         path.write_text(f"data_sources: [openai/gsm8k]\n{yaml}\n")
-        run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out"), "--rewards", str(path), "--json", "--verify"])  # fmt: skip
+        run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out"), "--rewards", str(path), "--json", "--verify", "--force"])  # fmt: skip
         return int(json.loads(capsys.readouterr().out)["splits"]["train"]["failed"])
 
     assert failed("gate: {reward: gsm8k, then: [{reward: repetition, weight: 0.1}]}") == 0
