@@ -8,6 +8,7 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
         OptionsError             an option that does not exist or has the wrong type
         InputError               a file, column or row that cannot be used
             NoDataSourceError    nothing says which data source a file is
+            UnscoredError        no row of a file has a score
             NoResponseError      what stands where a response should was not written by the model
         ConfigError              a trainer or server setting that cannot be used
         MissingDependencyError   an extra is not installed
@@ -47,6 +48,10 @@ class InputError(RewardkitError, ValueError):
 
 
 class NoDataSourceError(InputError):
+    pass
+
+
+class UnscoredError(InputError):
     pass
 
 

@@ -36,9 +36,6 @@ from rewardkit.trainer.steps.signal import signal_metrics
 from rewardkit.trainer.steps.validation import validate
 from rewardkit.trainer.training_run import TrainingRun
 
-FLAT_STEPS = 3
-"""Steps in a row without any advantage after which a line says why nothing is learned."""
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -86,14 +83,20 @@ def train_step(run: TrainingRun, step: int) -> None:
     metrics = {"training/global_step": float(step), "training/epoch": float(run.loader.epoch)}
     with clock("step"), _profiled_if_due(run, step):
         metrics |= ppo_step(run, prompts, step, clock)
-        say_if_flat(run, metrics)
+        alarms = run.world.gather(run.alarms.look(metrics))[0]  # the first process's count, in all
+        metrics |= run.alarms.metrics()
         if run.val_rows and (last or _due(step, config.test_freq)):
             with clock("testing"):
                 metrics |= validate(run, step)
+    last = last or run.alarms.end_run(alarms)
     if last or _due(step, config.save_freq):
         with clock("save_checkpoint"):
             run.checkpoints.save(step, metrics, last=last)
     run.logger.log(metrics | _performance(metrics, clock, run.world.size), step)
+    run.logger.alarms(alarms, step)
+    if run.alarms.end_run(alarms):
+        run.checkpoints.finish()
+        raise run.alarms.error(alarms)
 
 
 def ppo_step(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: Clock) -> dict[str, float]:
@@ -186,19 +189,6 @@ def _utilization(run: TrainingRun, batch: Batch, clock: Clock) -> dict[str, floa
     if (critic := run.critic) is not None:
         models["critic"] = (critic.model.body, config.critic.ppo_epochs, lengths[critic.live(batch)])
     return utilization(models, clock.seconds, peak_flops(run.world.device))
-
-
-def say_if_flat(run: TrainingRun, metrics: dict[str, float]) -> None:
-    """Say why nothing is learned, where no step has had an advantage for so long that it is no accident."""
-    flat = metrics.get("critic/advantages/max") == metrics.get("critic/advantages/min") == 0.0
-    run.flat_steps = run.flat_steps + 1 if flat else 0
-    if run.flat_steps == FLAT_STEPS:
-        mean = metrics.get("critic/rewards/mean", 0.0)
-        run.logger.say(
-            f"all advantages were 0 for {FLAT_STEPS} steps, so nothing is learned: the responses to a prompt "
-            f"have equal rewards (mean {mean:.3g}), since prompts are too easy or too hard, or the reward "
-            "never pays; `rewardkit gradient` and `rewardkit explain` show which"
-        )
 
 
 def _profiled_if_due(run: TrainingRun, step: int) -> AbstractContextManager[None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.agents.runner import EpisodeSetup
+from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.save import Checkpoints
@@ -38,6 +39,7 @@ class TrainingRun:
     """None where the advantages need none."""
     rollout: RolloutEngine
     kl: KlController
+    alarms: Alarms
     logger: Logger
     checkpoints: Checkpoints
     folder: Path
@@ -48,8 +50,6 @@ class TrainingRun:
     """Whether the policy's log-probabilities are computed before its update."""
     first_kl: float | None = None
     """k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
-    flat_steps: int = 0
-    """Steps in a row in which all advantages were 0."""
     syncs: int = 0
     """How often the rollout engine was given the actor's weights."""
     agents: EpisodeSetup | None = None

@@ -1,40 +1,130 @@
-"""`rewardkit gradient`: where the learning signal of a file of rollouts comes from.
+"""`rewardkit gradient`: where the learning signal of a file of rollouts, or of a run's steps, comes from.
 
-Parses, calls `rewardkit.evaluation.gradient` and prints.
+Parses, calls `rewardkit.evaluation.gradient` and `ledger`, scores what has no scores, and prints.
 """
 
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.printing import results_console
-from rewardkit.errors import InputError
-from rewardkit.evaluation.gradient import SourceSignal, signal
-from rewardkit.evaluation.scored import dumps_in, read_groups
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.scoring import RunOptions, score_files
+from rewardkit.errors import InputError, UnscoredError
+from rewardkit.evaluation.gradient import CORRECT, SourceSignal, signal
+from rewardkit.evaluation.ledger import Ledger, ledger
+from rewardkit.evaluation.scored import dumps_in, find_dumps, read_groups
 from rewardkit.offline import ReadOptions
 
+Score = Callable[[Sequence[str], str], object]
+"""Scores files to a file, or to a folder of that name."""
 
-@click.command(epilog="Example: rewardkit gradient rollouts/40.jsonl")
+_COLUMNS = {
+    "responses": "responses",
+    "failed": "failed",
+    "right": "right",
+    "equal": "groups with equal scores",
+    "failures": "failures as zeros",
+    "nobody_right": "nobody right",
+    "format": "equally right",
+    "length": "length",
+}
+
+
+@click.command(epilog="Examples: rewardkit gradient rollouts/40.jsonl;  rewardkit gradient rollouts")
 @click.argument("files", nargs=-1, required=True)
 @input_options
-@click.option("--step", type=int, help="Of a folder of dumps: this step. Default: the last.")
+@click.option("--step", type=int, help="Of a folder of dumps: this step. Default: a table over all.")
 @click.option("--prefix", default="", help="What `rewardkit score --prefix` put before the score columns.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reward_options
 def command(
-    files: tuple[str, ...], read_options: ReadOptions, step: int | None, prefix: str, as_json: bool
+    files: tuple[str, ...],
+    read_options: ReadOptions,
+    step: int | None,
+    prefix: str,
+    as_json: bool,
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    timeout_s: float | None,
 ) -> None:
-    """Show what earns the advantages of the scored responses in FILES, several to each prompt.
+    """Show what earns the advantages of the responses in FILES, several to each prompt.
 
     For GRPO, Dr.GRPO, RLOO and REINFORCE++: the share of |advantage| from groups in which nobody, somebody or
-    everybody is right, by component of the score, and from the longest quarter of the responses.
+    everybody is right, by component of the score, and from the longest quarter of the responses. Of a folder
+    of dumps (1.jsonl, ...) a table over steps, under GRPO. Responses without scores are scored first.
     """
-    found = signal(read_groups([dumps_in(file, step) for file in files], read_options, prefix))
+    options = read_reward_options(reward_files, option_words, options_file)
+    dumps = find_dumps(files[0]) if len(files) == 1 and step is None else {}
+
+    def score(paths: Sequence[str], out: str) -> object:
+        return score_files(paths, out, RunOptions(prefix=prefix), read_options, options, timeout_s)
+
+    with ExitStack() as stack:
+        temporary = stack.enter_context(tempfile.TemporaryDirectory())
+        if len(dumps) > 1:
+            _print_steps(_by_step(dumps, read_options, prefix, score, temporary), as_json)
+            return
+        paths = [dumps_in(file, step) for file in files]
+        try:
+            groups = read_groups(paths, read_options, prefix)
+        except UnscoredError:
+            score(paths, out := f"{temporary}/scored.jsonl")
+            groups = read_groups([out], read_options, prefix)
+    found = signal(groups)
     if all(source.groups == source.lone for source in found.values()):
         raise InputError(f"{' '.join(files)} has one scored response for each prompt; groups need several")
+    _print_signal(found, as_json)
+
+
+def _by_step(
+    dumps: Mapping[int, Path], read_options: ReadOptions, prefix: str, score: Score, temporary: str
+) -> dict[int, Ledger]:
+    """The ledger of each step; all dumps are scored anew where the first has no scores."""
+    paths = {step: str(path) for step, path in dumps.items()}
+    try:
+        read_groups([next(iter(paths.values()))], read_options, prefix)
+    except UnscoredError:
+        score(list(paths.values()), out := f"{temporary}/scored")
+        paths = {step: str(path) for step, path in find_dumps(out).items()}
+    return {step: ledger(read_groups([path], read_options, prefix)) for step, path in paths.items()}
+
+
+def _print_steps(found: Mapping[int, Ledger], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({step: asdict(one) for step, one in found.items()}, indent=2))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("step", *_COLUMNS.values()):
+        table.add_column(column, justify="right")
+    for step, one in found.items():
+        table.add_row(str(step), *(_cell(getattr(one, name)) for name in _COLUMNS))
+    console = results_console()
+    console.print(table)
+    console.print(
+        "\nfrom `failures as zeros` on: shares of the gradient under GRPO; "
+        "--step N shows a step by component of the score",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else "-" if value is None else f"{value:.1%}"
+
+
+def _print_signal(found: Mapping[str, SourceSignal], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({name: source.as_dict() for name, source in found.items()}, indent=2))
         return
@@ -58,11 +148,11 @@ def _table(source: SourceSignal) -> Table:
     for name in source.estimators:
         table.add_column(name, justify="right")
     signals = source.estimators.values()
-    rows = {
-        "groups with nobody right": [found.nobody_right for found in signals],
-        "mixed groups": [found.mixed for found in signals],
-        "groups with everybody right": [found.everybody_right for found in signals],
-    }
+    rows = {}
+    if CORRECT in source.weights:
+        rows["groups with nobody right"] = [found.nobody_right for found in signals]
+        rows["mixed groups"] = [found.mixed for found in signals]
+        rows["groups with everybody right"] = [found.everybody_right for found in signals]
     for part in source.weights:
         rows[f"by {part} (weight {source.weights[part]:.3g})"] = [found.parts[part] for found in signals]
     rows["by the rest of the score"] = [found.parts["rest"] for found in signals]

@@ -234,7 +234,7 @@ def _shares(sums: dict[str, float]) -> dict[str, float]:
 def _warnings(found: Signal) -> list[str]:
     """What is worth a line, under GRPO."""
     lines = []
-    if found.nobody_right > MOST:
+    if CORRECT in found.parts and found.nobody_right > MOST:
         lines.append(
             f"{found.nobody_right:.0%} of |advantage| comes from groups in which nobody is right: "
             "what is learned there is the shaping, not the task"

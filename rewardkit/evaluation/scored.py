@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, UnscoredError
 from rewardkit.files.formats import columns_of
 from rewardkit.files.inputs import find_inputs
 from rewardkit.logs.kinds import by_name
@@ -95,14 +95,15 @@ def read_groups(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") ->
     """Return all scored responses of files, by data source and prompt.
 
     Raises:
-        InputError: as `read_rows`; or no row has a score.
+        InputError: as `read_rows`.
+        UnscoredError: no row has a score.
     """
     paths = list(paths)
     groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix))
     everyone = (one for prompts in groups.values() for group in prompts.values() for one in group)
     if all(one.status == "unscored" for one in everyone):
         names = " ".join(map(str, paths))
-        raise InputError(f"{names} holds no scores; first run: rewardkit score {names}")
+        raise UnscoredError(f"{names} holds no scores; first run: rewardkit score {names}")
     return groups
 
 
@@ -330,10 +331,16 @@ def dumps_in(path: str, step: int | None = None) -> str:
     Raises:
         InputError: there is no such step.
     """
-    folder = Path(path)
-    files = list(folder.iterdir()) if folder.is_dir() else []
-    dumps = {int(p.stem): p for p in files if p.stem.isdecimal() and p.suffix in (".jsonl", ".parquet")}
+    dumps = find_dumps(path)
     if step is not None and step not in dumps:
         has = f"it has {min(dumps)} to {max(dumps)}" if dumps else "a folder of dumps has such as 1.jsonl"
         raise InputError(f"{path} has no dump of step {step}; {has}")
     return str(dumps[max(dumps) if step is None else step]) if dumps else path
+
+
+def find_dumps(path: str) -> dict[int, Path]:
+    """Return the dumps of a folder (`1.jsonl`, ...) by step, in order; none where it is no such folder."""
+    folder = Path(path)
+    files = list(folder.iterdir()) if folder.is_dir() else []
+    dumps = {int(p.stem): p for p in files if p.stem.isdecimal() and p.suffix in (".jsonl", ".parquet")}
+    return dict(sorted(dumps.items()))

@@ -8,8 +8,6 @@ import json
 import os
 import signal
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -24,7 +22,7 @@ from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.loop import say_if_flat, train
+from rewardkit.trainer.loop import train
 from rewardkit.trainer.models.sharding import full_tensors
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.steps.generation import generate
@@ -212,17 +210,3 @@ def test_the_plot_runs_from_the_first_to_the_last_value() -> None:
     assert lines[1] == "  1.0 ┤          ●"
     assert lines[11] == "  0.0 ┤●"
     assert lines[-1] == "       0        10"
-
-
-def test_a_run_says_once_why_nothing_is_learned() -> None:
-    said: list[str] = []
-    run: Any = SimpleNamespace(flat_steps=0, logger=SimpleNamespace(say=said.append))
-    flat = {"critic/advantages/max": 0.0, "critic/advantages/min": 0.0, "critic/rewards/mean": 0.1}
-    learns = flat | {"critic/advantages/max": 0.5}
-    for metrics in (flat, flat, learns, flat, flat):
-        say_if_flat(run, metrics)
-    assert said == []
-    for _ in range(3):
-        say_if_flat(run, flat)
-    assert len(said) == 1
-    assert "equal rewards (mean 0.1)" in said[0]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import ConfigError, reason_of
-from rewardkit.evaluation.html.run_page import SAMPLES
+from rewardkit.evaluation.html.run_page import ALARMS, SAMPLES
 from rewardkit.files.publishing import published, sync
 from rewardkit.trainer.config.root import Config, TrainerConfig
 
@@ -76,7 +76,8 @@ def prepare(folder: Path, start: Path | None) -> None:
     else:
         (folder / TRACKER).unlink(missing_ok=True)
     if start is None:
-        (folder / SAMPLES).unlink(missing_ok=True)
+        for name in (SAMPLES, ALARMS):
+            (folder / name).unlink(missing_ok=True)
     _trim_log(folder / "metrics.jsonl", None if start is None else read_facts(start))
 
 

@@ -203,6 +203,25 @@ class CustomRewardFunctionConfig:
 
 
 @dataclass
+class AlarmsConfig:
+    failures: float | None = 0.2
+    """Of a step's responses: so many that could not be scored. Null here and below: without this rule."""
+    equal_rewards: float | None = 1.0
+    """Of the groups of responses to one prompt: so many with equal rewards, for three steps."""
+    correction: float | None = 0.5
+    """Of the tokens: so many that the rollout correction clips or rejects."""
+    truncated: float | None = 0.5
+    """Of the responses: so many of full length, for three steps."""
+    entropy: float | None = 0.02
+    """Nats a token: so few, for three steps."""
+    format: float | None = 0.8
+    """Of |advantage|: so much between responses that are equally right, for three steps."""
+    length: float | None = 0.5
+    """Of the advantages' variance: so much that length predicts among responses that are equally right, for
+    three steps."""
+
+
+@dataclass
 class TrainerConfig:
     total_epochs: int = 30
     """Passes over the training prompts."""
@@ -239,6 +258,10 @@ class TrainerConfig:
     """Validate before the first step."""
     val_only: bool = False
     """Validate, and end without training."""
+    alarm: str = "warn"
+    """What an alarm does, a line each: `warn`, `stop` (the step is saved, and the run ends) or `off`."""
+    alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
+    """From where on each rule holds (docs/training.md)."""
     profile_steps: Any = None
     """List of the steps to trace with torch's profiler, into `default_local_dir`/profile."""
     critic_warmup: int = 0

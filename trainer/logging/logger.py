@@ -54,6 +54,7 @@ class Logger:
         self._console = Console(quiet=not active)
         self._sinks: dict[str, Sink] = {}
         self._show: ConsoleSink | None = None
+        self._page: PageSink | None = None
         # A tracker that is not installed: preflight has said so.
         names = ["jsonl" if missing(name) else name for name in logger_names(config)]
         for name in dict.fromkeys(names) if active else ():
@@ -62,7 +63,7 @@ class Logger:
             else:
                 self._guard(name, self._open, name, config, folder)
         if "jsonl" in self._sinks:
-            self._sinks["page"] = PageSink(folder, total_steps)
+            self._page = self._sinks["page"] = PageSink(folder, total_steps)
 
     def log(self, metrics: dict[str, float], step: int) -> None:
         """Log one step."""
@@ -84,6 +85,14 @@ class Logger:
     def warn(self, line: str) -> None:
         """Print one line, whatever the sinks."""
         self._console.print(f"warning: {line}", style="yellow", highlight=False, markup=False)
+
+    def alarms(self, begun: Mapping[str, str], step: int) -> None:
+        """Print the lines of alarms, by rule, whatever the sinks, and keep them for the page."""
+        for line in begun.values():
+            text = f"alarm at step {step}: {line}"
+            self._console.print(text, style="bold red", highlight=False, markup=False, soft_wrap=True)
+        if begun and self._page is not None and "page" in self._sinks:
+            self._guard("page", self._page.alarms, begun, step)
 
     def _open(self, name: str, config: Config, folder: Path) -> None:
         self._sinks[name] = SINKS[name](config, folder)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.evaluation.html.run_page import SAMPLES, write_run_page
+from rewardkit.evaluation.html.run_page import ALARMS, SAMPLES, write_run_page
 
 REFRESH_S = 5.0
 """Seconds between two pages, at least."""
@@ -47,6 +47,13 @@ class PageSink:
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
         """Keep some responses of a validation."""
         self._keep({"step": step, "kind": "validation", "rows": [_cut(row) for row in rows]})
+
+    def alarms(self, begun: Mapping[str, str], step: int) -> None:
+        """Keep the lines of alarms, by rule, and have the page show them."""
+        with (self._folder / ALARMS).open("a", encoding="utf-8") as file:
+            for rule, line in begun.items():
+                file.write(json.dumps({"step": step, "rule": rule, "line": line}) + "\n")
+        self._new.set()
 
     def close(self) -> None:
         """Write the last page."""

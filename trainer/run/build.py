@@ -14,6 +14,7 @@ import torch
 from rewardkit.agents.runner import EpisodeSetup
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
+from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
@@ -109,6 +110,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             critic=critic,
             rollout=policy.rollout,
             kl=kl,
+            alarms=Alarms(config.trainer),
             logger=logger,
             checkpoints=Checkpoints(config, world, start, learned, data.total_steps, logger.say),
             folder=folder,

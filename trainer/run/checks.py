@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.trainer.alarms import RULES
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.correction import LEVELS, read_bounds, read_rejections
 from rewardkit.trainer.algorithms.kl import PENALTIES
@@ -193,6 +194,8 @@ VALUES: dict[str, dict[str, Values]] = {
         "launcher": ("torchrun", "ray"),
         "resume_mode": ("auto", "disable", "resume_path"),
         "data_dir_format": ("jsonl", "parquet"),
+        "alarm": ("warn", "stop", "off", "False"),  # YAML reads `off` as false
+        **{f"alarms.{rule.name}": NOT_NEGATIVE if rule.below else SHARE for rule in RULES},
         "total_epochs": POSITIVE,
         "total_training_steps": POSITIVE,
         "n_gpus_per_node": POSITIVE,

@@ -140,6 +140,8 @@ def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
     coef = run.kl.coef
     batch["token_level_rewards"] = batch["token_level_scores"] - coef * kl
     per_response = summarize({"kl": masked_row_means(kl, mask)[batch["scored"]]}, run.world)
+    if not per_response:
+        return {}  # no response is left: failures left each alone in its group
     run.kl.update(per_response["kl/mean"], len(batch) * run.world.size)
     return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL, signal
+from rewardkit.evaluation.ledger import ledger
 from rewardkit.evaluation.scored import ScoredResponse, grouped
 from rewardkit.trainer.batch import Batch, ScoredRollout, policy_lengths
 from rewardkit.trainer.config.root import AlgorithmConfig
@@ -24,23 +25,42 @@ def signal_metrics(
         `signal/<data_source>/nobody_right`, `mixed` and `everybody_right`, from groups of that kind;
         `part/<name>`, by component of the score; `long_quarter`, from the longest responses. Under the run's
         estimator, or GRPO where that is none of `offline.gradient`. Nothing where prompts get one
-        response, or where the advantages come from rewards of turns.
+        response, or where the advantages come from rewards of turns. Always `ledger/...`: see `_ledger`.
     """
-    if run.config.actor_rollout_ref.rollout.n == 1 or run.config.reward.mode != "trajectory":
-        return {}
-    lengths = policy_lengths(batch).tolist()
-    places = zip(batch["groups"].tolist(), lengths, scored, strict=True)
-    mine = [_plain(group, length, one) for group, length, one in places if kept is None or group in kept]
-    groups = grouped(one for share in run.world.gather(mine) for one in share)
+    places = zip(batch["groups"].tolist(), policy_lengths(batch).tolist(), scored, strict=True)
+    mine = [(group, _plain(group, length, one)) for group, length, one in places]
+    everywhere = [one for share in run.world.gather(mine) for one in share]
+    learned = [one for group, one in everywhere if kept is None or group in kept]
+    metrics = _ledger(run, [one for _, one in everywhere], learned)
+    if not _compared(run):
+        return metrics
     estimator = _estimator(run.config.algorithm)
-    found: dict[str, float] = {}
-    for source, its in signal(groups).items():
+    for source, its in signal(grouped(learned)).items():
         shares = its.estimators[estimator]
         named = {name: getattr(shares, name) for name in ("nobody_right", "mixed", "everybody_right")}
         named |= {f"part/{name}": share for name, share in shares.parts.items()}
         named["long_quarter"] = shares.long_quarter
-        found |= {f"signal/{source}/{name}": float(share) for name, share in named.items()}
-    return found
+        metrics |= {f"signal/{source}/{name}": float(share) for name, share in named.items()}
+    return metrics
+
+
+def _compared(run: TrainingRun) -> bool:
+    """Whether the advantages are those of a response's score among the others of its group."""
+    return run.config.actor_rollout_ref.rollout.n > 1 and run.config.reward.mode == "trajectory"
+
+
+def _ledger(
+    run: TrainingRun, drawn: Sequence[ScoredResponse], learned: Sequence[ScoredResponse]
+) -> dict[str, float]:
+    """Return the figures of `evaluation/ledger.py` as `ledger/<name>`: failures of all that was drawn, the
+    others of what is learned from; of single responses and of rewards of turns no share of the gradient."""
+    names = ["right", "equal", "nobody_right", "format", "length"] if _compared(run) else ["right"]
+    of_learned = ledger(grouped(learned), _estimator(run.config.algorithm))
+    of_drawn = ledger(grouped(drawn), _estimator(run.config.algorithm)) if drawn != learned else of_learned
+    found = {name: getattr(of_learned, name) for name in names} | {"failed": of_drawn.failed}
+    if _compared(run):
+        found["failures"] = of_drawn.failures
+    return {f"ledger/{name}": float(value) for name, value in found.items() if value is not None}
 
 
 def _estimator(algorithm: AlgorithmConfig) -> str:

@@ -1,7 +1,8 @@
 """A training run as one HTML page that needs no network: its curves, and some responses step by step.
 
-Made from what the run writes (metrics.jsonl, samples.jsonl), so it is right for one that was resumed, and can
-be made of one that has crashed. `rewardkit train` keeps it fresh; `rewardkit view RUN` makes it.
+Made from what the run writes (metrics.jsonl, samples.jsonl, alarms.jsonl), so it is right for one that was
+resumed, and can be made of one that has crashed. `rewardkit train` keeps it fresh; `rewardkit view RUN` makes
+it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from rewardkit.evaluation.html.page import cards, pack, write_page
 
 METRICS = "metrics.jsonl"
 SAMPLES = "samples.jsonl"
+ALARMS = "alarms.jsonl"
 PAGE = "metrics.html"
 STEP = "training/global_step"
 
@@ -47,7 +50,13 @@ _KL = {
     "actor/approx_kl": "of the update",
     "training/rollout_actor_kl": "rollout to policy",
 }
-_CHARTED_PREFIXES = ("val-core/", "reward/failed/", "reward/part/")
+_CHARTED_PREFIXES = ("val-core/", "reward/failed/", "reward/part/", "alarm/")
+_LEDGER = {
+    "failures": "failures, were they zeros",
+    "nobody_right": "groups with nobody right",
+    "format": "between equally right ones",
+    "length": "predicted by length",
+}
 
 
 def write_run_page(
@@ -67,6 +76,7 @@ def write_run_page(
     samples = read_samples(folder / SAMPLES, max(steps))
     parts = {
         "headline": _headline(steps, total_steps),
+        "alarms": _alarms(folder / ALARMS, steps),
         "charts": "".join(map(draw, _charts(steps))),
         "further": _further(steps),
         "hidden": "" if samples else "hidden",
@@ -151,6 +161,17 @@ def _headline(steps: Steps, total: int | None) -> str:
     return cards(facts)
 
 
+def _alarms(path: Path, steps: Steps) -> str:
+    """The alarms of the steps in the log, as a list; nothing where there is none."""
+    found = {}
+    for row in _lines(path) if path.exists() else ():
+        step, rule = row.get("step"), str(row.get("rule"))
+        if isinstance(step, int) and steps.get(step, {}).get(f"alarm/{rule}"):
+            found[step, rule] = str(row.get("line"))
+    lines = "".join(f"<li>step {step}: {escape(line)}</li>" for (step, _), line in sorted(found.items()))
+    return f'<section id="alarms" class="box"><h2>Alarms</h2><ul>{lines}</ul></section>' if lines else ""
+
+
 def _charts(steps: Steps) -> Iterator[Chart]:
     """The charts that everyone looks for, in the order in which they are looked at."""
 
@@ -174,6 +195,8 @@ def _charts(steps: Steps) -> Iterator[Chart]:
     yield Chart("Cut off at the longest", {"share": _points(steps, "response_length/clip_ratio")})
     failed = {key.removeprefix("reward/failed/"): _or_none(steps, key) for key in _failed(steps)}
     yield Chart("Not scored, by status", failed, unit="responses a step")
+    shares = {said: _points(steps, f"ledger/{name}") for name, said in _LEDGER.items()}
+    yield Chart("Where the gradient comes from", shares, unit="share")
     yield Chart("Seconds of a step, by phase", _phases(steps), kind="areas")
     yield Chart("Loss of the actor", {"loss": _points(steps, "actor/pg_loss")})
     yield Chart("Loss of the critic", {"loss": _points(steps, "critic/vf_loss")})
@@ -192,7 +215,7 @@ def _further(steps: Steps) -> str:
     """A small chart of every other metric, the three of one quantity together."""
     shown = {"critic/score/mean", "critic/score/min", "critic/score/max", "actor/entropy", STEP, *_KL}
     shown |= {"actor/pg_loss", "critic/vf_loss", "actor/grad_norm", "critic/grad_norm", "perf/throughput"}
-    shown |= {f"timing_s/{name}" for name in _PHASES}
+    shown |= {f"timing_s/{name}" for name in _PHASES} | {f"ledger/{name}" for name in _LEDGER}
     groups: dict[str, dict[str, Points]] = {}
     for key in _keys(steps):
         if key in shown or key.startswith(_CHARTED_PREFIXES):

@@ -63,7 +63,8 @@ def test_groups_that_are_not_trained_on_count_for_nothing() -> None:
     batch, responses = scored()
     found = signal_metrics(run_of("actor_rollout_ref.rollout.n=4"), batch, responses, kept={0, 2})
     assert (found["signal/gsm8k/nobody_right"], found["signal/gsm8k/mixed"]) == (0.0, 1.0)
-    assert signal_metrics(run_of("actor_rollout_ref.rollout.n=1"), batch, responses) == {}
+    single = signal_metrics(run_of("actor_rollout_ref.rollout.n=1"), batch, responses)
+    assert single == {"ledger/failed": 1 / 16, "ledger/right": pytest.approx(1 / 3)}, "no groups, no shares"
 
 
 def test_a_group_may_be_in_several_processes() -> None:

@@ -1,0 +1,156 @@
+"""Where the gradient of one step comes from: failures had they been zeros, format alone, length.
+
+One row of figures over all data sources, for the trainer's alarms and for a table over steps; by component of
+the score it is in `gradient.py`, whose advantages are used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL
+from rewardkit.evaluation.scored import Groups, ScoredResponse
+
+Group = Sequence[ScoredResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Shares from 0 to 1; None where there is nothing to say."""
+
+    responses: int
+    failed: float
+    """Of the responses: those that could not be scored."""
+    right: float | None
+    """Of the scored responses; None where their rewards do not say what is correct."""
+    equal: float | None
+    """Of the groups with two scored responses or more: those whose scores are all equal."""
+    failures: float
+    """Of the gradient of a trainer that scores a failure 0: what the failures make of it, at their own
+    responses and, through the mean and the spread of their group, at the others."""
+    nobody_right: float | None
+    """Of |advantage|: what comes from groups in which no response is correct."""
+    format: float | None
+    """Of |advantage|: what lies between responses of a group that are equally right, so that only format,
+    length or style can have made it."""
+    length: float
+    """Of the advantages' variance within groups: what the length of a response predicts among those that are
+    equally right (wrong responses may well be the longer ones)."""
+
+
+def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
+    """Return where the gradient comes from under an estimator of `gradient.py`.
+
+    Without failures, and with equal scores everywhere, all shares of the gradient are 0.
+    """
+    members = [group for prompts in groups.values() for group in prompts.values()]
+    everyone = [one for group in members for one in group]
+    scored = [[one for one in group if one.ok] for group in members]
+    usable = [group for group in scored if len(group) > 1]
+    judged = [one.correct for group in scored for one in group if one.correct is not None]
+    advantages = _advantages([_scores(group) for group in scored], estimator)
+    pairs = list(zip(scored, advantages, strict=True))
+    return Ledger(
+        responses=len(everyone),
+        failed=sum(not one.ok for one in everyone) / max(len(everyone), 1),
+        right=fmean(judged) if judged else None,
+        equal=fmean(len(set(_scores(group))) == 1 for group in usable) if usable else None,
+        failures=_of_failures(members, advantages, estimator),
+        nobody_right=_of_nobody_right(pairs),
+        format=_of_format(pairs),
+        length=_of_length(pairs),
+    )
+
+
+def _scores(group: Group) -> list[float]:
+    return [one.score or 0.0 for one in group]
+
+
+def _advantages(groups: Sequence[Sequence[float]], estimator: str) -> list[list[float]]:
+    """The advantages of each group's scores; a response alone in its group has none."""
+    if estimator != OVER_ALL:
+        rule = IN_GROUPS[estimator]
+        return [rule(scores) if len(scores) > 1 else [0.0] * len(scores) for scores in groups]
+    everyone = [score for scores in groups for score in scores]
+    if len(everyone) < 2:
+        return [[0.0] * len(scores) for scores in groups]
+    mean = fmean(everyone)
+    scale = stdev(everyone) + 1e-8
+    return [[(score - mean) / scale for score in scores] for scores in groups]
+
+
+def _of_failures(members: Sequence[Group], advantages: Sequence[Sequence[float]], estimator: str) -> float:
+    """The advantages with failures as zeros are those without failures, and what the failures add."""
+    as_zeros = _advantages([_scores(group) for group in members], estimator)
+    added = own = 0.0
+    for group, whole, left in zip(members, as_zeros, advantages, strict=True):
+        masked = iter(left)
+        for one, advantage in zip(group, whole, strict=True):
+            without = next(masked) if one.ok else 0.0
+            added += abs(advantage - without)
+            own += abs(without)
+    return _share(added, own)
+
+
+Pairs = Sequence[tuple[Group, Sequence[float]]]
+"""Scored responses of a group, and their advantages."""
+
+
+def _judged(pairs: Pairs) -> Pairs:
+    """The groups whose rewards say what is correct."""
+    return [(group, found) for group, found in pairs if group and all(o.correct is not None for o in group)]
+
+
+def _of_nobody_right(pairs: Pairs) -> float | None:
+    judged = _judged(pairs)
+    sums = [(sum(map(abs, found)), any(one.correct for one in group)) for group, found in judged]
+    return (
+        _share(
+            sum(one for one, somebody in sums if not somebody), sum(one for one, somebody in sums if somebody)
+        )
+        if judged
+        else None
+    )
+
+
+def _of_format(pairs: Pairs) -> float | None:
+    """|advantage - mean of those equally right|, beside |that mean|."""
+    judged = _judged(pairs)
+    within = between = 0.0
+    for _, advantages in _equally_right(judged):
+        mean = fmean(advantages)
+        within += sum(abs(advantage - mean) for advantage in advantages)
+        between += abs(mean) * len(advantages)
+    return _share(within, between) if judged else None
+
+
+def _of_length(pairs: Pairs) -> float:
+    """The variance that the best line through lengths and advantages, both less the mean of those equally
+    right, takes off the advantages' variance within groups."""
+    product = of_lengths = 0.0
+    for group, found in _equally_right(pairs):
+        lengths = _centred([float(one.length) for one in group])
+        product += sum(a * b for a, b in zip(lengths, _centred(found), strict=True))
+        of_lengths += sum(a * a for a in lengths)
+    whole = sum(a * a for _, found in pairs for a in _centred(found))
+    return product * product / (of_lengths * whole) if of_lengths * whole else 0.0
+
+
+def _equally_right(pairs: Pairs) -> Iterator[tuple[Group, Sequence[float]]]:
+    """The right and the others of each group."""
+    for group, found in pairs:
+        for right in (True, False):
+            own = [(one, a) for one, a in zip(group, found, strict=True) if bool(one.correct) == right]
+            if own:
+                yield [one for one, _ in own], [a for _, a in own]
+
+
+def _centred(values: Sequence[float]) -> list[float]:
+    mean = fmean(values) if values else 0.0
+    return [value - mean for value in values]
+
+
+def _share(part: float, rest: float) -> float:
+    return part / (part + rest) if part > 1e-9 * rest and part > 1e-12 else 0.0

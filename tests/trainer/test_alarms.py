@@ -1,0 +1,128 @@
+"""Alarms: a public incident in its first step, each rule by its threshold, and what an alarm does to a run."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rewardkit.cli import run as rewardkit
+from rewardkit.trainer.alarms import RULES, AlarmError, Alarms
+from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.config.root import AlarmsConfig, TrainerConfig
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.loop import train
+from rewardkit.trainer.run.build import open_run
+from rewardkit.trainer.steps.signal import signal_metrics
+from rewardkit.types import Score, failure
+from tests.trainer.steps.test_advantages import run_of
+
+
+def incident() -> tuple[Batch, list[ScoredRollout]]:
+    """One step of NeMo-Gym#2552: of 1,280 rollouts, 8 to a prompt, 1,172 failed in the infrastructure."""
+    chance = random.Random(2552)
+    failed = set(chance.sample(range(1280), 1172))
+    rows = [PromptRow("swe", f"p{i}", "", {}, [1]) for i in range(160)]
+    scores = [
+        failure("error", "the sandbox did not start")
+        if i in failed
+        else Score(float(right := chance.random() < 0.5), correct=right)
+        for i in range(1280)
+    ]
+    tensors = {"attention_mask": torch.ones(1280, 3), "responses": torch.ones(1280, 2)}
+    batch = Batch({**tensors, "groups": torch.arange(1280) // 8}, [])
+    return batch, [ScoredRollout(rows[i // 8], "x", score) for i, score in enumerate(scores)]
+
+
+def test_the_incident_of_1172_of_1280_failures_alarms_in_its_first_step() -> None:
+    batch, responses = incident()
+    run = run_of("actor_rollout_ref.rollout.n=8", "algorithm.adv_estimator=grpo", "trainer.alarm=stop")
+    metrics = signal_metrics(run, batch, responses)
+    assert metrics["ledger/failed"] == 1172 / 1280
+    assert metrics["ledger/failures"] > 0.9, "nearly all that a trainer that scores them 0 would learn"
+    alarms = Alarms(run.config.trainer)
+    begun = alarms.look(metrics)
+    assert list(begun) == ["failures"] and "92%" in begun["failures"]
+    assert alarms.end_run(begun) and isinstance(alarms.error(begun), AlarmError)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_speaks_once_when_its_threshold_is_reached_for_its_steps(rule: Any) -> None:
+    limit = getattr(AlarmsConfig(), rule.name)
+    step = 0.01 if rule.below else -0.01
+    for metric in rule.metrics:
+        alarms = Alarms(TrainerConfig())
+        assert not any(alarms.look({metric: limit + step}) for _ in range(5))
+        said = [alarms.look({metric: limit}) for _ in range(rule.steps + 3)]
+        assert [len(one) for one in said] == [0] * (rule.steps - 1) + [1, 0, 0, 0]
+        line = said[rule.steps - 1][rule.name]
+        assert "{" not in line and "nan" not in line, "no figure that the step has not"
+        assert alarms.metrics() == {f"alarm/{rule.name}": 1.0}
+        assert not alarms.look({metric: float("nan")}) and alarms.metrics() == {}
+
+
+def test_every_rule_has_a_threshold_that_can_be_set_and_taken_away() -> None:
+    assert {one.name for one in fields(AlarmsConfig)} == {rule.name for rule in RULES}
+    required = ["data.train_files=x.parquet", "actor_rollout_ref.model.path=x"]
+    for word, speaks in {"trainer.alarms.failures=null": False, "trainer.alarm=off": False, "": True}.items():
+        config = load_config(None, [*required, *([word] if word else [])])
+        assert bool(Alarms(config.trainer).look({"ledger/failed": 0.9})) == speaks
+
+
+FAILING = """
+calls = 0
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    global calls
+    calls += 1
+    if calls % 2:
+        raise ValueError("out of order")
+    return float(calls % 4 == 0)
+"""
+
+
+@pytest.mark.slow
+def test_an_alarm_that_stops_saves_the_step_and_a_run_with_warnings_goes_on(
+    world: World, parquet: Path, model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    out = tmp_path / "out"
+    given = [
+        f"data.train_files={parquet}",
+        "data.train_batch_size=8",
+        "data.max_response_length=4",
+        f"actor_rollout_ref.model.path={model_folder}",
+        "actor_rollout_ref.actor.ppo_mini_batch_size=8",
+        "actor_rollout_ref.rollout.n=2",
+        "algorithm.adv_estimator=grpo",
+        "trainer.total_training_steps=2",
+        "trainer.val_before_train=false",
+        "trainer.test_freq=-1",
+        "trainer.logger=[jsonl]",
+        "reward.num_workers=1",
+        f"custom_reward_function.path={tmp_path}/failing.py",
+        f"trainer.default_local_dir={out}",
+    ]
+    ended = pytest.raises(AlarmError, match=r"alarm failures: 50% .* trainer\.alarm=warn goes on from it")
+    with ended, open_run(load_config("tiny-cpu", [*given, "trainer.alarm=stop"]), world) as run:
+        train(run)
+    assert (out / "global_step_1" / "actor" / "huggingface").is_dir()
+    with open_run(load_config("tiny-cpu", given), world) as run:
+        train(run)
+    assert "alarm at step 2: failures: 50%" in capfd.readouterr().out
+    log = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    assert [(row["training/global_step"], row["alarm/failures"]) for row in log] == [(1, 1), (2, 1)]
+    assert all(0 <= row[f"ledger/{name}"] <= 1 for row in log for name in ("failures", "length"))
+    page = (out / "metrics.html").read_text()
+    assert page.count("failures: 50% of the responses could not be scored") == 2
+    assert rewardkit(["view", str(out)]) == 0, "a page of a run that has ended shows them too"
+    assert "failures: 50%" in (out / "metrics.html").read_text()

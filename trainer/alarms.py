@@ -1,0 +1,174 @@
+"""Alarms: what says, of a step's metrics, that a run is not learning what it should.
+
+The rules are one table here. Their thresholds are settings (`trainer.alarms.<rule>`), and `trainer.alarm`
+says what a rule that holds does. The shares named `ledger/...` are made in `steps/signal.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rewardkit.errors import RewardkitError
+from rewardkit.trainer.config.root import AlarmsConfig, TrainerConfig
+
+
+class AlarmError(RewardkitError, RuntimeError):
+    """A rule held, and `trainer.alarm` is `stop`. The step is saved; a restart would only stop again."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Holds when one of `metrics` is at the threshold or beyond it for `steps` steps in a row."""
+
+    name: str
+    metrics: tuple[str, ...]
+    steps: int
+    why: tuple[str, ...]
+    """Pieces of a sentence: `{value}` is the metric beyond the threshold, `{m[<name>]}` any other of the
+    step; a piece is left out where the step has no such metric."""
+    what_to_do: str
+    below: bool = False
+    """Whether beyond is below: the alarm is for what is too small."""
+
+
+RULES = (
+    Rule(
+        "failures",
+        ("ledger/failed",),
+        1,
+        (
+            "{value:.0%} of the responses could not be scored; they are masked, and what is left is no fair "
+            "sample",
+            "; with zeros instead, {m[ledger/failures]:.0%} of the gradient would come from them",
+        ),
+        "Find out what failed (`reward/failed/*` counts by status, the run's page shows some) and mend it",
+    ),
+    Rule(
+        "equal_rewards",
+        ("ledger/equal", "actor/rows_left_out"),
+        3,
+        (
+            "the responses to each prompt have equal rewards, so that the task teaches nothing",
+            "; their mean is {m[critic/score/mean]:.3g}",
+            ", and {m[ledger/right]:.0%} are right",
+        ),
+        "If all are right the prompts are too easy; if none is they are too hard, or the reward never pays: "
+        "`rewardkit explain` shows why for one response",
+    ),
+    Rule(
+        "correction",
+        ("rollout_corr/rollout_is_ratio_fraction_high", "rollout_corr/rollout_rs_masked_fraction"),
+        1,
+        (
+            "the rollout correction clips or rejects {value:.0%} of the tokens: rollout engine and policy "
+            "disagree on most of them",
+        ),
+        "`training/rollout_actor_kl` is the distance: use one dtype for both, or fresher weights",
+    ),
+    Rule(
+        "truncated",
+        ("response_length/clip_ratio",),
+        3,
+        ("{value:.0%} of the responses fill the response length, so that their ends may be cut off",),
+        "Raise data.max_response_length, or set algorithm.mask_truncated_completions=true",
+    ),
+    Rule(
+        "entropy",
+        ("actor/entropy",),
+        3,
+        ("the entropy is {value:.2g} nats a token: the responses to a prompt are nearly the same",),
+        "Raise clip_ratio_high or entropy_coeff of actor_rollout_ref.actor, or resume from an older step",
+        below=True,
+    ),
+    Rule(
+        "format",
+        ("ledger/format",),
+        3,
+        (
+            "{value:.0%} of |advantage| lies between responses that are equally right: what is learned is "
+            "format, length or style, not the task",
+            " ({m[ledger/right]:.1%} of the responses are right)",
+        ),
+        "Pay less for format, set algorithm.norm_adv_by_std_in_grpo=false, or take easier prompts; "
+        "`rewardkit gradient` shows which part",
+    ),
+    Rule(
+        "length",
+        ("ledger/length",),
+        3,
+        ("length predicts {value:.0%} of the advantages' variance, among responses that are equally right",),
+        "Read the longest and the shortest responses on the run's page: the reward may pay length",
+    ),
+)
+
+
+class Alarms:
+    """Holds the rules to the metrics of each step; every process sees the same metrics."""
+
+    def __init__(self, config: TrainerConfig) -> None:
+        """Take thresholds from `trainer.alarms`; a rule whose threshold is null is not used."""
+        self._stop = config.alarm == "stop"
+        on = config.alarm in ("warn", "stop")
+        self._limits = _limits(config.alarms) if on else {}
+        self._beyond = dict.fromkeys(self._limits, 0)
+        """Steps in a row beyond the threshold."""
+
+    def look(self, metrics: Mapping[str, float]) -> dict[str, str]:
+        """Return a line for each rule that begins to hold in this step."""
+        begun = {}
+        for rule, limit in ((rule, self._limits[rule.name]) for rule in RULES if rule.name in self._limits):
+            value = _beyond(rule, limit, metrics)
+            self._beyond[rule.name] = 0 if value is None else self._beyond[rule.name] + 1
+            if value is not None and self._beyond[rule.name] == rule.steps:
+                begun[rule.name] = _line(rule, limit, value, metrics)
+        return begun
+
+    def metrics(self) -> dict[str, float]:
+        """Return `alarm/<rule>`, 1 in each step in which a rule holds; nothing of those that do not."""
+        return {f"alarm/{rule.name}": 1.0 for rule in RULES if self._holds(rule)}
+
+    def _holds(self, rule: Rule) -> bool:
+        return self._beyond.get(rule.name, 0) >= rule.steps
+
+    def end_run(self, begun: Mapping[str, str]) -> bool:
+        """Whether the run is to end for these lines."""
+        return self._stop and bool(begun)
+
+    def error(self, begun: Mapping[str, str]) -> AlarmError:
+        """Return the error that ends a run: the first line, and how to go on."""
+        name, line = next(iter(begun.items()))
+        return AlarmError(
+            f"alarm {line}. The step is saved: trainer.alarm=warn goes on from it, "
+            f"trainer.alarms.{name}=null without this rule"
+        )
+
+
+def _limits(given: AlarmsConfig) -> dict[str, float]:
+    limits = {rule.name: getattr(given, rule.name) for rule in RULES}
+    return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def _beyond(rule: Rule, limit: float, metrics: Mapping[str, float]) -> float | None:
+    """The first of the rule's metrics that is at its threshold or beyond it, if any."""
+    return next((v for v in _values(rule, metrics) if (v <= limit if rule.below else v >= limit)), None)
+
+
+def _values(rule: Rule, metrics: Mapping[str, float]) -> Iterator[float]:
+    return (metrics[name] for name in rule.metrics if name in metrics)
+
+
+def _line(rule: Rule, limit: float, value: float, metrics: Mapping[str, float]) -> str:
+    why = "".join(_filled(piece, value, metrics) for piece in rule.why)
+    steps = f" for {rule.steps} steps" if rule.steps > 1 else ""
+    side = "at most" if rule.below else "at least"
+    return f"{rule.name}: {why} (the rule: {side} {limit:g}{steps}). {rule.what_to_do}"
+
+
+def _filled(piece: str, value: float, metrics: Mapping[str, float]) -> str:
+    try:
+        return piece.format(value=value, m=metrics)
+    except KeyError:
+        return ""
