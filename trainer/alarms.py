@@ -20,7 +20,7 @@ class AlarmError(RewardkitError, RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AlarmRule:
     """Holds when one of `metrics` is at the threshold or beyond it for `steps` steps in a row."""
 
     name: str
@@ -35,7 +35,7 @@ class Rule:
 
 
 RULES = (
-    Rule(
+    AlarmRule(
         "failures",
         ("ledger/failed",),
         1,
@@ -46,7 +46,7 @@ RULES = (
         ),
         "Find out what failed (`reward/failed/*` counts by status, the run's page shows some) and mend it",
     ),
-    Rule(
+    AlarmRule(
         "equal_rewards",
         ("ledger/equal", "actor/rows_left_out"),
         3,
@@ -58,7 +58,7 @@ RULES = (
         "If all are right the prompts are too easy; if none is they are too hard, or the reward never pays: "
         "`rewardkit explain` shows why for one response",
     ),
-    Rule(
+    AlarmRule(
         "correction",
         ("rollout_corr/rollout_is_ratio_fraction_high", "rollout_corr/rollout_rs_masked_fraction"),
         1,
@@ -68,14 +68,14 @@ RULES = (
         ),
         "`training/rollout_actor_kl` is the distance: use one dtype for both, or fresher weights",
     ),
-    Rule(
+    AlarmRule(
         "truncated",
         ("response_length/clip_ratio",),
         3,
         ("{value:.0%} of the responses fill the response length, so that their ends may be cut off",),
         "Raise data.max_response_length, or set algorithm.mask_truncated_completions=true",
     ),
-    Rule(
+    AlarmRule(
         "entropy",
         ("actor/entropy",),
         3,
@@ -83,7 +83,7 @@ RULES = (
         "Raise clip_ratio_high or entropy_coeff of actor_rollout_ref.actor, or resume from an older step",
         below=True,
     ),
-    Rule(
+    AlarmRule(
         "format",
         ("ledger/format",),
         3,
@@ -95,7 +95,7 @@ RULES = (
         "Pay less for format, set algorithm.norm_adv_by_std_in_grpo=false, or take easier prompts; "
         "`rewardkit gradient` shows which part",
     ),
-    Rule(
+    AlarmRule(
         "length",
         ("ledger/length",),
         3,
@@ -113,16 +113,18 @@ class Alarms:
         self._stop = config.alarm == "stop"
         on = config.alarm in ("warn", "stop")
         self._limits = _limits(config.alarms) if on else {}
-        self._beyond = dict.fromkeys(self._limits, 0)
-        """Steps in a row beyond the threshold."""
+        self.beyond = dict.fromkeys(self._limits, 0)
+        """Steps in a row beyond the threshold, by rule; checkpoints hold it."""
 
     def look(self, metrics: Mapping[str, float]) -> dict[str, str]:
-        """Return a line for each rule that begins to hold in this step."""
+        """Return a line for each rule that begins to hold in this step; to stop, for each that holds."""
         begun = {}
         for rule, limit in ((rule, self._limits[rule.name]) for rule in RULES if rule.name in self._limits):
             value = _beyond(rule, limit, metrics)
-            self._beyond[rule.name] = 0 if value is None else self._beyond[rule.name] + 1
-            if value is not None and self._beyond[rule.name] == rule.steps:
+            self.beyond[rule.name] = 0 if value is None else self.beyond[rule.name] + 1
+            if value is None or self.beyond[rule.name] < rule.steps:
+                continue
+            if self._stop or self.beyond[rule.name] == rule.steps:
                 begun[rule.name] = _line(rule, limit, value, metrics)
         return begun
 
@@ -130,8 +132,8 @@ class Alarms:
         """Return `alarm/<rule>`, 1 in each step in which a rule holds; nothing of those that do not."""
         return {f"alarm/{rule.name}": 1.0 for rule in RULES if self._holds(rule)}
 
-    def _holds(self, rule: Rule) -> bool:
-        return self._beyond.get(rule.name, 0) >= rule.steps
+    def _holds(self, rule: AlarmRule) -> bool:
+        return self.beyond.get(rule.name, 0) >= rule.steps
 
     def end_run(self, begun: Mapping[str, str]) -> bool:
         """Whether the run is to end for these lines."""
@@ -151,16 +153,16 @@ def _limits(given: AlarmsConfig) -> dict[str, float]:
     return {name: limit for name, limit in limits.items() if limit is not None}
 
 
-def _beyond(rule: Rule, limit: float, metrics: Mapping[str, float]) -> float | None:
+def _beyond(rule: AlarmRule, limit: float, metrics: Mapping[str, float]) -> float | None:
     """The first of the rule's metrics that is at its threshold or beyond it, if any."""
     return next((v for v in _values(rule, metrics) if (v <= limit if rule.below else v >= limit)), None)
 
 
-def _values(rule: Rule, metrics: Mapping[str, float]) -> Iterator[float]:
+def _values(rule: AlarmRule, metrics: Mapping[str, float]) -> Iterator[float]:
     return (metrics[name] for name in rule.metrics if name in metrics)
 
 
-def _line(rule: Rule, limit: float, value: float, metrics: Mapping[str, float]) -> str:
+def _line(rule: AlarmRule, limit: float, value: float, metrics: Mapping[str, float]) -> str:
     why = "".join(_filled(piece, value, metrics) for piece in rule.why)
     steps = f" for {rule.steps} steps" if rule.steps > 1 else ""
     side = "at most" if rule.below else "at least"

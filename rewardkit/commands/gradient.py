@@ -26,7 +26,7 @@ from rewardkit.evaluation.ledger import Ledger, ledger
 from rewardkit.evaluation.scored import dumps_in, find_dumps, read_groups
 from rewardkit.offline import ReadOptions
 
-Score = Callable[[Sequence[str], str], object]
+ScoreFiles = Callable[[Sequence[str], str], object]
 """Scores files to a file, or to a folder of that name."""
 
 _COLUMNS = {
@@ -89,7 +89,7 @@ def command(
 
 
 def _by_step(
-    dumps: Mapping[int, Path], read_options: ReadOptions, prefix: str, score: Score, temporary: str
+    dumps: Mapping[int, Path], read_options: ReadOptions, prefix: str, score: ScoreFiles, temporary: str
 ) -> dict[int, Ledger]:
     """The ledger of each step; all dumps are scored anew where the first has no scores."""
     paths = {step: str(path) for step, path in dumps.items()}

@@ -104,7 +104,7 @@ def test_an_alarm_that_stops_saves_the_step_and_a_run_with_warnings_goes_on(
         "actor_rollout_ref.actor.ppo_mini_batch_size=8",
         "actor_rollout_ref.rollout.n=2",
         "algorithm.adv_estimator=grpo",
-        "trainer.total_training_steps=2",
+        "trainer.total_training_steps=3",
         "trainer.val_before_train=false",
         "trainer.test_freq=-1",
         "trainer.logger=[jsonl]",
@@ -112,15 +112,19 @@ def test_an_alarm_that_stops_saves_the_step_and_a_run_with_warnings_goes_on(
         f"custom_reward_function.path={tmp_path}/failing.py",
         f"trainer.default_local_dir={out}",
     ]
-    ended = pytest.raises(AlarmError, match=r"alarm failures: 50% .* trainer\.alarm=warn goes on from it")
-    with ended, open_run(load_config("tiny-cpu", [*given, "trainer.alarm=stop"]), world) as run:
-        train(run)
-    assert (out / "global_step_1" / "actor" / "huggingface").is_dir()
+    for step in (1, 2):  # asked to stop again, it does so after another step
+        ended = pytest.raises(AlarmError, match=r"alarm failures: 50% .* trainer\.alarm=warn goes on from it")
+        with ended, open_run(load_config("tiny-cpu", [*given, "trainer.alarm=stop"]), world) as run:
+            train(run)
+        assert (out / f"global_step_{step}" / "actor" / "huggingface").is_dir()
+    capfd.readouterr()
     with open_run(load_config("tiny-cpu", given), world) as run:
         train(run)
-    assert "alarm at step 2: failures: 50%" in capfd.readouterr().out
+    said = capfd.readouterr().out
+    assert "failures" not in said, "it has been said"
+    assert "alarm at step 3: equal_rewards" in said, "the steps before a resume count"
     log = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-    assert [(row["training/global_step"], row["alarm/failures"]) for row in log] == [(1, 1), (2, 1)]
+    assert [(row["training/global_step"], row["alarm/failures"]) for row in log] == [(1, 1), (2, 1), (3, 1)]
     assert all(0 <= row[f"ledger/{name}"] <= 1 for row in log for name in ("failures", "length"))
     page = (out / "metrics.html").read_text()
     assert page.count("failures: 50% of the responses could not be scored") == 2

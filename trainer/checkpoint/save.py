@@ -29,6 +29,7 @@ from torch.distributed.checkpoint.staging import BlockingAsyncStager
 from torch.distributed.fsdp import FSDPModule
 
 from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.checkpoint.export import dtype_of, saved_tensors, write_weights
 from rewardkit.trainer.checkpoint.find import (
@@ -51,7 +52,7 @@ from rewardkit.trainer.models.sharding import full_tensors, language_model
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.critic import Critic
 
-NEEDED = {"step", "metrics", "loader", "kl_coef", "random", "config"}
+NEEDED = {"step", "metrics", "loader", "kl_coef", "alarms", "random", "config"}
 """What a resume needs of what is not tensors."""
 
 
@@ -63,6 +64,7 @@ class Learned:
     critic: Critic | None
     loader: PromptLoader
     kl: KlController
+    alarms: Alarms
     tokenizer: Any
     model_config: Any
 
@@ -172,6 +174,9 @@ class Checkpoints:
         learned.loader.load_state_dict(facts["loader"])
         if learned.kl.target is not None:
             learned.kl.coef = facts["kl_coef"]
+        learned.alarms.beyond.update(
+            {rule: steps for rule, steps in facts["alarms"].items() if rule in learned.alarms.beyond}
+        )
         if self._world.rank < len(facts["random"]):
             set_random_state(facts["random"][self._world.rank])
         if self._world.is_main:
@@ -215,6 +220,7 @@ class Checkpoints:
             "metrics": metrics,
             "loader": self._learned.loader.state_dict(),
             "kl_coef": self._learned.kl.coef,
+            "alarms": self._learned.alarms.beyond,
             "random": self._world.gather(random_state()),
             "config": asdict(self._config),
         }

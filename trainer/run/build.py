@@ -93,9 +93,10 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         policy = _open_policy(config, world, tokenizer, data.total_steps)
         critic = _open_critic(config, world, data.total_steps)
         kl = _kl_controller(config.algorithm.kl_ctrl)
+        alarms = Alarms(config.trainer)
         logger = stack.enter_context(Logger(config, folder, data.total_steps, active=world.is_main))
         learned = Learned(
-            policy.actor, critic, data.loader, kl, tokenizer, load_model_config(model.path, model)
+            policy.actor, critic, data.loader, kl, alarms, tokenizer, load_model_config(model.path, model)
         )
         yield TrainingRun(
             config=config,
@@ -110,7 +111,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             critic=critic,
             rollout=policy.rollout,
             kl=kl,
-            alarms=Alarms(config.trainer),
+            alarms=alarms,
             logger=logger,
             checkpoints=Checkpoints(config, world, start, learned, data.total_steps, logger.say),
             folder=folder,
