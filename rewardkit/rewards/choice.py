@@ -28,7 +28,7 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.rewards.answers.number import DENIED_FIRST, SENTENCE_WORDS
-from rewardkit.rewards.answers.place import FRAME_KINDS, Group, groups, own_text
+from rewardkit.rewards.answers.place import FRAME_KINDS, Group, last_group, own_text
 from rewardkit.types import Sample, Score, failure
 
 
@@ -55,7 +55,7 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     if right is None:
         return failure("invalid", f"ground truth {sample.ground_truth!r:.80} names no option")
     text = own_text(sample.response, sample.prompt)
-    group = next(groups(text, *FRAME_KINDS, holds=lambda said: _speaks_of(said, choices)), None)
+    group = last_group(text, *FRAME_KINDS, holds=lambda said: _speaks_of(said, choices))
     named = _agreed(group, choices) if group else _alone(text, choices)
     kind = group[-1].kind if group else None
     correct = bool(named) and (

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rewardkit.rewards.answers.number import StatedNumber, Value, equal, last_number, number_in, stated_number
-from rewardkit.rewards.answers.place import FRAME_KINDS, own_text, without_prompt
+from rewardkit.rewards.answers.place import FRAME_KINDS, FrameKind, own_text, without_prompt
 from rewardkit.types import Sample, Score, failure
 
 
@@ -61,7 +61,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     text = own_text(sample.response, sample.prompt)
     if options.window is not None:
         text = text[-options.window :]
-    found, in_format = _strict(text) if options.method == "strict" else _flexible(text, sample)
+    found, in_format = _stated(text, sample, options)
     correct = found is not None and found.value is not None and equal(found.value, wanted)
     if correct:
         value = options.score
@@ -81,24 +81,21 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     )
 
 
-def _strict(text: str) -> tuple[StatedNumber | None, bool]:
-    """The number of the last `####` line, and whether there is one."""
-    found, _ = stated_number(text, "hash")
-    return found, found is not None
-
-
-def _flexible(text: str, sample: Sample) -> tuple[StatedNumber | None, bool]:
-    """The number of the last frame, else the last of the text, and whether `####` announces it."""
-    found, kind = stated_number(text, *FRAME_KINDS)
-    if kind is None:
+def _stated(text: str, sample: Sample, options: Gsm8kOptions) -> tuple[StatedNumber | None, bool]:
+    """The number that a text states, and whether it stands behind `####`."""
+    found, kind = stated_number(text, *_FRAMES[options.method])
+    if kind is None and options.method == "flexible":
         return last_number(without_prompt(text, sample.prompt)), False
     return found, found is not None and kind == "hash"
+
+
+_FRAMES: dict[str, tuple[FrameKind, ...]] = {"strict": ("hash",), "flexible": FRAME_KINDS}
 
 
 @lru_cache(maxsize=65_536)
 def _ground_truth(text: str) -> Value | None:
     """The value of a ground truth: a number, or a reference solution that ends in `#### number`."""
-    found = _strict(text)[0] if "####" in text else number_in(text.strip())
+    found = stated_number(text, "hash")[0] if "####" in text else number_in(text.strip())
     return found.value if found is not None else None
 
 

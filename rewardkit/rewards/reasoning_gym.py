@@ -28,7 +28,7 @@ from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.answers.number import number_in
-from rewardkit.rewards.answers.place import FRAME_KINDS, groups, own_text
+from rewardkit.rewards.answers.place import FRAME_KINDS, last_group, own_text
 from rewardkit.rewards.qa.reward import tidy
 from rewardkit.types import Sample, Score, failure
 
@@ -87,7 +87,7 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
 
 def _answer(text: str) -> str:
     """What the last frame holds, if all beside it hold the same; without a frame, a short response."""
-    held = {frame.text for frame in next(groups(text, *FRAME_KINDS), ())}
+    held = {frame.text for frame in last_group(text, *FRAME_KINDS)}
     if held:
         return held.pop() if len(held) == 1 else ""
     whole = text.strip()

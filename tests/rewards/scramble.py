@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 import string
+from collections.abc import Iterator
 
-from rewardkit.rewards.answers.place import _JOINT, _TURN, FrameKind, groups, own_text
+from rewardkit.rewards.answers.place import _JOINT, _TURN, Frame, FrameKind, last_group, own_text
 
 KINDS: tuple[FrameKind, ...] = ("tags", "box", "hash", "marker")
 STRUCTURE = re.compile(
@@ -22,7 +23,7 @@ OTHERS = "山川日月木火土金石竹"
 
 def has_frame(response: str) -> bool:
     """Whether the own text of a response holds a frame."""
-    return next(groups(own_text(response), *KINDS), None) is not None
+    return bool(last_group(own_text(response), *KINDS))
 
 
 def scrambled(response: str, seed: int, *, formulas: bool) -> str:
@@ -43,13 +44,20 @@ def _frames_and_joints(response: str) -> set[str]:
     """The texts of all frames, and of what stands between two of them and joins them."""
     found = set()
     for part in (own_text(response), *response.split("```")):
-        frames = [frame for group in groups(part.replace("```", "   "), *KINDS) for frame in reversed(group)]
+        frames = list(frames_in(part.replace("```", "   "), *KINDS))
         for later, frame in zip([None, *frames], frames, strict=False):
             found.add(part[frame.start : frame.end])
             joint = part[frame.end : later.start] if later else ""
             if joint and _JOINT.fullmatch(joint):
                 found.add(part[frame.start : later.end])  # type: ignore[union-attr]
     return {piece for piece in found if piece}
+
+
+def frames_in(text: str, *kinds: FrameKind) -> Iterator[Frame]:
+    """Yield all frames of a text without fences, from the end."""
+    while group := last_group(text, *kinds):
+        yield from reversed(group)
+        text = text[: group[0].start]
 
 
 def _other(char: str, draw: random.Random) -> str:

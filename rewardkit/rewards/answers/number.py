@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import msgspec
 
-from rewardkit.rewards.answers.place import Frame, FrameKind, Group, groups
+from rewardkit.rewards.answers.place import Frame, FrameKind, Group, last_group
 
 Value = Decimal | Fraction
 
@@ -111,8 +111,8 @@ def stated_number(text: str, *kinds: FrameKind) -> tuple[StatedNumber | None, Fr
 
     It has no value where a frame side by side with it holds another.
     """
-    group = next(groups(text, *kinds, holds=_holds_number if "marker" in kinds else None), None)
-    return (None, None) if group is None else (_agreed(group), group[-1].kind)
+    group = last_group(text, *kinds, holds=_holds_number if "marker" in kinds else None)
+    return (_agreed(group), group[-1].kind) if group else (None, None)
 
 
 def _holds_number(text: str) -> bool:

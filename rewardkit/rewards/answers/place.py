@@ -61,7 +61,7 @@ _TURN = re.compile(
     r"(?:\s?[:：]|(?(heading)[ \t]*(?=\n|\Z)|(?!)))[*_]{0,3}\s*(?P<said>[^\n]{0,400})",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"\n\#{1,6}[ \t]?[*_]{0,3}[a-zA-Z问题]")
+_HEADING = re.compile(r"\n\#{1,6}+[ \t]?[*_]{0,3}[a-zA-Z问题]")
 """A line that opens a turn has a colon, or is a heading."""
 _SAYS = re.compile(r"\w")
 _SHORT_PROMPT = 20
@@ -96,7 +96,7 @@ def reply(response: str) -> str:
     if not (
         ("<" in response and _TAG.search(response))
         or ("[" in response and _BRACKET.search(response))
-        or ("◁" in response or "]~" in response)
+        or ("◁" in response or ("~" in response and "]~" in response))
     ):
         return response
     text = response
@@ -281,63 +281,57 @@ Group = tuple[Frame, ...]
 """Frames side by side, in the order of the text. All of them must name one value; the last is the answer."""
 
 
-def groups(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = None) -> Iterator[Group]:
-    """Return the frames with something in them, those that stand side by side together, from the end.
+def last_group(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = None) -> Group:
+    """Return the last frame with something in it and those side by side with it: the answer. Empty: no frame.
 
-    The first group is the answer. A frame that holds another is none: the inner one is. Frames within fences
-    of code count only where there is none outside; offsets are then of another text. `holds` says whether a
-    marker or a `####` line holds a value of the reward's kind: they are words too, and neither "our answer is
-    correct" nor `#### Explanation` is an answer.
+    A frame that holds another is none: the inner one is. Frames within fences of code count only where there
+    is none outside; offsets are then of another text. `holds` says whether a marker or a `####` line holds a
+    value of the reward's kind: they are words too, and neither "our answer is correct" nor `#### Explanation`
+    is an answer.
     """
     if ("`" not in text or "```" not in text) and "json" not in kinds:
-        found = _groups(text, kinds)
-    else:
-        found = _groups_with_fences(text, kinds)
-    return found if holds is None else _with_values(found, holds)
-
-
-def _with_values(found: Iterator[Group], holds: Callable[[str], bool]) -> Iterator[Group]:
-    for group in found:
-        kept = tuple(frame for frame in group if frame.kind not in ("marker", "hash") or holds(frame.text))
-        if kept:
-            yield kept
-
-
-def _groups_with_fences(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Group]:
+        return _last_group(text, kinds, holds)
     if "json" in kinds and (whole := _json_frame(text)):
-        yield (whole,)
-        return
+        return (whole,)
     pieces = text.split("```")
-    outside = False
-    for group in _groups("\n…\n".join(pieces[::2]), kinds):
-        outside = True
-        yield group
-    if outside or len(pieces) == 1:
-        return
+    outside = "\n…\n".join(pieces[::2])
+    group = _last_group(outside, kinds, holds)
+    if group or len(pieces) == 1 or next(_frames(outside, kinds), None) is not None:
+        return group
     if "json" in kinds and (inside := _json_frame(pieces[-1 - len(pieces) % 2].partition("\n")[2])):
-        yield (inside,)
-    else:
-        yield from _groups(_FENCE_LINE.sub("", text), kinds)
+        return (inside,)
+    return _last_group(_FENCE_LINE.sub("", text), kinds, holds)
 
 
-def _groups(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Group]:
-    if len(kinds) == 1:
-        frames = _FINDERS[kinds[0]](text)
-    else:
-        found = (_FINDERS[kind](text) for kind in kinds if kind != "json")
-        frames = heapq.merge(*found, key=_nearest_the_end)
+def _last_group(text: str, kinds: tuple[FrameKind, ...], holds: Callable[[str], bool] | None) -> Group:
     group: list[Frame] = []
-    for frame in frames:
+    start = len(text)
+    for frame in _frames(text, kinds):
         if group:
-            start = group[-1].start
             if frame.end > start:
                 continue
             if start - frame.end > _LONGEST_JOINT or not _JOINT.fullmatch(text, frame.end, start):
-                yield tuple(group[::-1])
+                if kept := _with_values(group, holds):
+                    return kept
                 group = []
         group.append(frame)
-    if group:
-        yield tuple(group[::-1])
+        start = frame.start
+    return _with_values(group, holds)
+
+
+def _with_values(group: list[Frame], holds: Callable[[str], bool] | None) -> Group:
+    """The frames of a group, which came from the end, in the order of the text."""
+    if holds is not None:
+        group = [frame for frame in group if frame.kind not in ("marker", "hash") or holds(frame.text)]
+    return tuple(group[::-1])
+
+
+def _frames(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Frame]:
+    """The frames of some kinds, from the end."""
+    if len(kinds) == 1:
+        return _FINDERS[kinds[0]](text)
+    found = (_FINDERS[kind](text) for kind in kinds if kind != "json")
+    return heapq.merge(*found, key=_nearest_the_end)
 
 
 def _nearest_the_end(frame: Frame) -> int:
@@ -446,7 +440,7 @@ def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
     """The first line from here that is not blank, up to a closing tag or an edge, and where it ends."""
     start, end = _first_line(text, start, edge)
     line = text[start:end][:_LONGEST_LINE]
-    if "</" in line and (tag := _CLOSING_TAG.search(line)):
+    if "<" in line and (tag := _CLOSING_TAG.search(line)):
         line = line[: tag.start()]
     return _without_joint(line), start + len(line)
 

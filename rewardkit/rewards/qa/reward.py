@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewardkit.rewards.answers.place import FRAME_KINDS, groups, own_text
+from rewardkit.rewards.answers.place import FRAME_KINDS, last_group, own_text
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, f1, form, same, words
 from rewardkit.types import Sample, Score, failure
@@ -65,7 +65,7 @@ def score(sample: Sample, options: QaOptions) -> Score:
     if options.metric == "contains":
         near = float(_contains(text, ground_truths))
         return Score(near, "ok", near == 1.0, None, {"f1": near}, "contains")
-    group = next(groups(text, *FRAME_KINDS), None)
+    group = last_group(text, *FRAME_KINDS)
     if group:
         said = [tidy(frame.text) for frame in group]
     else:

@@ -10,7 +10,7 @@ from rewardkit.registry import REGISTRY
 from rewardkit.rewards.answers.place import (
     FRAME_KINDS,
     FrameKind,
-    groups,
+    last_group,
     outside_thoughts,
     own_text,
     reply,
@@ -19,13 +19,14 @@ from rewardkit.rewards.answers.place import (
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.special_tokens import THOUGHTS
 from rewardkit.types import Sample
+from tests.rewards.scramble import frames_in
 
 PROMPT = "What is the capital of Australia?"
 
 
 def last(text: str, *kinds: FrameKind) -> list[tuple[str, str]]:
     """Kinds and texts of the group that is the answer."""
-    return [(frame.kind, frame.text) for frame in next(groups(text, *(kinds or FRAME_KINDS)), ())]
+    return [(frame.kind, frame.text) for frame in last_group(text, *(kinds or FRAME_KINDS))]
 
 
 # Own text.
@@ -177,7 +178,7 @@ def test_fences_are_looked_into_only_where_no_frame_stands_outside() -> None:
 )  # fmt: skip
 def test_a_megabyte_of_openings_is_read_in_a_moment(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    list(groups(own_text(text, PROMPT), *FRAME_KINDS))
+    last_group(own_text(text, PROMPT), *FRAME_KINDS)
 
 
 PIECES = ["<answer>", "</answer>", "\\boxed{", "}", "####", "Answer:", "the answer is", "答案", "\n", " ", "5", "B", "or", ",", "```", "<think>",
@@ -189,11 +190,10 @@ def test_frames_are_in_order_do_not_overlap_and_hold_something(text: str) -> Non
     if "```" in text:
         text = text.replace("```", "")
     edge = len(text)
-    for group in groups(text, *FRAME_KINDS):
-        for frame in reversed(group):
-            assert frame.text.strip()
-            assert 0 <= frame.start < frame.end <= edge
-            edge = frame.start
+    for frame in frames_in(text, *FRAME_KINDS):
+        assert frame.text.strip()
+        assert 0 <= frame.start < frame.end <= edge
+        edge = frame.start
 
 
 # In the rewards.

@@ -16,7 +16,7 @@ from rewardkit.rewards.answers.place import (
     Group,
     Prompt,
     boxes,
-    groups,
+    last_group,
     own_text,
     question_of,
     without_prompt,
@@ -87,8 +87,8 @@ def _framed(text: str, methods: tuple[Method, ...], *, every_box: bool) -> Extra
     if every_box and "boxed" in methods and (found := _all_boxes(text)):
         return found
     kinds = [kind for method in methods for kind in _FRAMES.get(method, ())]
-    group = next(groups(text, *kinds, holds=_is_maths), None) or next(groups(text, *kinds), None)
-    if group is not None:
+    group = last_group(text, *kinds, holds=_is_maths) or last_group(text, *kinds)
+    if group:
         return _of_group(group)
     return _unclosed(text) if "boxed" in methods else None
 
