@@ -130,9 +130,12 @@ def value_at(row: Any, name: str | None) -> Any:
 
 def values_at(rows: Sequence[Any], name: str) -> list[Any]:
     """Return the value of a name in each row, as `value_at`."""
-    if "." in name:
+    head, dot, rest = name.partition(".")
+    if not dot:
+        return [row.get(name) if type(row) is dict else value_at(row, name) for row in rows]
+    if any(type(row) is not dict or name in row for row in rows):
         return [value_at(row, name) for row in rows]
-    return [row.get(name) if type(row) is dict else value_at(row, name) for row in rows]
+    return values_at([row.get(head) for row in rows], rest)
 
 
 def _holds(holder: Any, key: str) -> bool:

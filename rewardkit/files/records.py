@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,22 @@ def parse(line: bytes) -> RawRow:
     if not isinstance(row, dict):
         raise BadRowError(f"not a JSON object but {type(row).__name__}")
     return row
+
+
+def parse_all(lines: Sequence[bytes]) -> list[RawRow | BadRowError | None]:
+    """Return the object in each line, or why it is none; None for an empty line."""
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        rows = [_decoder.decode(line) for line in lines]
+        if set(map(type, rows)) <= {dict}:
+            return rows
+    return [_parsed(line) for line in lines]
+
+
+def _parsed(line: bytes) -> RawRow | BadRowError | None:
+    try:
+        return parse(line) if line else None
+    except BadRowError as error:
+        return error
 
 
 def repeated_key(line: bytes) -> str | None:

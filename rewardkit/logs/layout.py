@@ -6,12 +6,11 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from rewardkit.errors import InputError, NoDataSourceError, NoResponseError, did_you_mean
-from rewardkit.files.formats import RowFile
 from rewardkit.files.records import BadRowError, RawRow
 from rewardkit.logs.kind import LogKind, SkippedRowError
 from rewardkit.logs.kinds import by_name, recognise
@@ -28,6 +27,9 @@ from rewardkit.rows import (
     value_at,
 )
 from rewardkit.tables import is_list, is_text, type_of
+
+if TYPE_CHECKING:
+    from rewardkit.files.formats import RowFile  # workers read no files
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.errors import NoResponseError
-from rewardkit.files.records import BadRowError, RawRow, Records, parse
+from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.layout import RowLayout, batch_rows, reader_of
 from rewardkit.rows import (
@@ -76,22 +76,15 @@ def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) 
         return SampleBatch(records, [Sample(layout.data_source or "", "", "")] * records.count, bad)
     if records.table is not None and not layout.by_row:
         return _from_columns(records, _table_columns(records.table, layout, reads), layout)
-    rows = list(parsed(records))
+    rows = parsed(records)
     if not layout.by_row:
         return _from_columns(records, _row_columns(rows, layout, reads), layout, rows)
     return _from_rows(records, rows, layout, reads)
 
 
-def parsed(records: Records) -> Iterator[RawRow | BadRowError | None]:
-    """Yield each row of some records as a mapping, or why it is none; None for an empty line."""
-    if records.table is not None:
-        yield from _parsed_table(records.table)
-        return
-    for line in records.lines:
-        try:
-            yield parse(line) if line else None
-        except BadRowError as error:
-            yield error
+def parsed(records: Records) -> Sequence[RawRow | BadRowError | None]:
+    """Return each row of some records as a mapping, or why it is none; None for an empty line."""
+    return list(_parsed_table(records.table)) if records.table is not None else parse_all(records.lines)
 
 
 def _parsed_table(table: pa.Table) -> Iterator[RawRow | BadRowError]:

@@ -14,28 +14,33 @@ To read files of responses of any known kind, for scoring, viewing or comparing,
 
 from __future__ import annotations
 
-from rewardkit.evaluation.metrics import best_at_k, group_metrics, maj_at_k, pass_at_k
-from rewardkit.logs.layout import Joined, ReadOptions, RowLayout
-from rewardkit.logs.reader import opened, read_join, read_samples
-from rewardkit.logs.samples import SampleBatch
-from rewardkit.offline.frame import score_frame
-from rewardkit.offline.report import Report, SourceReport
-from rewardkit.offline.score import score_file
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Joined",
-    "ReadOptions",
-    "Report",
-    "RowLayout",
-    "SampleBatch",
-    "SourceReport",
-    "best_at_k",
-    "group_metrics",
-    "maj_at_k",
-    "opened",
-    "pass_at_k",
-    "read_join",
-    "read_samples",
-    "score_file",
-    "score_frame",
-]
+if TYPE_CHECKING:
+    from rewardkit.logs.layout import ReadOptions as ReadOptions
+    from rewardkit.logs.reader import read_join as read_join
+    from rewardkit.logs.reader import read_samples as read_samples
+    from rewardkit.logs.samples import SampleBatch as SampleBatch
+    from rewardkit.offline.frame import score_frame as score_frame
+    from rewardkit.offline.report import Report as Report
+    from rewardkit.offline.score import score_file as score_file
+
+_HOME = {
+    "ReadOptions": "rewardkit.logs.layout",
+    "Report": "rewardkit.offline.report",
+    "SampleBatch": "rewardkit.logs.samples",
+    "read_join": "rewardkit.logs.reader",
+    "read_samples": "rewardkit.logs.reader",
+    "score_file": "rewardkit.offline.score",
+    "score_frame": "rewardkit.offline.frame",
+}
+"""Imported when first asked for: the workers of a run need a third of it."""
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'rewardkit.offline' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOME[name]), name)

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+import numpy as np
 import pyarrow as pa
 
 from rewardkit.text import writable
@@ -48,10 +49,7 @@ def _validity(values: Sequence[object]) -> pa.Buffer | None:
 
 
 def _bits(flags: Iterable[bool]) -> pa.Buffer:
-    each = bytes(flags)
-    return (
-        pa.Array.from_buffers(pa.uint8(), len(each), [None, pa.py_buffer(each)]).cast(pa.bool_()).buffers()[1]
-    )
+    return pa.py_buffer(np.packbits(np.frombuffer(bytes(flags), np.uint8), bitorder="little"))
 
 
 def _offsets(lengths: Iterable[int]) -> pa.Buffer:

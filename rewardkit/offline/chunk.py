@@ -15,7 +15,7 @@ from rewardkit.errors import UnknownDataSourceError
 from rewardkit.files.records import BadRowError
 from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import SampleBatch
-from rewardkit.offline.columns import score_columns, score_json, score_names
+from rewardkit.offline.columns import score_columns, score_names, score_objects
 from rewardkit.offline.report import Report, SourceReport
 from rewardkit.types import Sample, Score, failure
 
@@ -146,17 +146,15 @@ def _lines(
     lines = batch.records.lines
     names = frozenset(score_names(output.prefix))
     found: list[bytes] = []
-    start = 0
-    for at, length in zip(range(len(lines)) if kept is None else kept, lengths, strict=True):
+    added = score_objects(scores, lengths, output.prefix, many=layout.many)
+    for at, more in zip(range(len(lines)) if kept is None else kept, added, strict=True):
         line = lines[at]
         row = batch.parsed[at]
         if isinstance(row, BadRowError):
             line = _encoder.encode({"unreadable": line.decode("utf-8", "replace")})
         elif row is not None and not names.isdisjoint(row):
             line = _encoder.encode(renamed(row, names))
-        added = score_json(scores[start : start + length], output.prefix, many=layout.many)
-        start += length
-        found.append(_spliced(line, added))
+        found.append(_spliced(line, more))
     return b"".join(found)
 
 

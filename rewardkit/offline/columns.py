@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -89,16 +89,23 @@ def conform(columns: pa.RecordBatch, fields: Sequence[pa.Field], prefix: str) ->
     return found
 
 
-def score_json(scores: Sequence[Score], prefix: str, *, many: bool) -> bytes:
-    """Return the scores of one row as a JSON object: lists where the row has a list of responses."""
-    if not scores:
-        return b"{}"
-    values = _values(scores[0])
-    found = _object_of(prefix)(*(map(list, zip(*map(_values, scores), strict=True)) if many else values))
+def score_objects(scores: Sequence[Score], lengths: Sequence[int], prefix: str, *, many: bool) -> list[bytes]:
+    """Return the scores of each row as a JSON object: lists where the rows have lists of responses.
+
+    Args:
+        lengths: how many of the scores each row has; one each unless `many`.
+    """
+    kind = _object_of(prefix)
+    if many:
+        each = iter(map(_values, scores))
+        rows = [list(islice(each, length)) for length in lengths]
+        found: list[Any] = [kind(*map(list, zip(*row, strict=True))) if row else {} for row in rows]
+    else:
+        found = [kind(*_values(score)) for score in scores]
     try:
-        return _encoder.encode(found)
+        return _encoder.encode_lines(found).splitlines()
     except UnicodeEncodeError:
-        return _encoder.encode(writable(msgspec.to_builtins(found)))
+        return _encoder.encode_lines(writable(msgspec.to_builtins(found))).splitlines()
 
 
 def _values(score: Score) -> tuple[object, ...]:

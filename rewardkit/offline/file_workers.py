@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import pyarrow as pa
@@ -21,11 +21,13 @@ from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import columns_needed, to_batch
 from rewardkit.offline.chunk import ChunkResult, Output, finish
 from rewardkit.registry import Reward
-from rewardkit.scoring.jobs import WorkerJob
 from rewardkit.scoring.runner import RewardRunner
-from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import user_reward_file
+
+if TYPE_CHECKING:  # a worker, which imports this file, has none
+    from rewardkit.scoring.jobs import WorkerJob
+    from rewardkit.scoring.scorer import Scorer
 
 SILENCE_S = 120.0
 """How long a worker may take for one chunk of rewards that take microseconds."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit.cli import run
-from rewardkit.offline import best_at_k, group_metrics, maj_at_k, pass_at_k
+from rewardkit.evaluation.metrics import best_at_k, group_metrics, maj_at_k, pass_at_k
 from rewardkit.types import Score, failure
 
 scores = st.lists(st.floats(-5, 5), min_size=1, max_size=7)
