@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rewardkit.errors import InputError
-from rewardkit.files.publishing import sync
+from rewardkit.files.publishing import sole_writer, sync
 
 _NEW = "new"
 _JOURNAL = "journal.json"
@@ -44,7 +43,7 @@ def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False
     with explained(out_dir):
         made = _make_parents(out)
     try:
-        with _locked(_work_folder(out), out_dir) as work, explained(out_dir):
+        with _working(_work_folder(out), out_dir) as work, explained(out_dir):
             _finish_journal(work, out)
             new = work / _NEW
             shutil.rmtree(new, ignore_errors=True)
@@ -90,39 +89,17 @@ def _work_folder(out: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _locked(work: Path, out_dir: Path) -> Iterator[Path]:
+def _working(work: Path, out_dir: Path) -> Iterator[Path]:
     """Make the working folder, keep other runs out of it, and remove it."""
-    with explained(out_dir):
-        descriptor = _lock(work, out_dir)
-    try:
-        yield work
-    finally:
-        if not (work / _JOURNAL).exists():
-            shutil.rmtree(work, ignore_errors=True)
-        os.close(descriptor)
-
-
-def _lock(work: Path, out_dir: Path) -> int:
-    while True:
-        work.mkdir(exist_ok=True)
+    inside = work.parent == out_dir.resolve()
+    with sole_writer(out_dir.resolve(), work / "../.lock" if inside else None):
+        with explained(out_dir):
+            work.mkdir(exist_ok=True)
         try:
-            descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError:
-            continue  # the run before has just removed it
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise InputError(
-                f"another run is writing to {out_dir}; wait for it or pass another --out"
-            ) from None
-        except OSError:
-            # Some network file systems cannot lock a folder. Losing the guard is better than refusing them.
-            return descriptor
-        with contextlib.suppress(FileNotFoundError):
-            if os.stat(work).st_ino == os.fstat(descriptor).st_ino:
-                return descriptor
-        os.close(descriptor)
+            yield work
+        finally:
+            if not (work / _JOURNAL).exists():
+                shutil.rmtree(work, ignore_errors=True)
 
 
 def _publish(new: Path, out: Path, work: Path, outdated: Callable[[Path], bool]) -> None:

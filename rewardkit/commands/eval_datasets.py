@@ -30,7 +30,7 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.evaluation.evaluation import OVERALL, Figures, evaluate
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.scored import read_groups, read_rows
-from rewardkit.files.publishing import published
+from rewardkit.files.publishing import published, sole_writer
 from rewardkit.generation.engines import require_engine
 from rewardkit.offline import ReadOptions
 
@@ -73,16 +73,17 @@ def eval_datasets(
     for one in benchmarks:
         require_engine(to_settings(one.generation | {"model": model})[0].name)
     prompts = {one.name: _prompts(one) for one in benchmarks}
-    out.mkdir(parents=True, exist_ok=True)
-    begun = {one.name: _begin(one, prompts[one.name], model, out, run) for one in benchmarks}
-    found: dict[str, tuple[Evaluated, Figures]] = {}
-    for one in benchmarks:
-        place = begun[one.name]
-        with _kept(place, out / f"{one.name}.json"):
-            if not _generate(one, place, model, run):
-                return None
-            figures = _score(place, run, options, timeout_s)
-        found[one.name] = place, figures.get(OVERALL) or next(iter(figures.values()))
+    with sole_writer(out):
+        out.mkdir(exist_ok=True)
+        begun = {one.name: _begin(one, prompts[one.name], model, out, run) for one in benchmarks}
+        found: dict[str, tuple[Evaluated, Figures]] = {}
+        for one in benchmarks:
+            place = begun[one.name]
+            with _kept(place, out / f"{one.name}.json"):
+                if not _generate(one, place, model, run):
+                    return None
+                figures = _score(place, run, options, timeout_s)
+            found[one.name] = place, figures.get(OVERALL) or next(iter(figures.values()))
     return found
 
 

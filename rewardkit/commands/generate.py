@@ -23,6 +23,7 @@ from rewardkit.commands.options.printing import err, print_findings, results_con
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
 from rewardkit.errors import InputError
+from rewardkit.files.publishing import sole_writer
 from rewardkit.generation.engines import require_engine
 from rewardkit.generation.episodes import episode_rows, names_agents
 from rewardkit.generation.files import check_form, read_prompts_table, write_table
@@ -163,6 +164,19 @@ def generate_file(
         scorer: scores each response from when it ends; None: they are not scored.
     """
     check_form(out)
+    with sole_writer(out):
+        return _generate(file, out, values, form, run, scorer, read_options)
+
+
+def _generate(
+    file: str | Path,
+    out: Path,
+    values: dict[str, Any],
+    form: PromptForm,
+    run: RunOptions,
+    scorer: Scorer | None,
+    read_options: ReadOptions,
+) -> Generated | None:
     if out.exists() and not run.force:
         raise InputError(f"{out} is there already; --force writes over it")
     table = read_prompts_table(file, form.limit)

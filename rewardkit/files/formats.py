@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,15 +20,22 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, reason_of
+from rewardkit.files import records as held
 from rewardkit.files.inputs import COMPRESSIONS, STDIN, Input, open_binary
 from rewardkit.files.objects import csv_rows, inspect_rows, json_rows
-from rewardkit.files.records import BOM, BadRowError, RawRow, Records, parse, repeated_key
+from rewardkit.files.records import (
+    BOM,
+    UNREADABLE,
+    BadRowError,
+    RawRow,
+    Records,
+    parse,
+    repeated_key,
+)
 
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""
 CHUNK_ROWS = 8_192
-LINE_BYTES = 64 << 20
-"""The longest line that is read as a row."""
 _BLOCK_BYTES = CHUNK_BYTES // 4
 
 _ARROW_FILE = b"ARROW1"
@@ -320,7 +326,7 @@ class LineRows:
                     yield Records(first, len(lines), lines=tuple([line.strip() for line in lines]))
                     first += len(lines)
             except _BreaksOffError as error:
-                yield Records(first, 1, damaged=f"the file breaks off here: {error}")
+                yield Records(first, 1, damaged=str(error))
             except OverflowError as error:
                 raise InputError(f"{self.source.path}, line {first + 1}: {error}") from None
 
@@ -342,18 +348,21 @@ class ObjectRows:
         return self.first_rows(1)[0]
 
     def first_rows(self, count: int) -> list[RawRow]:
-        objects = (row for row in self._read(self.source) if isinstance(row, dict))
-        rows: list[RawRow] = list(itertools.islice(objects, count))
+        readable = _Readable(self._read(self.source))
+        rows: list[RawRow] = list(itertools.islice((row for row in readable if isinstance(row, dict)), count))
         if rows:
             return rows
-        raise InputError(f"{self.source.path} has no rows")
+        raise InputError(f"{self.source.path} has no rows" + f"; {readable.damaged}" * bool(readable.damaged))
 
     def chunks(self) -> Iterator[Records]:
         first = 0
-        for rows in _batched(self._read(self.source), 1_024):
-            lines = tuple([_toreason_of(row) for row in rows])
+        readable = _Readable(self._read(self.source))
+        for rows in _batched(readable, 1_024):
+            lines = tuple([_line_of(row) for row in rows])
             yield Records(first, len(lines), lines=lines)
             first += len(lines)
+        if readable.damaged:
+            yield Records(first, 1, damaged=readable.damaged)
 
     def close(self) -> None:
         pass
@@ -421,8 +430,8 @@ def _line_chunks(file: BinaryIO) -> Iterator[list[bytes]]:
         lines += [begun] if is_last and begun else []
         for start in range(0, len(lines), CHUNK_ROWS):
             yield lines[start : start + CHUNK_ROWS]
-        if len(begun) > LINE_BYTES:
-            raise OverflowError(f"it is longer than {LINE_BYTES >> 20} MB; rows are objects, one a line")
+        if len(begun) > held.LINE_BYTES:
+            raise OverflowError(f"it is longer than {held.LINE_BYTES >> 20} MB; rows are objects, one a line")
 
 
 def _blocks(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
@@ -439,15 +448,34 @@ def _blocks(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
                 yield b"".join(parts), False
                 parts = []
                 size = 0
-    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+    except UNREADABLE as error:
         whole = b"".join(parts).rpartition(b"\n")[:2]
         yield b"".join(whole), False
-        raise _BreaksOffError(reason_of(error)) from None
+        raise _BreaksOffError(_breaks_off(error)) from None
     yield b"".join(parts), True
 
 
 class _BreaksOffError(Exception):
     """The rest of a file cannot be read."""
+
+
+def _breaks_off(error: BaseException) -> str:
+    return f"the file breaks off here: {reason_of(error)}"
+
+
+class _Readable:
+    """The rows of a file up to where it breaks off."""
+
+    def __init__(self, rows: Iterator[Any]) -> None:
+        self._rows = rows
+        self.damaged = ""
+        """Why the rest cannot be read."""
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from self._rows
+        except UNREADABLE as error:
+            self.damaged = _breaks_off(error)
 
 
 def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -456,7 +484,7 @@ def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _toreason_of(row: Any) -> bytes:
+def _line_of(row: Any) -> bytes:
     """A row as a line of JSON; bytes that were no UTF-8 are what they were, for `parse` to tell of."""
     try:
         return msgspec.json.encode(row)

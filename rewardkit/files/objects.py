@@ -11,14 +11,14 @@ import itertools
 import json
 import os
 import struct
-import sys
 import zipfile
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import pyarrow as pa
 
 from rewardkit.errors import InputError, reason_of
+from rewardkit.files import records
 from rewardkit.files.inputs import Input, open_binary, suffix_of
 from rewardkit.files.records import BOM
 
@@ -27,19 +27,20 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
     """The rows of a csv or tsv file. Cells that a row lacks are null; a column without a name is left out.
 
     Raises:
-        InputError: a row has more cells than there are names, or a quote is never closed.
+        InputError: a row has more cells than there are names, a quote is never closed, or a line or cell is
+            longer than a row may be.
     """
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(records.LINE_BYTES)
     with open_binary(source) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        header = text.readline()
-        lines = _LinesOfRow(itertools.chain([header], text))
+        header = text.readline(records.LINE_BYTES)
+        lines = _LinesOfRow(header, text)
         reader = csv.DictReader(lines, source.header or None, delimiter=_delimiter(source, header))
-        names = reader.fieldnames or []
-        repeated = [name for name in names if list(names).count(name) > 1]
-        if repeated:
-            raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
         try:
+            names = reader.fieldnames or []
+            repeated = [name for name in names if list(names).count(name) > 1]
+            if repeated:
+                raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
             for row in reader:
                 more = row.pop(None, ())
                 if any(more):
@@ -62,14 +63,16 @@ class _LinesOfRow:
     Python's strict mode finds a quote that is never closed, but refuses a blank behind one that is.
     """
 
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = lines
+    def __init__(self, header: str, rest: TextIO) -> None:
+        self._lines = itertools.chain([header], iter(lambda: rest.readline(records.LINE_BYTES), ""))
         self.held = 0
         self.quotes = 0
         self.at_end = False
 
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
+            if len(line) >= records.LINE_BYTES:
+                raise csv.Error(f"it is longer than {records.LINE_BYTES >> 20} MB")
             self.held += 1
             self.quotes += line.count('"')
             yield line

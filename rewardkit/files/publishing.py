@@ -1,8 +1,9 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and are written by one run at a time."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,48 @@ def published(path: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def sole_writer(out: Path, lock: Path | None = None) -> Iterator[None]:
+    """Keep other runs from an output, a file or a folder, while the block runs. A killed run lets go of it.
+
+    Args:
+        lock: the file to lock; None: `.NAME.lock` beside the output.
+
+    Raises:
+        InputError: another run is writing it, or the folder that it is in cannot be made or written.
+    """
+    make_folder_of(out)
+    path = lock or out.with_name(f".{out.name}.lock")
+    try:
+        descriptor = _lock(path)
+    except BlockingIOError:
+        raise InputError(f"another run is writing to {out}; wait for it or pass another --out") from None
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _lock(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
+        except OSError:
+            # Some network file systems cannot lock. Losing the guard is better than refusing them.
+            return descriptor
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        os.close(descriptor)  # the run before has just removed it
 
 
 def make_folder_of(path: Path) -> None:

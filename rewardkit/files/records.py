@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,11 @@ from rewardkit.text import writable
 
 BOM = b"\xef\xbb\xbf"
 """What some tools put before text in UTF-8."""
+
+LINE_BYTES = 64 << 20
+"""The longest line that is read as a row, or as part of one."""
+UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
+"""What reading a damaged file raises, packed or not."""
 
 RawRow = Mapping[str, Any]
 

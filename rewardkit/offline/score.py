@@ -22,7 +22,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
-from rewardkit.files.publishing import exists_already
+from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.files.records import Records
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
@@ -239,10 +239,13 @@ class _FileRun:
             self._write(None)
             return self.report
         out = Path(self.out)
-        if self._is_there(out):
-            return self.report
-        with Progress.open(out, fingerprint, resume=settings.resume, restart=settings.restart) as progress:
-            self._write(progress)
+        with sole_writer(out):
+            if self._is_there(out):
+                return self.report
+            with Progress.open(
+                out, fingerprint, resume=settings.resume, restart=settings.restart
+            ) as progress:
+                self._write(progress)
         return self.report
 
     # --- before anything is scored -------------------------------------------------------------------

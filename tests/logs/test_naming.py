@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.errors import InputError
-from rewardkit.files import formats
+from rewardkit.files import formats, records
 from rewardkit.files.inputs import find_inputs
 from rewardkit.offline import ReadOptions, read_join, read_samples
 from rewardkit.rows import RowNames
@@ -254,22 +256,28 @@ def test_a_row_that_cannot_be_used_keeps_its_data_source(tmp_path: Path) -> None
     assert "a list of responses" in batch.bad[1]
 
 
-def test_a_torn_gz_gives_its_rows_and_says_where_it_breaks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_a_torn_gz_gives_its_rows_and_says_where_it_breaks(tmp_path: Path, suffix: str) -> None:
     rows = [{"response": f"{LONG} {i * 7919 % 1009}", "answer": "7"} for i in range(3_000)]
-    path = write(tmp_path / "log.jsonl.gz", rows)
-    path.write_bytes(path.read_bytes()[:-2_000])
+    whole = write(tmp_path / f"whole{suffix}", rows).read_bytes()
+    path = tmp_path / f"log{suffix}.gz"
+    path.write_bytes(gzip.compress(whole)[:-2_000])
     batches = list(read_samples([path], MATHS))
     found = [one.response for batch in batches for one in batch.usable]
     assert 1_000 < len(found) < 3_000 and found == [row["response"] for row in rows[: len(found)]]
     assert (batches[-1].rows, "breaks off here" in batches[-1].bad[0]) == ([len(found)], True)
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
 def test_a_line_longer_than_any_row_is_refused_before_it_is_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    monkeypatch.setattr(formats, "LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(records, "LINE_BYTES", 1 << 20)
     monkeypatch.setattr(formats, "_BLOCK_BYTES", 1 << 20)
-    path = tmp_path / "log.jsonl"
+    path = tmp_path / f"log{suffix}"
     path.write_bytes(b"x" * (10 << 20))
-    with pytest.raises(InputError, match="line 1: it is longer"):
+    tracemalloc.start()
+    with pytest.raises(InputError, match="it is longer"):
         read(path)
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
