@@ -163,7 +163,7 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     server.holds_after = None
     server.released.set()
     assert not out.exists()
-    (journal,) = tmp_path.glob(".killed*")
+    (journal,) = tmp_path.glob(".killed*.journal*")
     with journal.open("ab") as file:
         file.write(b'{"row": 3, "sam')  # a torn last line
     assert run(["generate", str(prompts), "--out", str(out), *given]) == 2
