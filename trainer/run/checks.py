@@ -7,7 +7,7 @@ the engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -247,6 +247,28 @@ REFUSED: tuple[Rule, ...] = (
         "algorithm.gdpo_reward_keys=[a,b]; `rewardkit explain` shows the parts of a score",
     ),
     (
+        lambda c: (
+            ESTIMATORS[c.algorithm.adv_estimator].parts
+            and c.algorithm.gdpo_reward_weights is not None
+            and len(c.algorithm.gdpo_reward_weights) != len(c.algorithm.gdpo_reward_keys or [])
+        ),
+        "algorithm.gdpo_reward_weights={c.algorithm.gdpo_reward_weights} must be as many as "
+        "algorithm.gdpo_reward_keys={c.algorithm.gdpo_reward_keys}",
+    ),
+    (
+        lambda c: (
+            ESTIMATORS[c.algorithm.adv_estimator].parts
+            and (
+                c.algorithm.use_kl_in_reward
+                or c.reward_model.overlong_buffer.enable
+                or c.reward.mode != "trajectory"
+            )
+        ),
+        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores alone, so that "
+        "algorithm.use_kl_in_reward, reward_model.overlong_buffer and reward.mode={c.reward.mode} would have "
+        "no effect; leave them out",
+    ),
+    (
         lambda c: c.algorithm.turn_advantages == "per_turn" and c.algorithm.adv_estimator not in BY_TURNS,
         "algorithm.turn_advantages=per_turn: {c.algorithm.adv_estimator} does not compare turns; "
         f"{', '.join(BY_TURNS)} do (gae and reinforce_plus_plus use rewards of turns as they are)",
@@ -300,6 +322,14 @@ REFUSED: tuple[Rule, ...] = (
         "custom_reward_function.path and reward_model.enable exclude each other: each scores everything",
     ),
     (
+        lambda c: any(has_adapter(model) for model in _models(c)) and find_spec("peft") is None,
+        "lora_rank is set, but peft is not installed: pip install peft",
+    ),
+    (
+        lambda c: any(model.use_liger for model in _models(c)) and find_spec("liger_kernel") is None,
+        "use_liger is set, but liger-kernel is not installed: pip install liger-kernel",
+    ),
+    (
         lambda c: c.trainer.default_hdfs_dir is not None,
         "trainer.default_hdfs_dir is not supported; mount it and set trainer.default_local_dir",
     ),
@@ -329,28 +359,10 @@ SAID: tuple[Rule, ...] = (
 """What is taken, but not as given."""
 
 
-def check_settings(config: Config) -> list[str]:
-    """Check settings against each other and against what is installed; no file is read.
-
-    Returns:
-        lines about settings that are taken, but not as given.
-
-    Raises:
-        ConfigError, MissingDependencyError: the first thing found wrong.
-    """
-    _check_values(config)
-    _check_bounds(config)
+def _refuse(config: Config) -> None:
     for broken, message in REFUSED:
         if broken(config):
             raise ConfigError(message.format(c=config))
-    _check_parts(config)
-    _check_packages(config)
-    _check_sharding(config)
-    notes = [message.format(c=config) for holds, message in SAID if holds(config)]
-    notes += _check_batch_sizes(config)
-    _check_token_limits(config)
-    notes += check_rollout(config, world_size(config))
-    return [*notes, *_check_sharing(config), *_check_loggers(config), *_check_contents(config)]
 
 
 def _check_values(config: Config) -> None:
@@ -401,30 +413,6 @@ def _is_list_of_steps(given: Any) -> bool:
     return isinstance(given, list) and all(type(step) is int and step > 0 for step in given)
 
 
-def _check_parts(config: Config) -> None:
-    """What compares parts of scores (GDPO) leaves out what only the score itself has."""
-    algorithm = config.algorithm
-    if not ESTIMATORS[algorithm.adv_estimator].parts:
-        return
-    keys = algorithm.gdpo_reward_keys or []
-    weights = algorithm.gdpo_reward_weights
-    if weights is not None and len(weights) != len(keys):
-        raise ConfigError(
-            f"algorithm.gdpo_reward_weights has {len(weights)} weights for the {len(keys)} names of "
-            "algorithm.gdpo_reward_keys"
-        )
-    without = {
-        "algorithm.use_kl_in_reward=true": algorithm.use_kl_in_reward,
-        "reward_model.overlong_buffer.enable=true": config.reward_model.overlong_buffer.enable,
-        f"reward.mode={config.reward.mode}": config.reward.mode != "trajectory",
-    }
-    if given := next((setting for setting, on in without.items() if on), None):
-        raise ConfigError(
-            f"algorithm.adv_estimator={algorithm.adv_estimator} compares parts of the scores alone, so that "
-            f"{given} would have no effect"
-        )
-
-
 def _check_bounds(config: Config) -> None:
     """The bounds of the rollout correction are texts of numbers."""
     asked = config.algorithm.rollout_correction
@@ -439,16 +427,8 @@ def _check_bounds(config: Config) -> None:
         raise ConfigError(f"{key}.rollout_rs and rollout_rs_threshold: {error}") from None
 
 
-def _check_packages(config: Config) -> None:
-    """Packages that the model options need."""
-    models = {"actor_rollout_ref.model": config.actor_rollout_ref.model, "critic.model": config.critic.model}
-    for name, model in models.items():
-        if has_adapter(model) and find_spec("peft") is None:
-            raise ConfigError(f"{name}.lora_rank is set, but peft is not installed: pip install peft")
-        if model.use_liger and find_spec("liger_kernel") is None:
-            raise ConfigError(
-                f"{name}.use_liger is set, but liger-kernel is not installed: pip install liger-kernel"
-            )
+def _models(config: Config) -> tuple[ModelConfig, ModelConfig]:
+    return config.actor_rollout_ref.model, config.critic.model
 
 
 def _workers(config: Config) -> dict[str, ActorConfig | RefConfig | CriticConfig]:
@@ -603,3 +583,27 @@ def _check_contents(config: Config) -> list[str]:
     if left_out := sorted(ALWAYS_SAVED - contents):
         return [f"{key} leaves out {', '.join(left_out)}: a resume needs them, they are saved all the same"]
     return []
+
+
+Check = Callable[[Config], Iterable[str] | None]
+"""Returns lines about what is taken, but not as given; raises a RewardkitError at what cannot be."""
+
+SETTINGS: tuple[tuple[str, Check], ...] = (
+    ("values", _check_values),
+    ("bounds of the rollout correction", _check_bounds),
+    ("what does not go together", _refuse),
+    ("sharding", _check_sharding),
+    ("what is not taken as given", lambda c: [said.format(c=c) for holds, said in SAID if holds(c)]),
+    ("batch sizes", _check_batch_sizes),
+    ("token limits", _check_token_limits),
+    ("rollout engine", lambda c: check_rollout(c, world_size(c))),
+    ("shared sequences", _check_sharing),
+    ("loggers", _check_loggers),
+    ("contents of checkpoints", _check_contents),
+)
+"""What settings ask of each other and of what is installed; the rest is in `preflight.CHECKS`."""
+
+
+def run_checks(checks: Iterable[tuple[str, Check]], config: Config) -> list[str]:
+    """Make checks in order and return their lines; raises the first thing found wrong."""
+    return [line for _, check in checks for line in check(config) or ()]

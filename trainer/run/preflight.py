@@ -1,7 +1,7 @@
 """Everything that can be found wrong on the machine before a model is loaded: data files and the rewards of
 their sources, model folders, the output folder, a checkpoint. One clear ConfigError or InputError each.
 
-What settings may be and ask of each other is in `checks.py`.
+`CHECKS` at the end lists them all; what settings may be and ask of each other is in `checks.py`.
 """
 
 from __future__ import annotations
@@ -27,29 +27,16 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards, why_no_parts
 from rewardkit.trainer.rollout.engines import check_model
-from rewardkit.trainer.run.checks import SHARING, check_settings, sharing_groups, sharing_workers
+from rewardkit.trainer.run.checks import (
+    SETTINGS,
+    SHARING,
+    Check,
+    run_checks,
+    sharing_groups,
+    sharing_workers,
+)
 from rewardkit.trainer.run.memory import report
 from rewardkit.types import Sample
-
-
-def check(config: Config) -> list[str]:
-    """Check settings against each other, the data files, the data sources and the output folder.
-
-    Returns:
-        lines that are worth saying: the memory estimate, settings without effect, odd data.
-
-    Raises:
-        ConfigError, InputError, UnknownDataSourceError: the first thing found wrong.
-    """
-    notes = check_settings(config)
-    find_checkpoint(config)
-    _check_models(config)
-    check_model(config)
-    _check_shared_models(config)
-    _check_adapter(config.actor_rollout_ref.model.lora_adapter_path)
-    for name in ("default_local_dir", "rollout_data_dir", "validation_data_dir"):
-        _check_output(name, getattr(config.trainer, name))
-    return [*notes, report(config), *_check_data(config)]
 
 
 def _check_data(config: Config) -> list[str]:
@@ -179,18 +166,22 @@ def _check_shared_models(config: Config) -> None:
             )
 
 
-def _check_adapter(path: str | None) -> None:
+def _check_adapter(config: Config) -> None:
+    path = config.actor_rollout_ref.model.lora_adapter_path
     if path is not None and not (Path(path) / "adapter_config.json").is_file():
         raise ConfigError(
             f"no adapter in actor_rollout_ref.model.lora_adapter_path={path}: it has no adapter_config.json"
         )
 
 
-def _check_output(name: str, given: str | None) -> None:
-    """The folder is there and can be written to, or can be made; nothing is left behind."""
-    if given is None:
-        return
-    folder = Path(given)
+def _check_outputs(config: Config) -> None:
+    """The folders are there and can be written to, or can be made; nothing is left behind."""
+    for name in ("default_local_dir", "rollout_data_dir", "validation_data_dir"):
+        if given := getattr(config.trainer, name):
+            _check_output(name, Path(given))
+
+
+def _check_output(name: str, folder: Path) -> None:
     above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     try:
         with TemporaryDirectory(prefix=".rewardkit-", dir=above):
@@ -198,3 +189,26 @@ def _check_output(name: str, given: str | None) -> None:
     except OSError as error:
         what = "cannot be written to" if above == folder.absolute() else f"cannot be made in {above}"
         raise ConfigError(f"trainer.{name}={folder} {what}: {error.strerror}") from None
+
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    *SETTINGS,
+    ("checkpoint", lambda c: find_checkpoint(c) and None),
+    ("models", _check_models),
+    ("model of the rollout engine", check_model),
+    ("models of shared sequences", _check_shared_models),
+    ("adapter", _check_adapter),
+    ("folders of output", _check_outputs),
+    ("memory", lambda c: [report(c)]),
+    ("data and rewards", _check_data),
+)
+"""Everything that is checked before a model is loaded, in order."""
+
+
+def check(config: Config) -> list[str]:
+    """Make the checks of `CHECKS`; return what is worth saying: the memory estimate, odd settings, odd data.
+
+    Raises:
+        ConfigError, InputError, UnknownDataSourceError: the first thing found wrong.
+    """
+    return run_checks(CHECKS, config)

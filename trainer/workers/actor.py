@@ -135,7 +135,7 @@ class Actor(Reference):
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Take the PPO steps of training step `step` and return their metrics."""
-        work = (self._loss, self.live, self.optimizer, self._parallel, self._plan)
+        work = (self.loss, self.live, self.optimizer, self._parallel, self._plan)
         return update(batch, *work, step=step, seed=seed)
 
     def live(self, batch: Batch) -> Tensor:
@@ -145,7 +145,12 @@ class Actor(Reference):
             return mask.bool().any(dim=1)
         return self._policy_loss.live(batch["advantages"], mask, batch.tensors.get("chosen"))
 
-    def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
+    def loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
+        """Return the loss of a micro-batch and its statistics, as shares of the mini-batch's.
+
+        The policy loss that `policy_loss.loss_mode` names; less the entropy, plus the KL from the reference,
+        where they are asked for. Without `old_log_probs` the ratio starts at 1.
+        """
         config = self._config
         mask = batch["response_mask"]
         on_policy = "old_log_probs" not in batch.tensors  # see `TrainingRun.needs_old_log_probs`

@@ -18,7 +18,7 @@ from rewardkit.trainer.config.load import RECIPES, as_dict, as_yaml, load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.verl import leaves
 from rewardkit.trainer.run.build import needs_old_log_probs
-from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from rewardkit.trainer.run.preflight import check
 
 NEEDED = ["data.train_files=train.parquet", "actor_rollout_ref.model.path=model"]
@@ -168,7 +168,7 @@ def test_what_a_resume_needs_is_saved_whatever_is_asked_for() -> None:
         "actor_rollout_ref.actor.checkpoint.save_contents=[model,hf_model]",
         "trainer.val_before_train=false",
     ]
-    (line,) = check_settings(load_config("tiny-cpu", [*NEEDED, *words, "trainer.test_freq=-1"]))
+    (line,) = run_checks(SETTINGS, load_config("tiny-cpu", [*NEEDED, *words, "trainer.test_freq=-1"]))
     assert "leaves out extra, optimizer" in line
 
 

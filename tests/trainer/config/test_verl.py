@@ -17,7 +17,7 @@ from rewardkit.trainer.config import load, workers
 from rewardkit.trainer.config.load import config_notes, load_config
 from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.rollout import vllm
-from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.run.checks import SETTINGS, run_checks
 
 GIVEN = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=y", "critic.model.path=y"]
 FOUNDING = [
@@ -65,7 +65,7 @@ def test_the_founding_command_runs_with_vllm_where_it_is_and_transformers_elsewh
     assert config.actor_rollout_ref.actor.optim.lr == 1e-6
     assert (config.trainer.val_before_train, config.trainer.total_epochs) == (False, 3)
     assert logger_names(config) == ["console"]
-    lines = [*config_notes(None, [*FOUNDING, *GIVEN]), *check_settings(config)]
+    lines = [*config_notes(None, [*FOUNDING, *GIVEN]), *run_checks(SETTINGS, config)]
     if vllm_is_there:
         assert lines == []
     else:
@@ -171,7 +171,7 @@ def test_a_section_that_is_switched_off_may_hold_anything() -> None:
 )
 def test_what_is_refused_names_the_one_thing_to_change(word: str, message: str) -> None:
     with pytest.raises(ConfigError) as found:
-        check_settings(load_config(None, [*GIVEN, HF, word]))
+        run_checks(SETTINGS, load_config(None, [*GIVEN, HF, word]))
     assert message in str(found.value)
     assert "\n" not in str(found.value)
 
@@ -188,7 +188,7 @@ ELSEWHERE = {"actor_rollout_ref.rollout.name=sglang", "trainer.device=npu"}
 def why_refused(words: list[str]) -> str:
     """What is asked for, in the one line about an engine or a device that there is not."""
     with pytest.raises(ConfigError) as found:
-        check_settings(load_config(None, words))
+        run_checks(SETTINGS, load_config(None, words))
     line = str(found.value)
     assert "\n" not in line
     return line[line.index("set ") :].partition(",")[0]
@@ -224,7 +224,7 @@ def test_verl_s_scripts_pass_or_say_what_to_change(
         words = [word for word in words if word not in ELSEWHERE]
     expected = next((why for name, why in REFUSED.items() if name in str(script["script"])), None)
     try:
-        check_settings(load_config(None, words))
+        run_checks(SETTINGS, load_config(None, words))
     except RewardkitError as error:
         assert expected is not None, str(error)
         assert expected in str(error)

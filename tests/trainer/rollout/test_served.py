@@ -28,7 +28,7 @@ from rewardkit.trainer.rollout.cpu_transfer import buckets
 from rewardkit.trainer.rollout.served import ServedRollout
 from rewardkit.trainer.rollout.weight_sync import as_saved
 from rewardkit.trainer.run.build import open_rollout
-from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from tests.trainer.forked_runs import run_all
 from tests.trainer.rollout.stub_server import Stub, response_to
 from tests.trainer.rollout.test_rollout_parity import overrides, read_log
@@ -327,7 +327,7 @@ def test_settings_of_servers_are_checked_before_one_is_started() -> None:
     def notes(*words: str) -> list[str]:
         keys = [word if "trainer." in word else f"actor_rollout_ref.rollout.{word}" for word in words]
         given = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=x", *keys]
-        return check_settings(load_config(overrides=given))
+        return run_checks(SETTINGS, load_config(overrides=given))
 
     served = "name=vllm_server"
     with pytest.raises(ConfigError, match="urls is empty"):

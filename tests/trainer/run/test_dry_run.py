@@ -27,7 +27,7 @@ from rewardkit.trainer.models.load import load_causal_lm
 from rewardkit.trainer.models.lora import save_adapter
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.run.build import open_run, rehearse
-from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from rewardkit.trainer.run.preflight import check
 
 MODEL = "actor_rollout_ref.model"
@@ -76,7 +76,7 @@ def words(parquet: Path, model: Path, tmp_path: Path, *more: str) -> list[str]:
 )
 def test_a_number_out_of_its_bounds_is_refused_with_them(given: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
-        check_settings(load_config(None, words(tmp_path / "t.parquet", tmp_path, tmp_path, given)))
+        run_checks(SETTINGS, load_config(None, words(tmp_path / "t.parquet", tmp_path, tmp_path, given)))
     assert said in str(refused.value)
 
 
@@ -90,7 +90,7 @@ def test_numbers_at_their_bounds_are_taken(tmp_path: Path) -> None:
         f"{ACTOR}.grad_clip=.inf",
         "data.seed=-1",
     ]
-    check_settings(load_config(None, words(tmp_path / "t.parquet", tmp_path, tmp_path, *at_bounds)))
+    run_checks(SETTINGS, load_config(None, words(tmp_path / "t.parquet", tmp_path, tmp_path, *at_bounds)))
 
 
 def change_config(folder: Path, **changed: Any) -> None:
@@ -416,7 +416,7 @@ def test_values_of_the_wrong_type_are_one_line(
     model_folder: Path, parquet: Path, tmp_path: Path, world: World
 ) -> None:
     with pytest.raises(ConfigError, match=r"^trainer.logger must be a name or a list of names, found 3$"):
-        check_settings(load_config(None, words(parquet, model_folder, tmp_path, "trainer.logger=3")))
+        run_checks(SETTINGS, load_config(None, words(parquet, model_folder, tmp_path, "trainer.logger=3")))
     with pytest.raises(OptionsError, match=r"^the options of gsm8k must be names with values, found 3$"):
         check(load_config(None, words(parquet, model_folder, tmp_path, "reward.options.gsm8k=3")))
 

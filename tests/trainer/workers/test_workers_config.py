@@ -66,7 +66,7 @@ def test_the_model_s_own_config_may_be_changed() -> None:
 def check_settings(*overrides: str) -> list[str]:
     """The checks that need no files."""
     config = load_config(None, [*NEEDED, *overrides])
-    return checks.check_settings(config)
+    return checks.run_checks(checks.SETTINGS, config)
 
 
 def test_what_is_done_otherwise_with_the_same_result_is_said() -> None:
