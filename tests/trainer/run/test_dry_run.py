@@ -392,7 +392,9 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     (checkpoint / "trainer.json").write_text("{}")
     config = load_config(None, trained)
     assert_refused_alike(
-        config, f"{checkpoint}/trainer.json lacks config, kl_coef, loader, metrics, random, step", world
+        config,
+        f"{checkpoint}/trainer.json lacks alarms, config, kl_coef, loader, metrics, random, step",
+        world,
     )
 
     (checkpoint / "trainer.json").write_text("{cut")
