@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import resource
+import shutil
 import signal
 import socket
 import ssl
@@ -124,6 +125,7 @@ def serve(wanted: Serving, socket_: socket.socket) -> None:
     """Serve from this process until SIGTERM or SIGINT; another one, some time later, ends it at once."""
     for sig in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again when it has stopped
         signal.signal(sig, lambda sig, frame: sys.exit(0))
+    _say_where(wanted, socket_)
     with wanted.make_app() as app:
         _extend_lifespan(app)
         uvicorn.Server(_config(app, wanted)).run([socket_])
@@ -141,14 +143,21 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
     """
     with tempfile.TemporaryDirectory(prefix="rewardkit-serve-") as folder:
         os.environ[MULTIPROC_DIR] = folder  # where the figures of all processes are added up
-        application = _Application(wanted.make_app)
+        application = _Application(wanted.make_app, os.getpid(), folder)
         config = _config(application, wanted, workers=wanted.workers, factory=True)
         workers = _Workers(config, [socket_], application)
+        _say_where(wanted, socket_)
         try:
             workers.run()
         finally:
             del os.environ[MULTIPROC_DIR]
     return int(any(process.exitcode == STARTUP_FAILURE for process in workers.processes))
+
+
+def _say_where(wanted: Serving, socket_: socket.socket) -> None:
+    """Print the address; who reads it may stop us at once, so signals are handled by now."""
+    url = wanted.url(socket_.getsockname()[1])
+    write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
 
 
 def _config(app: Any, wanted: Serving, **more: Any) -> uvicorn.Config:
@@ -243,14 +252,19 @@ class _Application:
     """Makes the application in a process that serves."""
 
     make_app: AppMaker
+    supervisor: int
+    """Its process id."""
+    folder: str
+    """Where all processes keep their figures."""
     prepared: bool = False
     """It takes no requests until all that it needs is there."""
 
     def __call__(self) -> FastAPI:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a group's goes to every process
-        if not die_with_parent(os.getppid(), signal.SIGTERM):
+        if not die_with_parent(self.supervisor, signal.SIGTERM):
             sys.exit(1)
         holding = ExitStack()
+        holding.callback(self._clean_up)
         try:
             app = holding.enter_context(self.make_app())
         except RewardkitError as error:
@@ -258,6 +272,11 @@ class _Application:
             sys.exit(STARTUP_FAILURE)
         _extend_lifespan(app, prepared=self.prepared, close=holding.close)
         return app
+
+    def _clean_up(self) -> None:
+        """Remove what a supervisor that was killed can no more."""
+        if os.getppid() != self.supervisor:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class _Workers(Multiprocess):

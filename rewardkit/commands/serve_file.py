@@ -10,7 +10,6 @@ import contextlib
 import functools
 import importlib
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -137,7 +136,7 @@ def _serve(wanted: Serving) -> None:
     """Serve from this process."""
     from rewardkit.server import serve
 
-    serve.serve(wanted, _listen(wanted))
+    serve.serve(wanted, serve.listen(wanted.host, wanted.port))
 
 
 def _supervise(command: ServingCommand, ctx: click.Context) -> None:
@@ -150,7 +149,7 @@ def _supervise(command: ServingCommand, ctx: click.Context) -> None:
     assert command.callback is not None
     make_app = functools.partial(application, command.callback.__module__, args)
     wanted = serve.Serving(make_app, **kept)
-    if exit_code := serve.supervise(wanted, _listen(wanted)):
+    if exit_code := serve.supervise(wanted, serve.listen(wanted.host, wanted.port)):
         raise click.exceptions.Exit(exit_code)
 
 
@@ -177,14 +176,3 @@ def _try_once(command: ServingCommand, args: list[str]) -> None:
             os._exit(code)
     if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
         raise click.exceptions.Exit(code)
-
-
-def _listen(wanted: Serving) -> socket.socket:
-    """Open the socket, and say where."""
-    from rewardkit.server import serve
-    from rewardkit.server.observability import logs
-
-    bound = serve.listen(wanted.host, wanted.port)
-    url = wanted.url(bound.getsockname()[1])
-    logs.write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
-    return bound

@@ -232,7 +232,7 @@ def open_binary(source: Input) -> BinaryIO:
         InputError: it cannot be opened.
     """
     if source.path == STDIN:
-        return open(_spooled(sys.stdin).name, "rb")
+        return open(f"/proc/self/fd/{_spooled(sys.stdin).fileno()}", "rb")
     try:
         if "://" in source.path:
             system, path = _file_system(source.path)
@@ -253,8 +253,8 @@ def open_binary(source: Input) -> BinaryIO:
 
 @functools.lru_cache(maxsize=1)
 def _spooled(stream: TextIO) -> Any:
-    """Standard input, which comes once, as a file that can be read again; it goes with this process."""
-    file = tempfile.NamedTemporaryFile(prefix="rewardkit-stdin-")  # noqa: SIM115  (kept by the cache)
+    """Standard input, which comes once, as a file that can be read again; nameless, it goes with us."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115  (kept by the cache)
     shutil.copyfileobj(stream.buffer, file)
     file.flush()
     return file

@@ -118,10 +118,13 @@ def test_folders_globs_urls_and_standard_input_are_looked_at(
     assert run(["gradient", str(tmp_path / "in")]) == 0
     capsys.readouterr()
     lines = "".join(json.dumps(row) + "\n" for row in plain()).encode()
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     for command in ("view", "eval"):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
         assert run([command, "-", "--json"]) == 0
         assert '"gsm8k"' in capsys.readouterr().out
+        assert list(temporary.iterdir()) == [], "nothing that a signal would leave"
 
 
 # --- files that are not as they should be -----------------------------------------------------------------

@@ -135,7 +135,9 @@ def _ports(pid: int) -> list[int]:
     return [each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN]
 
 
-def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
+def test_nothing_outlives_a_killed_supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder := tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
     with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
         for _ in range(6):
             with Client(server.url) as client:
@@ -144,3 +146,4 @@ def test_nothing_outlives_a_killed_supervisor(tmp_path: Path) -> None:
         assert len(family) >= 3
         server.process.kill()
         until(lambda: {state(pid) for pid in family} <= {"", "Z"})  # whoever adopts them reaps them
+    assert list(folder.iterdir()) == []

@@ -143,6 +143,32 @@ def test_a_second_signal_some_time_later_ends_it_at_once(tmp_path: Path, workers
             assert "timeout" not in said, "it waited until the reward's own time was over"
 
 
+STOPPED_AT_ONCE = """
+import os, runpy, signal, sys
+
+def heard(fd, data, write=os.write):
+    written = write(fd, data)
+    if b"http://" in data:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return written
+
+os.write = heard
+runpy.run_module("rewardkit", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_stop_at_the_moment_of_the_address_is_orderly_and_leaves_nothing(
+    tmp_path: Path, workers: str
+) -> None:
+    command = [sys.executable, "-c", STOPPED_AT_ONCE, "serve", "--port", "0", "--workers", workers]
+    ended = subprocess.run(
+        [*command, "--scorers", "2", "--no-sandbox"], env=os.environ | {"TMPDIR": str(tmp_path)}, timeout=120
+    )
+    assert ended.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_request_that_comes_just_after_the_signal_is_answered_and_its_connection_closed(
     tmp_path: Path,
 ) -> None:

@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rewardkit.errors import RewardkitError
 from rewardkit.processes import kill_group
@@ -45,12 +45,18 @@ class ServerProcess:
 
     url: str
     process: subprocess.Popen[bytes]
-    log: Path
+    log: IO[bytes]
+    """What it prints; without a name, so that it goes with the two of us however we end."""
 
     @property
     def ended(self) -> bool:
         """Whether it has; its exit status says nothing, it is 0 after a crash too."""
         return self.process.poll() is not None
+
+    def last_lines(self) -> list[str]:
+        """What it said last."""
+        opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")  # the position in the other is the server's
+        return opened_anew.read_text(errors="replace").strip().splitlines()[-15:]
 
     def stop(self) -> None:
         """End it and what it has started."""
@@ -59,7 +65,7 @@ class ServerProcess:
             self.process.wait(END_S)
         kill_group(self.process)
         self.process.wait()
-        self.log.unlink(missing_ok=True)
+        self.log.close()
 
 
 def start_server(
@@ -71,7 +77,7 @@ def start_server(
         arguments: of `vllm.LLM`.
     """
     port = free_port()
-    handle, log = tempfile.mkstemp(prefix=f"rewardkit-server-{number}-", suffix=".log")
+    log = tempfile.TemporaryFile()  # noqa: SIM115  (it is the server's)
     words = [
         *("--model", model_path, "--served-model-name", MODEL_NAME),
         *("--host", "127.0.0.1", "--port", str(port)),
@@ -80,16 +86,15 @@ def start_server(
         *(("--worker-extension-cls", "rewardkit.trainer.rollout.cpu_transfer.Extension") if on_cpu else ()),
         *_switches(arguments),
     ]
-    with os.fdopen(handle, "wb") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, str(os.getpid()), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-            env=_environment(config, number, on_cpu=on_cpu),
-        )
-    return ServerProcess(f"http://127.0.0.1:{port}", process, Path(log))
+    process = subprocess.Popen(
+        [sys.executable, "-c", _BOOT, str(os.getpid()), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        env=_environment(config, number, on_cpu=on_cpu),
+    )
+    return ServerProcess(f"http://127.0.0.1:{port}", process, log)
 
 
 def await_servers(servers: Sequence[ServerProcess]) -> None:
@@ -103,8 +108,7 @@ def await_servers(servers: Sequence[ServerProcess]) -> None:
         while not answers(server.url):
             if server.ended or time.monotonic() > end:
                 why = "has ended" if server.ended else f"is not there after {START_S:g} s"
-                said = server.log.read_text(errors="replace").strip().splitlines()[-15:]
-                raise RewardkitError("\n".join([f"a rollout server {why}; it said:", *said]))
+                raise RewardkitError("\n".join([f"a rollout server {why}; it said:", *server.last_lines()]))
             time.sleep(0.5)
 
 
@@ -156,7 +160,8 @@ def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[st
     size = config.tensor_model_parallel_size
     if on_cpu:  # left to itself, each server would bind itself to the same cores
         threads = max(1, len(os.sched_getaffinity(0)) // (config.servers * size))
-        return ours | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
+        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # of three processes: it is for binding threads
+        return ours | one_less | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     first = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) + number * size
     known = given.split(",") if given else list(map(str, range(first + size)))

@@ -7,6 +7,8 @@ What real servers draw is in test_rollout.py, with the other engines.
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,10 +24,12 @@ from rewardkit.demo.model import save
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.batch import PromptRow, pad_prompts
 from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.cpu_transfer import buckets
 from rewardkit.trainer.rollout.served import ServedRollout
+from rewardkit.trainer.rollout.serving import await_servers, start_server
 from rewardkit.trainer.rollout.weight_sync import as_saved
 from rewardkit.trainer.run.build import open_rollout
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
@@ -321,6 +325,21 @@ def test_only_a_server_with_routes_for_weights_and_room_is_taken(
         open_served(max_model_len=600)
     with pytest.raises(ConfigError, match=r"urls: http://127\.0\.0\.1:9 does not answer"):
         open_served(urls=[stubs[0].url, "http://127.0.0.1:9"])
+
+
+def test_a_server_that_ends_at_its_start_is_quoted_and_its_log_is_not_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program := tmp_path / "program").write_text("#!/bin/sh\necho no such model: $* >&2\n")
+    program.chmod(0o755)
+    (folder := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    server = start_server("mine", {}, RolloutConfig(), 0, on_cpu=True)
+    with pytest.raises(RewardkitError, match=r"a rollout server has ended; it said:\nno such model: .*mine"):
+        await_servers([server])
+    assert list(folder.iterdir()) == []
+    server.stop()
 
 
 def test_settings_of_servers_are_checked_before_one_is_started() -> None:
