@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import rewardkit.rewards  # noqa: F401  (ours are registered once, before the first test)
+from rewardkit.processes import unsearched_imports
 from rewardkit.registry import REGISTRY, Registry
 from tests.trainer.running import RUN
 
@@ -126,6 +127,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     if not whole_file and item.get_closest_marker("unmeasured") is None:
         return (yield)
     with unmeasured():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Look for no garbage among what tests import, now or later: torch alone makes half a million objects."""
+    with unsearched_imports():
         return (yield)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from rewardkit.rewards.reasoning_gym import ReasoningGymOptions, score
 from rewardkit.types import Sample, Score
 
-reasoning_gym = pytest.importorskip("reasoning_gym", reason="the extra 'reasoning-gym' is not installed")
+pytestmark = pytest.mark.skipif(
+    find_spec("reasoning_gym") is None, reason="the extra 'reasoning-gym' is not installed"
+)
 
 TASKS = (
     "basic_arithmetic",
@@ -23,6 +26,8 @@ TASKS = (
 
 
 def entry(task: str, index: int = 0) -> dict[str, Any]:
+    import reasoning_gym
+
     made: dict[str, Any] = json.loads(json.dumps(reasoning_gym.create_dataset(task, size=3, seed=7)[index]))
     return made
 

