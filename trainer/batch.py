@@ -6,6 +6,8 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     responses, response_mask                                     (B, T) int64, float32
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
     values, sum_pi_squared                                       (B, T) float32
+    weight_versions                                              (B, T) int64: steps that the weights which
+                                                                 drew a token had learned; served engines
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
     rollout_is_weights, within_bounds, chosen                    (B, T) float32, bool, bool; `steps/`
     scored                                                       (B,) bool: the reward's status was `ok`

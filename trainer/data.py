@@ -246,14 +246,19 @@ class PromptLoader:
         self._order = self._order_of(0)
 
     def take(self) -> list[PromptRow]:
-        """Return the next `batch_size` prompts. The last, partial batch of an epoch is left out."""
+        """Return the next `batch_size` prompts."""
+        return [self.rows[i] for i in self.take_places()]
+
+    def take_places(self) -> list[int]:
+        """Return the places of the next `batch_size` prompts among `rows`. The last, partial batch of an
+        epoch is left out."""
         if self._served + self._batch_size > len(self.rows):
             self.epoch += 1
             self._served = 0
             self._order = self._order_of(self.epoch)
         chosen = self._order[self._served : self._served + self._batch_size]
         self._served += self._batch_size
-        return [self.rows[i] for i in chosen]
+        return chosen
 
     def state_dict(self) -> dict[str, int]:
         """Return the position: epoch, prompts of it already served, and how many prompts there are."""

@@ -6,27 +6,29 @@ the mathematics is in `algorithms/`, the models at work in `workers/`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from torch import Tensor
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
-from rewardkit.trainer.batch import Batch, PromptRow
+from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.logging.metrics import Clock, batch_metrics, memory_metrics
 from rewardkit.trainer.logging.utilization import peak_flops, profiled, utilization
 from rewardkit.trainer.models.sharding import language_model
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.steps.advantages import compute_advantages
+from rewardkit.trainer.steps.correction import staleness_metrics
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.dynamic import sample_dynamically
 from rewardkit.trainer.steps.filtration import filtered
 from rewardkit.trainer.steps.generation import (
     GreedyResponses,
-    generate,
+    draw,
     place_baselines,
+    publish,
     start_greedy,
     sync_weights,
 )
@@ -54,11 +56,12 @@ def train(run: TrainingRun) -> None:
     """Run PPO to step `run.total_steps`, from the start or from a checkpoint."""
     config = run.config.trainer
     step = run.checkpoints.restore()
-    sync_weights(run)
+    sync_weights(run, step)
     if config.val_only or (config.val_before_train and step == 0):
         validate_alone(run, step)
     if config.val_only:
         return
+    run.feed.begin(step, partial(draw, run))
     while step < run.total_steps:
         step += 1
         run.checkpoints.check()
@@ -79,10 +82,9 @@ def train_step(run: TrainingRun, step: int) -> None:
     config = run.config.trainer
     last = step == run.total_steps
     clock = Clock(run.world.device)
-    prompts = run.loader.take()
-    metrics = {"training/global_step": float(step), "training/epoch": float(run.loader.epoch)}
+    metrics = {"training/global_step": float(step)}
     with clock("step"), _profiled_if_due(run, step):
-        metrics |= ppo_step(run, prompts, step, clock)
+        metrics |= ppo_step(run, step, clock)
         alarms = run.world.gather(run.alarms.look(metrics))[0]  # the first process's count, in all
         metrics |= run.alarms.metrics()
         if run.val_rows and (last or _due(step, config.test_freq)):
@@ -99,9 +101,9 @@ def train_step(run: TrainingRun, step: int) -> None:
         raise run.alarms.error(alarms)
 
 
-def ppo_step(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: Clock) -> dict[str, float]:
-    """Take one step with these prompts (those of all processes) and return its metrics."""
-    drawn = generate_responses(run, prompts, step, clock)
+def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
+    """Take one step with the next prompts and return its metrics."""
+    drawn = generate_responses(run, step, clock)
     metrics = drawn.metrics
     metrics |= evaluate_tokens(run, drawn, step, clock)
     metrics |= assign_rewards(run, drawn, step, clock)
@@ -110,19 +112,25 @@ def ppo_step(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: C
     metrics |= update_models(run, learned, step, clock)
     metrics |= _utilization(run, drawn.batch, clock)
     with clock("update_weights"):
-        sync_weights(run)
+        publish(run, step)
     return metrics
 
 
-def generate_responses(run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: Clock) -> Drawn:
-    """1. The policy acts. Each response is scored from when it ends, while all of 2 goes on."""
+def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
+    """1. The policy acts, or has acted while it learned from earlier steps (`feed.py`).
+
+    Each response is scored from when it ends, while all of 2 goes on.
+    """
     pending: PendingScores | None = None
     metrics: dict[str, float] = {}
     if run.config.algorithm.filter_groups.enable:
-        batch, metrics = sample_dynamically(run, prompts, step, clock)
+        batch, metrics = sample_dynamically(run, step, clock)
     else:
         with clock("gen"):
-            batch, pending = generate(run, prompts, step)
+            batch, pending = run.feed.take(step, partial(draw, run), run.world)
+    metrics["training/epoch"] = float(run.feed.epoch)
+    if run.config.trainer.mode != "sync":
+        metrics |= staleness_metrics(batch, step, run.world)
     with clock("gen"):
         probe = draw_probe(run, batch)
     greedy: GreedyResponses | None = None

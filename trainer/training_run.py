@@ -12,8 +12,8 @@ from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.save import Checkpoints
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine
@@ -28,7 +28,8 @@ class TrainingRun:
     config: Config
     world: World
     tokenizer: Any
-    loader: PromptLoader
+    feed: Feed[Any]
+    """Gives each step its prompts, and the responses to them."""
     val_rows: list[PromptRow]
     total_steps: int
     rewards: RewardSource

@@ -105,6 +105,8 @@ class Episode:
         self.log_probs: list[float] = []
         """Log-probabilities in nats, as the engine gave them. 0.0 for appended tokens, and for all tokens if
         the engine gives none."""
+        self.weight_versions: list[int] = []
+        """See `Reply.weight_versions`. 0 for appended tokens, and for all tokens if the engine gives none."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
         """For the loop's own use."""
@@ -293,6 +295,7 @@ class Episode:
                 self.response_ids += ids
                 self.response_mask += [0] * len(ids)
                 self.log_probs += [0.0] * len(ids)
+                self.weight_versions += [0] * len(ids)
         self._keep(messages, role, start, statuses)
         if reason is not None:
             self._stop(reason)
@@ -342,6 +345,7 @@ class Episode:
         self.response_ids += ids
         self.response_mask += [1] * len(ids)
         self.log_probs += [0.0] * len(ids) if reply.log_probs is None else reply.log_probs
+        self.weight_versions += [0] * len(ids) if reply.weight_versions is None else reply.weight_versions
         turn = Turn("assistant", reply.text, start, len(self.response_ids), finish_reason=reply.finish_reason)
         return self._said(reply, turn, transcript.text_of(ids, special=True))
 

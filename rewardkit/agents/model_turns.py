@@ -76,6 +76,7 @@ async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnReque
         text=transcript.text_of(made[:kept]),
         token_ids=made[:kept],
         log_probs=None if reply.log_probs is None else list(reply.log_probs)[:kept],
+        weight_versions=None if reply.weight_versions is None else list(reply.weight_versions)[:kept],
         finish_reason="stop" if kept < len(made) else reply.finish_reason,
     )
 

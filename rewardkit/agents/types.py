@@ -71,6 +71,8 @@ class Reply:
     """Calls that the engine has parsed itself (a chat endpoint); None: they are in the text."""
     tokens: int | None = None
     """Number of tokens of the turn, where the engine reports only their number."""
+    weight_versions: Sequence[int] | None = None
+    """Which weights each token was drawn with, where they may change meanwhile."""
 
 
 class TokenModel(Protocol):

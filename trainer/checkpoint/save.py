@@ -3,6 +3,7 @@
     global_step_N/
         actor/, critic/     weights and optimizer states, by torch.distributed.checkpoint: for any world size
         actor/huggingface/  the model's config and tokenizer; in the last checkpoint of a run the weights too
+        turns/              responses that were drawn for steps to come, where the run is not synchronous
         trainer.json        step, data position, KL coefficient, random states, settings, the step's metrics
 
 How a folder gets its name, and which one a run goes on from, is in `find.py`.
@@ -18,6 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -47,13 +50,16 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import has_adapter
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.models.lora import save_adapter
 from rewardkit.trainer.models.sharding import full_tensors, language_model
+from rewardkit.trainer.rollout.journal import SCHEMA
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.critic import Critic
 
-NEEDED = {"step", "metrics", "loader", "kl_coef", "alarms", "random", "config"}
+NEEDED = {"step", "metrics", "loader", "feed", "kl_coef", "alarms", "random", "config"}
 """What a resume needs of what is not tensors."""
+TURNS = "turns"
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Learned:
 
     actor: Actor
     critic: Critic | None
-    loader: PromptLoader
+    feed: Feed[Any]
     kl: KlController
     alarms: Alarms
     tokenizer: Any
@@ -83,6 +89,8 @@ class Content:
     states: dict[str, dict[str, Any]]
     """Tensors by name, for `actor` and `critic`; sharded."""
     facts: dict[str, Any]
+    turns: dict[int, pa.Table]
+    """By step: what this process has drawn for steps to come."""
     weights: dict[str, Tensor] | None
     """Whole tensors for the Hugging Face folder; filled in the main process."""
     model_config: Any
@@ -171,7 +179,8 @@ class Checkpoints:
         learned = self._learned
         for name, model, optimizer in learned.models():
             self._load(_part(self._start, name), model, optimizer)
-        learned.loader.load_state_dict(facts["loader"])
+        learned.feed.loader.load_state_dict(facts["loader"])
+        learned.feed.load_state_dict(facts["feed"], _read_turns(self._start))
         if learned.kl.target is not None:
             learned.kl.coef = facts["kl_coef"]
         learned.alarms.beyond.update(
@@ -201,6 +210,7 @@ class Checkpoints:
             step,
             {name: _state(model, optimizer) for name, model, optimizer in learned.models()},
             self._facts(step, metrics),
+            learned.feed.turns(),
             self._gather_weights() if last or "hf_model" in self._settings.save_contents else None,
             learned.model_config,
             learned.tokenizer,
@@ -218,7 +228,8 @@ class Checkpoints:
         return {
             "step": step,
             "metrics": metrics,
-            "loader": self._learned.loader.state_dict(),
+            "loader": self._learned.feed.loader.state_dict(),
+            "feed": self._learned.feed.state_dict(),
             "kl_coef": self._learned.kl.coef,
             "alarms": self._learned.alarms.beyond,
             "random": self._world.gather(random_state()),
@@ -250,7 +261,8 @@ class Checkpoints:
         folder = temporary(self._folder, content.step)
         error: RewardkitError | None = None
         try:
-            for name, state in content.states.items():
+            _write_turns(content.turns, folder, self._world.rank)
+            for name, state in content.states.items():  # when this ends, all processes have written theirs
                 writer = FileSystemWriter(folder / name)
                 state_dict_saver.save(state, storage_writer=writer, process_group=self._world.group)
             if self._world.is_main:
@@ -315,6 +327,19 @@ def _check_shapes(
                 f"{there.get(key, 'missing')} there and {here.get(key, 'missing')} here; give it the same "
                 "model, or start anew with trainer.resume_mode=disable"
             )
+
+
+def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> None:
+    for step, table in turns.items():
+        folder = checkpoint / TURNS / f"step_{step}"
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, folder / f"process_{rank}.parquet", compression="zstd")
+
+
+def _read_turns(checkpoint: Path) -> dict[int, pa.Table]:
+    """What all processes had drawn, by step: whoever now has a prompt finds its turns."""
+    folders = (checkpoint / TURNS).glob("step_*")
+    return {int(f.name.removeprefix("step_")): pq.read_table(f, schema=SCHEMA) for f in folders}
 
 
 def _write_rest(content: Content, folder: Path) -> None:

@@ -270,6 +270,13 @@ class TrainerConfig:
     """Holds checkpoints, config and log; with several machines, a folder that all of them share."""
     default_hdfs_dir: str | None = None
     """Not supported: mount the store, or copy from `default_local_dir`."""
+    mode: str = "sync"
+    """`sync`: responses to a step's prompts are drawn with the weights that learn from them. `one_step_off`:
+    while the policy learns from the responses before. `async`: up to `max_staleness` steps before, going on
+    while weights change. The last two need `rollout.name=vllm_server` (docs/rollouts.md)."""
+    max_staleness: int = 1
+    """In mode `async`: how many steps older than the policy the weights may be that drew a response's first
+    token; 0 gives the results of `sync`."""
     resume_mode: str = "auto"
     """`auto`: go on from the last checkpoint in `default_local_dir` where there is one; `disable`: start
     anew; `resume_path`: go on from `resume_from_path`."""
@@ -304,6 +311,11 @@ class Config:
 def world_size(config: Config) -> int:
     """Return the number of processes the config asks for."""
     return config.trainer.nnodes * config.trainer.n_gpus_per_node
+
+
+def steps_ahead(config: TrainerConfig) -> int:
+    """Return how many steps before its own a batch is begun."""
+    return {"sync": 0, "one_step_off": 1, "async": config.max_staleness}[config.mode]
 
 
 def loss_mode(config: Config) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +25,8 @@ _MORE: dict[str, Any] = json.loads(_TABLES.read_text("utf-8"))
 KEYS = VerlKeys.read(_TABLES, "training")
 OVER_PROCESSES: list[str] = _MORE["over_processes"]
 """Globs over keys of verl's whose value is counted over all processes, ours in each."""
+ROUNDED_UP: list[str] = _MORE["rounded_up"]
+"""Keys of verl's that may be fractions, ours not."""
 VALUES: dict[str, dict[str, Any]] = _MORE["values"]
 """Key of ours -> other names for its values."""
 
@@ -79,6 +82,8 @@ def translate(given: Mapping[str, Any], where: str, processes: int) -> Translati
         elif ours == key:
             values[key] = _value(key, value)
         else:
+            if key in ROUNDED_UP and isinstance(value, float):
+                value = math.ceil(value)
             shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in OVER_PROCESSES)
             renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value))
     notes = KEYS.notes(foreign, flat, where)

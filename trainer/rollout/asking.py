@@ -1,7 +1,8 @@
 """Turns asked of vLLM servers by HTTP: token ids in, token ids and log-probabilities out.
 
 Which servers there are and what weights they have is `served.py`'s business. A turn whose server is lost is
-asked of another one, with the tokens that it began with and its own seed: so the same tokens are drawn.
+asked of another one, with the tokens that it began with and its own seed: so the same weights draw the same
+tokens.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
 
 import aiohttp
 import msgspec
@@ -48,12 +49,27 @@ class RolloutServer:
     """It answers, and has the weights that were published last."""
 
 
+@dataclass(eq=False)
+class Fleet:
+    """The servers, and the weights that they were given; a sync changes both while turns are asked."""
+
+    servers: list[RolloutServer]
+    published: dict[str, int] = field(default_factory=dict)
+    """What the trainer calls each of a run's weights, by the name that the servers know them by, in order;
+    those that are on their way too."""
+    current: str = ""
+    """The name of the last weights that have been published whole."""
+
+    def since(self, name: str) -> set[str]:
+        """Return the names of these weights and of all that came after them."""
+        names = list(self.published)
+        return set(names[names.index(name) :])
+
+
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
     """What an answer may be, and how long it may take."""
 
-    version: str
-    """The weights that all its tokens must have been drawn with."""
     vocabulary: int
     max_len: int
     """Tokens of a turn and what comes before it."""
@@ -76,6 +92,8 @@ class TurnLogProbs(msgspec.Struct):
 
 class VersionSpan(msgspec.Struct):
     version: str
+    start: int
+    end: int
 
 
 class TurnChoice(msgspec.Struct):
@@ -105,21 +123,21 @@ class Asking:
 
     def __init__(
         self,
-        servers: Sequence[RolloutServer],
+        fleet: Fleet,
         body: Callable[[Ask], dict[str, Any]],
         limits: TurnLimits,
         *,
         log_probs: bool,
         group: int,
     ) -> None:
-        """Take the servers; which of them live is kept up to date.
+        """Take the servers.
 
         Args:
             body: returns what a server is sent for a turn.
             log_probs: whether an answer must have them.
             group: so many episodes next to each other begin alike, and go to one server, which caches that.
         """
-        self._servers = servers
+        self._fleet = fleet
         self._body = body
         self._limits = limits
         self._log_probs = log_probs
@@ -136,7 +154,7 @@ class Asking:
     async def run(self, play: Play[E, R], episodes: Sequence[E], told: Callable[[int, R], None]) -> list[R]:
         """Play the episodes, and return their results; see `play_all`."""
         self._waiting = asyncio.Lock()
-        self._slots = {server: asyncio.Semaphore(self._limits.in_flight) for server in self._servers}
+        self._slots: dict[RolloutServer, asyncio.Semaphore] = {}
         connector = aiohttp.TCPConnector(limit=0)  # the slots are the limit
         async with aiohttp.ClientSession(connector=connector) as self._session:
             return await play_all(play, episodes, lambda i: Seat(i, self, self._limits.vocabulary), told)
@@ -178,7 +196,7 @@ class Asking:
             server = await self._home(ask)
             self._busy[server] += 1
             try:
-                async with self._slots[server]:
+                async with self._slots.setdefault(server, asyncio.Semaphore(self._limits.in_flight)):
                     if server.lives:
                         return await self._request(server, ask)
             except LostTurn as error:
@@ -197,27 +215,46 @@ class Asking:
         return self._homes[group]
 
     async def _request(self, server: RolloutServer, ask: Ask) -> Reply:
-        limit = aiohttp.ClientTimeout(total=self._limits.response_s, sock_connect=CONNECT_S)
-        where = f"{server.url}/inference/v1/generate"
-        try:
-            async with self._session.post(where, json=self._body(ask), timeout=limit) as answer:
-                said = await answer.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise LostTurn(f"{server.url}: {type(error).__name__} {error}") from None
-        if 400 <= answer.status < 500:
-            raise RewardkitError(f"{where} refuses a turn ({answer.status}): {_short(said)}")
-        if answer.status != 200:
-            raise LostTurn(f"{server.url} answered {answer.status}: {_short(said)}")
+        begun = self._fleet.current
+        status, said = await self._answer(server, ask)
+        if 400 <= status < 500:
+            raise RewardkitError(f"{server.url} refuses a turn ({status}): {_short(said)}")
+        if status != 200:
+            raise LostTurn(f"{server.url} answered {status}: {_short(said)}")
         try:
             found = msgspec.json.decode(said, type=TurnAnswer)
-            reply = self._read(found, ask)
+            reply = self._read(found, ask, begun)
         except (msgspec.MsgspecError, ValueError) as error:
             raise LostTurn(f"{server.url} sent no whole response: {error}") from None
         self._count(found, ask)
         return reply
 
-    def _read(self, answer: TurnAnswer, ask: Ask) -> Reply:
-        """Return the one choice of an answer; ValueError where it is not whole, or not of our weights."""
+    async def _answer(self, server: RolloutServer, ask: Ask) -> tuple[int, bytes]:
+        """Return status and body; give up where the server is left out of a round of weights meanwhile."""
+        waiting = asyncio.ensure_future(self._post(server, ask))
+        try:
+            while not waiting.done():
+                await asyncio.wait([waiting], timeout=POLL_S)
+                if not (waiting.done() or server.lives):
+                    raise LostTurn(f"{server.url} was left out")
+            return waiting.result()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise LostTurn(f"{server.url}: {type(error).__name__} {error}") from None
+        finally:
+            waiting.cancel()  # the server ends a request whose connection is closed
+
+    async def _post(self, server: RolloutServer, ask: Ask) -> tuple[int, bytes]:
+        limit = aiohttp.ClientTimeout(total=self._limits.response_s, sock_connect=CONNECT_S)
+        where = f"{server.url}/inference/v1/generate"
+        async with self._session.post(where, json=self._body(ask), timeout=limit) as answer:
+            return answer.status, await answer.read()
+
+    def _read(self, answer: TurnAnswer, ask: Ask, begun: str) -> Reply:
+        """Return the one choice of an answer; ValueError where it is not whole, or not of our weights.
+
+        Args:
+            begun: the weights that it began with, or older ones.
+        """
         if len(answer.choices) != 1:
             raise ValueError(f"{len(answer.choices)} choices")
         choice = answer.choices[0]
@@ -226,11 +263,15 @@ class Asking:
             raise ValueError(f"finish_reason is {choice.finish_reason}")
         if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
             raise ValueError(f"{len(ids)} tokens of {ask.max_tokens}, or such as the model has not")
-        versions = {span.version for span in choice.weight_versions or ()}
-        if versions != {self._limits.version}:
-            raise ValueError(f"its weights are {sorted(versions)}, not {self._limits.version}")
+        spans = choice.weight_versions or []
+        if not {span.version for span in spans} <= self._fleet.since(begun):
+            raise ValueError(f"its weights are {[span.version for span in spans]}, not {begun} or later")
+        drawn_with = [self._fleet.published[one.version] for one in spans for _ in range(one.start, one.end)]
+        if len(drawn_with) != len(ids):
+            raise ValueError(f"{len(ids)} tokens, and weights for {len(drawn_with)}")
         log_probs = _log_probs(choice) if self._log_probs else None
-        return Reply("", ids, log_probs, "stop" if choice.finish_reason == "stop" else "length")
+        finish: Literal["stop", "length"] = "stop" if choice.finish_reason == "stop" else "length"
+        return Reply("", ids, log_probs, finish, weight_versions=drawn_with)
 
     def _count(self, answer: TurnAnswer, ask: Ask) -> None:
         details = answer.usage.prompt_tokens_details if answer.usage else None
@@ -247,10 +288,11 @@ class Asking:
 
     async def _is_current(self, server: RolloutServer) -> bool:
         limit = aiohttp.ClientTimeout(total=CONNECT_S)
+        wanted = self._fleet.since(self._fleet.current)  # in the middle of a sync the next are right too
         try:
             async with self._session.get(f"{server.url}/weight_info", timeout=limit) as answer:
                 said = await answer.json()
-                return answer.status == 200 and said["weight_version"] == self._limits.version
+                return answer.status == 200 and said["weight_version"] in wanted
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError):
             return False
 
@@ -263,14 +305,14 @@ class Asking:
         async with self._waiting:  # one asks for all that wait
             loop = asyncio.get_running_loop()
             end = loop.time() + self._limits.wait_s
-            if not any(server.lives for server in self._servers):
+            if not any(server.lives for server in self._fleet.servers):
                 _say(f"no rollout server is left; waiting {self._limits.wait_s:g} s for one")
-            while not (living := [server for server in self._servers if server.lives]):
+            while not (living := [server for server in self._fleet.servers if server.lives]):
                 if loop.time() > end:
                     raise RewardkitError(f"no rollout server has come back in {self._limits.wait_s:g} s")
-                for server in self._servers:
+                for server in self._fleet.servers:
                     server.lives = await self._is_current(server)
-                if not any(server.lives for server in self._servers):
+                if not any(server.lives for server in self._fleet.servers):
                     await asyncio.sleep(POLL_S)
             return living
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from rewardkit.agents.types import TokenModel
+from rewardkit.agents.types import Reply, TokenModel
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
@@ -50,6 +50,9 @@ class Rollout:
     rollout_log_probs: Tensor | None
     """(B * n, T) float32: of each token in the distribution it was drawn from (greedy: at temperature 1);
     0 on padding. None where `Sampling.log_probs` is False."""
+    weight_versions: Tensor | None = None
+    """(B * n, T) int64: of the weights that each token was drawn with, from an engine that may draw during a
+    sync."""
 
 
 OnEnded = Callable[[dict[int, list[int]]], None]
@@ -80,8 +83,10 @@ class RolloutEngine(Protocol):
     trains.
     """
 
-    turn_costs: TurnCosts
-    """Of the last `converse`, in this process."""
+    @property
+    def turn_costs(self) -> TurnCosts:
+        """Of the last `converse`, in this process."""
+        ...
 
     def generate(
         self,
@@ -120,12 +125,13 @@ class RolloutEngine(Protocol):
         """
         ...
 
-    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
         """Take over new weights. All processes call it.
 
         Args:
             named_tensors: full tensors by parameter name. An engine may go through them once more where
                 that gives them anew, and then does so in all processes.
+            version: what an engine that draws during a sync says of the tokens that come after it.
         """
         ...
 
@@ -186,25 +192,33 @@ def complete(
 
 
 def as_rollout(
-    replies: Sequence[tuple[Sequence[int], Sequence[float] | None]],
+    replies: Sequence[Reply],
     response_length: int,
     pad_id: int,
     device: torch.device,
     *,
     log_probs: bool,
 ) -> Rollout:
-    """Return responses, each its token ids and their log-probabilities, as padded tensors."""
+    """Return responses, each one turn, as padded tensors."""
     shape = (len(replies), response_length)
     responses = torch.full(shape, pad_id, dtype=torch.int64)
     mask = torch.zeros(shape, dtype=torch.int64)
     drawn = torch.zeros(shape)
-    for row, (token_ids, of_tokens) in enumerate(replies):
-        length = len(token_ids)
-        responses[row, :length] = torch.tensor(token_ids)
+    versions = torch.zeros_like(mask)
+    for row, reply in enumerate(replies):
+        length = len(reply.token_ids)
+        responses[row, :length] = torch.tensor(reply.token_ids)
         mask[row, :length] = 1
-        if of_tokens is not None:
-            drawn[row, :length] = torch.tensor(of_tokens)
-    return Rollout(responses.to(device), mask.to(device), drawn.to(device) if log_probs else None)
+        if reply.log_probs is not None:
+            drawn[row, :length] = torch.tensor(reply.log_probs)
+        if reply.weight_versions is not None:
+            versions[row, :length] = torch.tensor(reply.weight_versions)
+    return Rollout(
+        responses.to(device),
+        mask.to(device),
+        drawn.to(device) if log_probs else None,
+        versions.to(device),
+    )
 
 
 def row_seed(*key: int) -> int:

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from rewardkit.agents.types import Reply
-from rewardkit.trainer.rollout.base import Play
+from torch import Tensor
+
+from rewardkit.agents.types import Reply, TokenModel
+from rewardkit.trainer.rollout.base import OnEnded, Play, Rollout, Sampling, as_rollout
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -106,6 +108,46 @@ async def play_all(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Converses(Protocol):
+    """An engine that plays episodes; see `RolloutEngine.converse`."""
+
+    def converse(
+        self,
+        play: Play[E, R],
+        episodes: Sequence[E],
+        sampling: Sampling,
+        ended: Callable[[int, R], None] | None = None,
+    ) -> list[R]: ...
+
+
+def respond_by_turns(
+    engine: Converses,
+    prompt_ids: Tensor,
+    prompt_mask: Tensor,
+    sampling: Sampling,
+    seeds: Sequence[int],
+    ended: OnEnded | None,
+    response_length: int,
+    pad_id: int,
+) -> Rollout:
+    """Do what `RolloutEngine.generate` does: a response is an episode of one turn."""
+    prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
+    repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
+    if len(seeds) != len(repeated):
+        raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
+
+    async def play(model: TokenModel, given: tuple[list[int], int]) -> Reply:
+        prompt, seed = given
+        return await model.generate(prompt, seed=seed, max_tokens=response_length)
+
+    def told(place: int, reply: Reply) -> None:
+        if ended is not None:
+            ended({place: list(reply.token_ids)})
+
+    found = engine.converse(play, list(zip(repeated, seeds, strict=True)), sampling, told)
+    return as_rollout(found, response_length, pad_id, prompt_ids.device, log_probs=sampling.log_probs)
 
 
 def cut_at(ids: Sequence[int], stop: Sequence[int], most: int) -> tuple[int, bool]:

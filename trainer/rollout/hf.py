@@ -275,7 +275,7 @@ class HfRollout:
             logits = decoder.go_on(tokens)
 
     @torch.no_grad()
-    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
         """See `RolloutEngine.sync_weights`."""
         mine = dict(self.model.named_parameters())
         for name, tensor in complete(named_tensors, mine):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import secrets
 import sys
+import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -21,13 +22,12 @@ import torch.distributed as dist
 from torch import Tensor
 
 from rewardkit.agents.runner import drive
-from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.shape import Shape
-from rewardkit.trainer.rollout.asking import Asking, RolloutServer, TurnLimits
+from rewardkit.trainer.rollout.asking import Asking, Fleet, RolloutServer, TurnLimits
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
     OnEnded,
@@ -35,10 +35,9 @@ from rewardkit.trainer.rollout.base import (
     Rollout,
     Sampling,
     TurnCosts,
-    as_rollout,
 )
 from rewardkit.trainer.rollout.beside import undisturbed
-from rewardkit.trainer.rollout.conversing import Ask
+from rewardkit.trainer.rollout.conversing import Ask, respond_by_turns
 from rewardkit.trainer.rollout.serving import (
     ServerProcess,
     answers,
@@ -121,7 +120,7 @@ class ServedRollout:
         Raises:
             RewardkitError: a server does not start, or does not answer as one of ours does.
         """
-        self.turn_costs = TurnCosts()
+        self._of_thread = threading.local()  # one may draw for training, another for validation
         self._setup = setup
         self._config = setup.policy.rollout
         self._world = world
@@ -132,9 +131,9 @@ class ServedRollout:
         )
         self._processes: list[ServerProcess] = []
         self._end = weakref.finalize(self, _stop, self._processes)
-        self._servers = [RolloutServer(url, lives=False) for url in self._found_by_all()]
+        self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
+        """What the servers have, as this process knows it."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
-        self._syncs = 0
         with undisturbed([setup.device] if setup.device.type == "cuda" else []):
             from rewardkit.trainer.rollout.transfer import PolicySource, Publisher
         source = PolicySource(
@@ -145,9 +144,10 @@ class ServedRollout:
         self._publisher = Publisher(source, world, backend, bucket)
 
     @property
-    def version(self) -> str:
-        """Of the weights that were published last: the same in no two runs."""
-        return f"{self._run}.{self._syncs}"
+    def turn_costs(self) -> TurnCosts:
+        """See `RolloutEngine.turn_costs`; of the calling thread."""
+        found: TurnCosts = getattr(self._of_thread, "costs", TurnCosts())
+        return found
 
     def generate(
         self,
@@ -157,30 +157,9 @@ class ServedRollout:
         seeds: Sequence[int],
         ended: OnEnded | None = None,
     ) -> Rollout:
-        """See `RolloutEngine.generate`. A response is an episode of one turn."""
-        prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
-        repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
-        if len(seeds) != len(repeated):
-            raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
-
-        async def play(model: Any, given: tuple[list[int], int]) -> Reply:
-            prompt, seed = given
-            reply: Reply = await model.generate(prompt, seed=seed, max_tokens=self._config.response_length)
-            return reply
-
-        def told(place: int, reply: Reply) -> None:
-            if ended is not None:
-                ended({place: list(reply.token_ids)})
-
-        found, _ = self._play(play, list(zip(repeated, seeds, strict=True)), sampling, told)
-        replies = [(reply.token_ids, reply.log_probs) for reply in found]
-        return as_rollout(
-            replies,
-            self._config.response_length,
-            self._setup.pad_id,
-            prompt_ids.device,
-            log_probs=sampling.log_probs,
-        )
+        """See `RolloutEngine.generate`."""
+        length, pad = self._config.response_length, self._setup.pad_id
+        return respond_by_turns(self, prompt_ids, prompt_mask, sampling, seeds, ended, length, pad)
 
     def converse(
         self,
@@ -190,7 +169,8 @@ class ServedRollout:
         ended: Callable[[int, R], None] | None = None,
     ) -> list[R]:
         """See `RolloutEngine.converse`. Each process plays its own episodes."""
-        found, self.turn_costs = self._play(play, episodes, sampling, ended or (lambda place, result: None))
+        found, costs = self._play(play, episodes, sampling, ended or (lambda place, result: None))
+        self._of_thread.costs = costs
         return found
 
     def _play(
@@ -198,7 +178,6 @@ class ServedRollout:
     ) -> tuple[list[R], TurnCosts]:
         config = self._config
         limits = TurnLimits(
-            version=self.version,
             vocabulary=self._vocabulary,
             max_len=self._max_len,
             in_flight=config.max_num_seqs,
@@ -211,25 +190,29 @@ class ServedRollout:
             drawn = drawing(sampling, ask.seed, ask.max_tokens, stop)
             return {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
 
-        asking = Asking(self._servers, body, limits, log_probs=sampling.log_probs, group=sampling.n)
+        asking = Asking(self.fleet, body, limits, log_probs=sampling.log_probs, group=sampling.n)
         found = drive(asking.run(play, episodes, told))
         if asking.error is not None:
             raise asking.error
         return found, asking.costs
 
-    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
         """See `RolloutEngine.sync_weights`. Servers that were lost and answer again get them too.
+
+        Turns may be under way in other threads: they go on with these weights.
 
         Raises:
             RewardkitError: no server has taken them over; in all processes.
         """
-        if any(self._world.gather([server.url for server in self._servers if not server.lives])):
+        fleet = self.fleet
+        if any(self._world.gather([server.url for server in fleet.servers if not server.lives])):
             self._publisher.forget()
-        self._syncs += 1
+        name = f"{self._run}.{len(fleet.published) + 1}"  # the same in no two runs
         urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
-        failed = self._publisher.publish(named_tensors, self.version, urls)
-        first = self._world.rank % max(len(urls), 1)  # not all processes begin with the same server
-        self._servers = [RolloutServer(url, url not in failed) for url in (*urls[first:], *urls[:first])]
+        fleet.published[name] = version  # a turn that ends in mid-round may have it already
+        failed = self._publisher.publish(named_tensors, name, urls)
+        fleet.current = name
+        self._note(urls, failed)
         if self._world.is_main:
             for url, why in failed.items():
                 _say(f"rollout server lost, it did not take over weights: {url}: {why}")
@@ -238,6 +221,17 @@ class ServedRollout:
                     one.process.kill()  # half loaded; the next sync finds it started again
         if len(failed) == len(urls):
             raise RewardkitError(f"no rollout server has the policy's weights: {failed or 'none answers'}")
+
+    def _note(self, urls: Sequence[str], failed: Collection[str]) -> None:
+        """Bring the fleet up to date; the servers that it had stay the same objects, which turns may hold."""
+        known = {server.url: server for server in self.fleet.servers}
+        first = self._world.rank % max(len(urls), 1)  # not all processes begin with the same server
+        found = [
+            known.pop(url) if url in known else RolloutServer(url) for url in (*urls[first:], *urls[:first])
+        ]
+        for server in (*found, *known.values()):
+            server.lives = server.url not in failed and server.url not in known
+        self.fleet.servers = found
 
     def release(self) -> None:
         """See `RolloutEngine.release`. Nothing of the servers' memory is ours."""

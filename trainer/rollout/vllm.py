@@ -21,6 +21,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError, MissingDependencyError
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.root import Config
@@ -227,7 +228,8 @@ class VllmRollout:
                 ended(here)
 
         outputs = self._run(requests, sampling, tell)[mine]
-        replies = [(o.token_ids, o.logprobs.logprobs if sampling.log_probs else None) for o in outputs]
+        shown = sampling.log_probs
+        replies = [Reply("", o.token_ids, o.logprobs.logprobs if shown else None) for o in outputs]
         return as_rollout(
             replies, self.response_length, self.pad_id, prompt_ids.device, log_probs=sampling.log_probs
         )
@@ -294,7 +296,7 @@ class VllmRollout:
         return found[mine]
 
     @torch.no_grad()
-    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+    def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
         """See `RolloutEngine.sync_weights`."""
         if self._asleep:
             self.llm.wake_up(tags=["weights"])

@@ -32,6 +32,7 @@ from rewardkit.trainer.config.workers import (
 )
 from rewardkit.trainer.data import ALONE, PromptLoader, agent_names, file_list, load_rows
 from rewardkit.trainer.distributed import World, device_of
+from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
 from rewardkit.trainer.models.heads import has_no_weights
 from rewardkit.trainer.models.load import (
@@ -95,14 +96,15 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         kl = _kl_controller(config.algorithm.kl_ctrl)
         alarms = Alarms(config.trainer)
         logger = stack.enter_context(Logger(config, folder, data.total_steps, active=world.is_main))
+        feed: Feed[Any] = Feed(data.loader, config.trainer, data.total_steps)
         learned = Learned(
-            policy.actor, critic, data.loader, kl, alarms, tokenizer, load_model_config(model.path, model)
+            policy.actor, critic, feed, kl, alarms, tokenizer, load_model_config(model.path, model)
         )
         yield TrainingRun(
             config=config,
             world=world,
             tokenizer=tokenizer,
-            loader=data.loader,
+            feed=feed,
             val_rows=data.val_rows,
             total_steps=data.total_steps,
             rewards=rewards,

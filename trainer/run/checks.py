@@ -19,7 +19,14 @@ from rewardkit.trainer.algorithms.correction import LEVELS, read_bounds, read_re
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
-from rewardkit.trainer.config.root import Config, logger_names, loss_mode, world_size
+from rewardkit.trainer.config.root import (
+    Config,
+    TrainerConfig,
+    logger_names,
+    loss_mode,
+    steps_ahead,
+    world_size,
+)
 from rewardkit.trainer.config.workers import (
     DTYPE_NAMES,
     ActorConfig,
@@ -205,6 +212,8 @@ VALUES: dict[str, dict[str, Values]] = {
         "max_critic_ckpt_to_keep": POSITIVE,
         "critic_warmup": NOT_NEGATIVE,
         "max_restarts": NOT_NEGATIVE,
+        "mode": ("sync", "one_step_off", "async"),
+        "max_staleness": NOT_NEGATIVE,
         "log_val_generations": NOT_NEGATIVE,
     },
 }
@@ -212,6 +221,8 @@ VALUES: dict[str, dict[str, Values]] = {
 
 INSTEAD = {
     "actor_rollout_ref.rollout.name": "the engines here are {known}: set actor_rollout_ref.rollout.name=vllm",
+    "trainer.mode": "it can be {known}; verl's colocate_async is none of them: generation that does not wait "
+    "has servers of its own here",
     "trainer.device": "it can be {known}: set trainer.device=cuda, or leave it out",
 }
 """What to say of a value that verl has and we have not, where the list alone would not say what to do."""
@@ -298,6 +309,11 @@ REFUSED: tuple[Rule, ...] = (
         "data.val_files is not set; set it, or trainer.val_before_train=false and trainer.test_freq=-1",
     ),
     (
+        lambda c: c.trainer.mode != "sync" and c.actor_rollout_ref.rollout.name != "vllm_server",
+        "trainer.mode={c.trainer.mode} draws while the policy learns, on servers of their own: set "
+        "actor_rollout_ref.rollout.name=vllm_server (docs/rollouts.md)",
+    ),
+    (
         lambda c: not _is_list_of_steps(c.trainer.profile_steps or []),
         "trainer.profile_steps must be a list of steps, such as [3,4]; found {c.trainer.profile_steps!r}",
     ),
@@ -350,6 +366,16 @@ SAID: tuple[Rule, ...] = (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,
         "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one prompt, and "
         "actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as in verl; set n above 1",
+    ),
+    (
+        lambda c: steps_ahead(c.trainer) > 0 and not c.algorithm.rollout_correction.on,
+        "trainer.mode={c.trainer.mode} learns from tokens of older weights, as if the policy had drawn them: "
+        "algorithm.rollout_correction.rollout_is=token weighs each by what it is under the policy now",
+    ),
+    (
+        lambda c: c.trainer.mode != "async" and c.trainer.max_staleness != TrainerConfig.max_staleness,
+        "trainer.max_staleness={c.trainer.max_staleness} is without effect: it is for trainer.mode=async, "
+        "not {c.trainer.mode}",
     ),
     (
         lambda c: any(worker.strategy == "fsdp" for worker in _workers(c).values()),

@@ -16,6 +16,7 @@ from rewardkit.trainer.algorithms.correction import (
 )
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.training_run import TrainingRun
 
@@ -37,6 +38,22 @@ def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
     if asked.bypass_mode:
         batch["old_log_probs"] = batch["rollout_log_probs"]
     return metrics
+
+
+def staleness_metrics(batch: Batch, step: int, world: World) -> dict[str, float]:
+    """Return how many steps older the weights are that drew the policy's tokens than those that learn.
+
+    Returns:
+        over the tokens of all processes, `staleness/mean` and `staleness/max`, in steps, and
+        `staleness/stale_share`, of those that are older at all.
+    """
+    steps = (step - 1 - batch["weight_versions"])[batch["response_mask"].bool()].float()
+    found = summarize({"steps": steps, "stale": (steps > 0).float()}, world)
+    return {
+        "staleness/mean": found["steps/mean"],
+        "staleness/max": found["steps/max"],
+        "staleness/stale_share": found["stale/mean"],
+    }
 
 
 def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:

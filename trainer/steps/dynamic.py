@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from rewardkit.errors import ScoringError
-from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout, join
+from rewardkit.trainer.batch import Batch, ScoredRollout, join
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
-from rewardkit.trainer.steps.generation import generate
+from rewardkit.trainer.steps.generation import draw, generate
 from rewardkit.trainer.steps.scoring import collect_scores
 from rewardkit.trainer.steps.signal import signal_metrics
 from rewardkit.trainer.training_run import TrainingRun
@@ -23,19 +24,17 @@ from rewardkit.types import Score
 AVERAGES = ("agent/", "reward/turns/")
 
 
-def sample_dynamically(
-    run: TrainingRun, prompts: Sequence[PromptRow], step: int, clock: Clock
-) -> tuple[Batch, dict[str, float]]:
+def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch, dict[str, float]]:
     """Return a scored batch in which the responses to each prompt differ in outcome.
 
-    While the batch is not full, whole batches of further prompts are taken from the loader; of the groups
+    While the batch is not full, whole batches of further prompts are taken, and drawn at once; of the groups
     that differ the first ones are used, in the order of the prompts, so that the number of processes has no
     say in it.
 
     Raises:
         ScoringError: `max_num_gen_batches` batches were not enough.
     """
-    wanted = len(prompts)
+    wanted = run.config.data.train_batch_size
     drawn: list[Batch] = []
     scored: list[ScoredRollout] = []
     found: list[int] = []
@@ -43,9 +42,12 @@ def sample_dynamically(
     averages: dict[str, float] = {}
     while len(found) < wanted:
         _refuse_further(run, len(drawn), len(found), wanted)
-        batch_prompts = prompts if not drawn else run.loader.take()
         with clock("gen"):
-            batch, pending = generate(run, batch_prompts, step, first=len(drawn) * wanted)
+            if drawn:
+                further = run.feed.loader.take()
+                batch, pending = generate(run, further, step, first=len(drawn) * wanted)
+            else:
+                batch, pending = run.feed.take(step, partial(draw, run), run.world)
         with clock("reward"):
             here, of_batch = collect_scores(run, batch, pending)
         # Counts and times add up; of shares and means the last batch's stand.

@@ -36,6 +36,7 @@ class Played:
     response_ids: list[int]
     response_mask: list[int]
     log_probs: list[float]
+    weight_versions: list[int]
     turns: list[Turn]
     ended: str
     status: Status
@@ -52,6 +53,7 @@ class Played:
             response_ids=episode.response_ids,
             response_mask=episode.response_mask,
             log_probs=episode.log_probs,
+            weight_versions=episode.weight_versions,
             turns=episode.turns,
             ended=episode.ended or "answered",
             status=episode.status,
@@ -156,6 +158,7 @@ def as_batch(
     observations = torch.zeros_like(own)
     turns = torch.zeros_like(own)
     log_probs = torch.zeros(shape)
+    versions = torch.zeros_like(own)
     rewards = torch.zeros(shape)
     for i, one in enumerate(played):
         length = len(one.response_ids)
@@ -163,9 +166,11 @@ def as_batch(
         own[i, :length] = torch.tensor(one.response_mask, dtype=torch.int64)
         observations[i, :length] = 1 - own[i, :length]
         log_probs[i, :length] = torch.tensor(one.log_probs)
+        versions[i, :length] = torch.tensor(one.weight_versions, dtype=torch.int64)
         _number_turns(one, turns[i], rewards[i])
     batch = make_batch(rows, ids, mask, responses, own, observations)
     batch["rollout_log_probs"] = log_probs
+    batch["weight_versions"] = versions
     batch["turns"] = turns
     batch["turn_rewards"] = rewards
     batch["truncated"] = torch.tensor([one.ended in CUT_OFF for one in played], dtype=torch.bool)

@@ -6,7 +6,9 @@ ReMax's greedy responses stand at the end; DAPO's dynamic sampling is in `dynami
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +18,7 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.sharding import full_tensors
 from rewardkit.trainer.rollout.base import Rollout, Sampling, row_seed
+from rewardkit.trainer.rollout.journal import Journal, JournaledEngine
 from rewardkit.trainer.steps.episodes import as_batch, play_rows
 from rewardkit.trainer.steps.scoring import PendingScores, collect_scores, start_scoring
 from rewardkit.trainer.training_run import TrainingRun
@@ -52,6 +55,17 @@ def generate(
     batch = _as_batch(rows, prompt_ids, prompt_mask, drawn, rollout.n)
     _number(batch, [i for i, _ in numbered], seeds, rollout.n)
     return batch, pending
+
+
+def draw(
+    run: TrainingRun, prompts: Sequence[PromptRow], step: int, journal: Journal | None
+) -> tuple[Batch, PendingScores]:
+    """Generate for a feed, which may ask for several batches at once, each from a thread of its own."""
+    if journal is None:
+        return generate(run, prompts, step)
+    rollout = run.config.actor_rollout_ref.rollout
+    engine: Any = JournaledEngine(run.rollout, journal, rollout.response_length, run.tokenizer.pad_token_id)
+    return generate(replace(run, rollout=engine), prompts, step)
 
 
 def play(
@@ -110,16 +124,25 @@ class PolicyWeights:
             yield name, torch.full_like(tensor, torch.nan) if self.as_nan else tensor
 
 
-def sync_weights(run: TrainingRun) -> None:
+def publish(run: TrainingRun, step: int) -> None:
+    """Give the engine the weights of a step, and begin the responses that are drawn with them."""
+    run.feed.settle()
+    sync_weights(run, step)
+    run.feed.begin(step, partial(draw, run))
+
+
+def sync_weights(run: TrainingRun, step: int = 0) -> None:
     """Give the rollout engine the actor's weights, tensor by tensor, in the engine's type.
 
-    At times it gets NaN for all of them first. A tensor that the sync then does not reach, or a copy of it
-    that some kernel keeps, leaves no log-probability a number, and the next step's check ends the run.
+    At times, while nothing is drawn, it gets NaN for all of them first. A tensor that the sync then does not
+    reach, or a copy of it that some kernel keeps, leaves no log-probability a number, and the next step's
+    check ends the run.
     """
     dtype = DTYPES[run.config.actor_rollout_ref.rollout.dtype]
-    if run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0:
+    due = run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0
+    if due and not any(run.world.gather(run.feed.in_flight)):
         run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, as_nan=True))
-    run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype))
+    run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype), step)
     run.syncs += 1
 
 
@@ -133,6 +156,8 @@ def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollo
     )
     if drawn.rollout_log_probs is not None:
         batch["rollout_log_probs"] = drawn.rollout_log_probs
+    if drawn.weight_versions is not None:
+        batch["weight_versions"] = drawn.weight_versions
     return batch
 
 

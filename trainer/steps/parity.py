@@ -13,10 +13,13 @@ from rewardkit.errors import ParityError
 from rewardkit.trainer.batch import Batch, make_batch
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
 from rewardkit.trainer.rollout.base import Sampling, row_seed
+from rewardkit.trainer.rollout.conversing import respond_by_turns
 from rewardkit.trainer.training_run import TrainingRun
 
 N_PROBES = 2
 """Prompts in a probe, in each process."""
+PROBE_TOKENS = 32
+"""Of a response that is drawn for the probe alone: enough to tell weights apart, and soon there."""
 PROBE = 2
 """First part of the key of a probe's seed; training's is 0, validation's 1."""
 FLOAT32_LIMITS = (1e-7, 1e-5)
@@ -34,12 +37,13 @@ HALF_FLOOR = 1e-5
 def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
     """Return responses of the engine whose log-probabilities must be the policy's own: mostly `batch`.
 
-    Under greedy, top_k or top_p sampling they are those of another distribution: a few are drawn without.
-    Where the policy's are not computed for the whole batch anyway, a few of it will do.
+    Under greedy, top_k or top_p sampling they are those of another distribution, and of a batch that was
+    begun earlier they are those of other weights: a few are drawn without. Where the policy's are not
+    computed for the whole batch anyway, a few of it will do.
     """
     config = run.config.actor_rollout_ref.rollout
     restricted = not Sampling(config.n, config.do_sample, 1.0, config.top_k, config.top_p).unrestricted
-    usable = config.calculate_log_probs and not restricted
+    usable = config.calculate_log_probs and not restricted and run.feed.ahead == 0
     if usable and run.needs_old_log_probs:
         return batch
     few = batch.select(slice(0, N_PROBES * config.n, config.n))
@@ -47,7 +51,17 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
         return few
     ids, mask = (few[name][:, : few.prompt_width] for name in ("input_ids", "attention_mask"))
     seeds = [row_seed(PROBE, config.seed, run.world.rank, i) for i in range(len(few))]
-    drawn = run.rollout.generate(ids, mask, Sampling(temperature=config.temperature), seeds)
+    sampling = Sampling(temperature=config.temperature)
+    drawn = respond_by_turns(
+        run.rollout,
+        ids,
+        mask,
+        sampling,
+        seeds,
+        None,
+        min(PROBE_TOKENS, config.response_length),
+        run.tokenizer.pad_token_id,
+    )
     probe = make_batch(few.rows, ids, mask, drawn.responses, drawn.response_mask)
     assert drawn.rollout_log_probs is not None
     probe["rollout_log_probs"] = drawn.rollout_log_probs

@@ -78,11 +78,9 @@ def test_every_key_of_verl_s_is_ours_or_a_change_of_it_is_named() -> None:
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("trainer.v1.trainer_mode=separate_async", 'leave it at "sync"'),
-        ("trainer.v1.trainer_mode=colocate_async", "from the policy that learns from them"),
         ("actor_rollout_ref.rollout.skip.enable=true", "the policy's own; leave it at false"),
         ("actor_rollout_ref.actor.fsdp_config.qat.enable=true", "not quantised"),
-        ("async_training.staleness_threshold=0.5", "leave it out"),
+        ("async_training.use_dynamic_resource_scheduling=true", "leave it out"),
         ("critic.model.lora.dropout=0.1", "peft's default"),
     ],
 )

@@ -148,7 +148,7 @@ def test_turns_of_a_lost_server_are_drawn_elsewhere_to_the_same_tokens(
     before = len(stubs[1].turns)
     found, wanted = drawn_by(engine, rows)
     assert found == wanted
-    assert stubs[1].version == stubs[0].version == engine.version
+    assert stubs[1].version == stubs[0].version == engine.fleet.current
     assert len(stubs[1].turns) == before + 16
 
 
@@ -181,7 +181,9 @@ SPOILT: dict[str, Callable[[dict[str, Any]], Any]] = {
     "too many tokens": lambda choice: choice["token_ids"].extend([9] * 9),
     "unknown tokens": lambda choice: choice["token_ids"].__setitem__(0, 10**6),
     "other weights": lambda choice: choice["weight_versions"][0].update(version="default"),
-    "other weights in part": lambda choice: choice["weight_versions"].append({"version": "x.1"}),
+    "other weights in part": lambda choice: choice["weight_versions"].append(
+        {"version": "x.1", "start": 0, "end": 0}
+    ),
     "another form": lambda choice: choice.pop("token_ids"),
 }
 
@@ -259,7 +261,7 @@ def test_weights_come_whole_in_order_and_in_buckets(open_served: Open, stubs: li
         stub.received.clear()
     engine.sync_weights(model.named_parameters())
     assert [calls_of(stub) for stub in stubs] == [ROUND, ROUND]
-    assert [stub.version for stub in stubs] == [engine.version] * 2
+    assert [stub.version for stub in stubs] == [engine.fleet.current] * 2
 
 
 def test_a_server_that_fails_gets_all_again_before_it_goes_on_and_is_left_after_two_failures(
@@ -275,7 +277,7 @@ def test_a_server_that_fails_gets_all_again_before_it_goes_on_and_is_left_after_
     assert again[-5:] == ROUND
     assert again.index("/update_weights failed") < len(again) - 5
     assert "/resume" not in again[:-1], "half loaded, it would die of its first request"
-    assert stubs[0].version == stubs[1].version == engine.version
+    assert stubs[0].version == stubs[1].version == engine.fleet.current
     assert calls_of(stubs[0]) == ROUND
 
     stubs[1].fails = {"/update_weights": 2}

