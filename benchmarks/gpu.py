@@ -12,7 +12,9 @@ Seconds and tokens are those of all steps but the first; the peak memory is the 
 start to its end, asked of nvidia-smi: torch counts what a sleeping engine has given back. MFU is the actor's
 update alone: forward and backward, of what the GPU computes in bfloat16 at most. Settings at the end replace
 ours: compare `actor_rollout_ref.model.override_config.attn_implementation=sdpa`,
-`actor_rollout_ref.actor.fsdp_config.use_torch_compile=false`, or `actor_rollout_ref.rollout.name=hf`.
+`actor_rollout_ref.actor.fsdp_config.use_torch_compile=false`, or `actor_rollout_ref.rollout.name=hf`. On two
+GPUs `actor_rollout_ref.rollout.name=vllm_server actor_rollout_ref.rollout.gpu_memory_utilization=0.9`, with
+`trainer.mode=one_step_off` or `async`, keeps one for rollouts, beside the figures of both in one.
 """
 
 from __future__ import annotations

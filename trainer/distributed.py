@@ -73,6 +73,14 @@ class World:
         dist.all_gather_object(items, item, group=self.group)
         return items
 
+    def to_main(self, item: Any) -> list[Any]:
+        """Return every process's `item`, in order of rank, in the main process; in the others nothing."""
+        if self.size == 1:
+            return [item]
+        items: list[Any] | None = [None] * self.size if self.is_main else None
+        dist.gather_object(item, items, dst=0, group=self.group)
+        return items or []
+
     def first_error(self, error: Exception | None) -> Exception | None:
         """Return the error of the lowest rank that has one: the same answer in every process.
 

@@ -115,6 +115,19 @@ def test_engine_and_policy_agree_in_bfloat16_over_sleep_and_wake(
     assert all(metrics["perf/max_memory_allocated_gb"] > 0 for metrics in steps)
 
 
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices: one rolls out")
+@pytest.mark.parametrize("mode", ["sync", "one_step_off", "async"])
+def test_a_server_on_a_gpu_of_its_own_has_the_policy_s_weights_by_nccl(
+    mode: str, folder: Path, world: World, tmp_path: Path
+) -> None:
+    needs_vllm()
+    more = [EAGER, f"trainer.mode={mode}", "algorithm.rollout_correction.rollout_is=token"]
+    steps = run_and_read(config_of("vllm_server", folder, tmp_path / "out", *more), world)
+    assert len(steps) == 4
+    assert all(metrics["training/rollout_actor_kl"] < 1e-2 for metrics in steps)
+    assert all(metrics.get("staleness/max", 0.0) <= (mode != "sync") for metrics in steps)
+
+
 def sleep_and_wake(folder: Path, out: Path) -> None:
     whole = torch.cuda.mem_get_info()[1]
     with open_world("cuda") as world, open_run(config_of("vllm", folder, out, EAGER), world) as run:

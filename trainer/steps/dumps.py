@@ -63,15 +63,16 @@ def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredRollout], 
 
 
 def gather_rows(scored: Sequence[ScoredRollout], n: int, step: int, world: World) -> list[dict[str, Any]]:
-    """Return the responses of all processes as plain rows, in the order of the prompts.
+    """Return the responses of all processes as plain rows, in the order of the prompts, in the main process.
 
-    A row has the columns that `rewardkit score` reads and writes, and `step`; an episode's its turns and end.
+    In the others there are none. A row has the columns that `rewardkit score` reads and writes, and `step`;
+    an episode's its turns and end.
 
     Args:
         scored: this process's, the n responses to one prompt next to each other.
     """
     mine = [_plain(one, step) for one in scored]
-    groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.gather(mine)]
+    groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.to_main(mine)]
     # The prompts were dealt out one by one, so they are taken up again one by one.
     in_order: Iterator[list[dict[str, Any]]] = chain.from_iterable(zip_longest(*groups, fillvalue=[]))
     return list(chain.from_iterable(in_order))

@@ -51,7 +51,7 @@ def test_figures_are_per_data_source_and_leave_failures_out(world: World) -> Non
 
 def test_a_dump_has_the_prompts_in_their_order_whatever_the_processes() -> None:
     class TwoOfThem(World):
-        def gather(self, item: Any) -> list[Any]:
+        def to_main(self, item: Any) -> list[Any]:
             return [item, [{"response": name} for name in ("b0", "b1")]]
 
     mine = [response("gsm8k", Score(1.0)) for _ in range(4)]
