@@ -20,10 +20,10 @@ from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import TrainerConfig, steps_ahead
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.rollout.journal import Journal
+from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
-Draw = Callable[[Sequence[PromptRow], int, Journal | None], T]
+Draw = Callable[[Sequence[PromptRow], int, TurnJournal | None], T]
 """Draws and starts to score the responses to prompts, those of all processes, for a step."""
 
 
@@ -35,7 +35,7 @@ class StepPrompts(Generic[T]):
     places: list[int]
     """Of the prompts among the loader's."""
     epoch: int
-    journal: Journal | None = None
+    journal: TurnJournal | None = None
     drawn: Future[T] = field(default_factory=Future)
 
     def start(self, rows: Sequence[PromptRow], draw: Draw[T]) -> None:
@@ -80,7 +80,7 @@ class Feed(Generic[T]):
         for step in range(first, min(version + 1 + self.ahead, self._total_steps) + 1):
             one = self._next(step)
             if self._keeps and one.journal is None:
-                one.journal = Journal()
+                one.journal = TurnJournal()
             one.start([self.loader.rows[i] for i in one.places], draw)
             self._begun.append(one)
 
@@ -127,7 +127,7 @@ class Feed(Generic[T]):
         """
         fits = self.ahead >= state["ahead"]
         self._brought = deque(
-            StepPrompts(step, places, epoch, Journal.of(turns.get(step) if fits else None))
+            StepPrompts(step, places, epoch, TurnJournal.of(turns.get(step) if fits else None))
             for step, places, epoch in state["begun"]
         )
 

@@ -36,14 +36,14 @@ SCHEMA = pa.schema(
 )
 
 
-class Journal:
+class TurnJournal:
     """Turns by what was asked for. A turn's seed is in no other turn of a run."""
 
     def __init__(self) -> None:
         self._turns: dict[Wanted, Reply] = {}
 
     @classmethod
-    def of(cls, table: pa.Table | None) -> Journal:
+    def of(cls, table: pa.Table | None) -> TurnJournal:
         """Return the turns of a table that `table` has made."""
         made = cls()
         for row in table.to_pylist() if table is not None else ():
@@ -87,7 +87,7 @@ class JournaledModel:
     """A `TokenModel` that writes down what it says, and does not say it twice."""
 
     model: TokenModel
-    journal: Journal
+    journal: TurnJournal
 
     async def generate(
         self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
@@ -110,7 +110,7 @@ class JournaledEngine:
     """A rollout engine that draws with a journal; it can do nothing else."""
 
     engine: RolloutEngine
-    journal: Journal
+    journal: TurnJournal
     response_length: int
     pad_id: int
 

@@ -18,7 +18,7 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.sharding import full_tensors
 from rewardkit.trainer.rollout.base import Rollout, Sampling, row_seed
-from rewardkit.trainer.rollout.journal import Journal, JournaledEngine
+from rewardkit.trainer.rollout.journal import JournaledEngine, TurnJournal
 from rewardkit.trainer.steps.episodes import as_batch, play_rows
 from rewardkit.trainer.steps.scoring import PendingScores, collect_scores, start_scoring
 from rewardkit.trainer.training_run import TrainingRun
@@ -58,7 +58,7 @@ def generate(
 
 
 def draw(
-    run: TrainingRun, prompts: Sequence[PromptRow], step: int, journal: Journal | None
+    run: TrainingRun, prompts: Sequence[PromptRow], step: int, journal: TurnJournal | None
 ) -> tuple[Batch, PendingScores]:
     """Generate for a feed, which may ask for several batches at once, each from a thread of its own."""
     if journal is None:

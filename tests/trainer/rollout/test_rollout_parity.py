@@ -93,9 +93,9 @@ def test_a_missed_sync_ends_the_run(
     with open_run(config, world) as run:
         sync, calls = run.rollout.sync_weights, iter(range(100))
 
-        def only_the_first(named_tensors: Iterable[Any]) -> None:
+        def only_the_first(named_tensors: Iterable[Any], version: int = 0) -> None:
             if next(calls) < 2:  # NaN, and the weights
-                sync(named_tensors)
+                sync(named_tensors, version)
 
         run.rollout.sync_weights = only_the_first  # type: ignore[method-assign]
         with pytest.raises(ParityError, match=r"^step [23]: .* does not have the policy's weights"):
@@ -166,7 +166,7 @@ def hold_back(run: Any, wanted: str, since: int) -> None:
     sync, count = run.rollout.sync_weights, iter(range(100))
     kept = {}
 
-    def stale(named_tensors: Iterable[Any]) -> None:
+    def stale(named_tensors: Iterable[Any], version: int = 0) -> None:
         number = next(count)
 
         def held() -> Iterable[Any]:
@@ -175,7 +175,7 @@ def hold_back(run: Any, wanted: str, since: int) -> None:
                     tensor = kept.setdefault(name, tensor.clone())
                 yield name, tensor
 
-        sync(held())
+        sync(held(), version)
 
     run.rollout.sync_weights = stale
 
