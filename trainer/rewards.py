@@ -1,6 +1,7 @@
 """Where rewards come from. When, and how they get into the batch, is in `steps/scoring.py`.
 
-The scoring itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP).
+The scoring itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP); the server
+of a run's reward model is started by `reward_server.py`.
 """
 
 from __future__ import annotations
@@ -11,26 +12,34 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from dataclasses import dataclass
+from time import monotonic
 from typing import Protocol
-
-import torch
 
 from rewardkit.client import Client
 from rewardkit.composition import load_compositions
-from rewardkit.errors import RefusedError, RewardkitError, ServerError, UnknownDataSourceError
+from rewardkit.errors import RefusedError, ServerError, UnknownDataSourceError
 from rewardkit.groups import group_places
 from rewardkit.registry import REGISTRY, load_reward_file
-from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.config.root import Config
 from rewardkit.types import Sample, Score, failure
 
 REQUEST_SAMPLES = 32
 """Samples in one request to a reward server: small enough that requests end at about the same time."""
-REWARD_MODEL = "reward_model"
-"""Name under which a run's reward model is registered."""
-TRIES = 5
-"""How often a reward server that fails is asked. One that is busy is asked until the step's deadline."""
+PATIENCE_S = 180.0
+"""How long a reward server may be away: it may start anew and load a model. One that is busy is asked until
+the step's deadline."""
+LONGEST_PAUSE_S = 5.0
+"""Between two questions to a server that is away."""
+
+
+@dataclass(frozen=True)
+class RewardServer:
+    """Where a reward server is."""
+
+    url: str
+    token: str | None
 
 
 class ScoreFuture(Protocol):
@@ -99,7 +108,7 @@ class ServerRewards:
         return data_source in self._by_group
 
     def _ask(self, samples: Sequence[Sample], stop: threading.Event) -> list[Score]:
-        failed = 0
+        away_since: float | None = None
         pause = 0.0
         while not stop.wait(pause):
             try:
@@ -108,10 +117,13 @@ class ServerRewards:
                 raise
             except ServerError as error:
                 busy_s: float | None = getattr(error, "retry_after_s", None)
-                failed += busy_s is None
-                if failed == TRIES:
-                    raise
-                pause = 0.25 * 2**failed if busy_s is None else busy_s
+                if busy_s is not None:
+                    pause = busy_s
+                    continue
+                away_since = away_since or monotonic()
+                if monotonic() - away_since >= PATIENCE_S:
+                    return [failure("error", str(error))] * len(samples)
+                pause = min(max(0.5, 2 * pause), LONGEST_PAUSE_S)
         return _late(len(samples))
 
     def close(self) -> None:
@@ -145,68 +157,121 @@ def _late(n: int) -> list[Score]:
     return [failure("timeout", "the reward server did not answer by reward.timeout_s")] * n
 
 
-def open_rewards(config: Config, data_sources: Iterable[str], *, ready: bool = False) -> RewardSource:
+class DividedRewards:
+    """A RewardSource that has a server score some data sources, and a Scorer the others."""
+
+    def __init__(self, here: RewardSource, there: RewardSource, sources: Iterable[str]) -> None:
+        """`there` scores `sources`."""
+        self._here = here
+        self._there = there
+        self._sources = frozenset(sources)
+
+    def _of(self, data_source: str) -> RewardSource:
+        return self._there if data_source in self._sources else self._here
+
+    def check(self, data_sources: Iterable[str]) -> None:
+        """See `RewardSource.check`."""
+        for source in data_sources:
+            self._of(source).check([source])
+
+    def submit(self, samples: Sequence[Sample]) -> ScoreFuture:
+        """See `RewardSource.submit`."""
+        places: dict[bool, list[int]] = {False: [], True: []}
+        for i, sample in enumerate(samples):
+            places[sample.data_source in self._sources].append(i)
+        return _Divided(
+            [
+                (p, self._of(samples[p[0]].data_source).submit([samples[i] for i in p]))
+                for p in places.values()
+                if p
+            ],
+        )
+
+    def scores_by_group(self, data_source: str) -> bool:
+        """See `RewardSource.scores_by_group`."""
+        return self._of(data_source).scores_by_group(data_source)
+
+    def close(self) -> None:
+        """Close both."""
+        self._here.close()
+        self._there.close()
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """The places of some samples, and their scores to come."""
+
+    pieces: list[tuple[list[int], ScoreFuture]]
+
+    def wait(self, timeout_s: float | None = None) -> list[Score]:
+        ends = None if timeout_s is None else monotonic() + timeout_s
+        found: dict[int, Score] = {}
+        for places, future in self.pieces:
+            left = None if ends is None else max(0.0, ends - monotonic())
+            found.update(zip(places, future.wait(left), strict=True))
+        return [found[i] for i in range(len(found))]
+
+
+def open_rewards(
+    config: Config, data_sources: Iterable[str], *, server: RewardServer | None = None, ready: bool = False
+) -> RewardSource:
     """Connect to `reward.url`, or make a Scorer here with this process's share of the cores.
 
-    `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours; so does
-    a reward model, unless `reward_model.scores` is `rest`.
+    `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours.
 
     Args:
-        ready: load the reward model now, and not with the first response; ask the server which rewards have
-            to see whole groups.
+        server: has the reward model, which scores `model_sources`.
+        ready: ask servers now whether they know the data sources, and which rewards have to see whole groups.
 
     Raises:
-        RewardkitError: no such reward file, no such reward model, or it does not load.
+        RewardkitError: no such reward file, or a server that does not know a data source.
     """
     reward = config.reward
     if reward.url:
-        client = Client(reward.url, token=os.environ.get("REWARDKIT_TOKEN"), timeout_s=reward.timeout_s)
-        server = ServerRewards(client, reward.num_workers or 8)
-        if ready:
-            server.check(data_sources)
-        return server
+        return _connected(
+            config, RewardServer(reward.url, os.environ.get("REWARDKIT_TOKEN")), data_sources, ready
+        )
+    scored = model_sources(config, data_sources) if server else []
+    if server and len(scored) == len(set(data_sources)):
+        return _connected(config, server, scored, ready)
     if reward.compositions:
         load_compositions(reward.compositions)
     custom = config.custom_reward_function
     if custom.path:
         for source in sorted(set(data_sources)):
             load_reward_file(f"{source}={custom.path}:{custom.name}")
-    if config.reward_model.enable:
-        _register_reward_model(config, sorted(set(data_sources)))
+    there = _connected(config, server, scored, ready) if server and scored else None
     cores = max(1, (os.cpu_count() or 1) // config.trainer.n_gpus_per_node)
     scorer = Scorer(options=reward.options or None, workers=reward.num_workers or cores)
-    if ready and config.reward_model.enable:
-        try:
-            scorer.warm_up()
-        except RewardkitError:
-            scorer.close()
-            raise
-    return scorer
+    return scorer if there is None else DividedRewards(scorer, there, scored)
 
 
-def _register_reward_model(config: Config, data_sources: Sequence[str]) -> None:
+def _connected(
+    config: Config, server: RewardServer, data_sources: Iterable[str], ready: bool
+) -> RewardSource:
+    client = Client(server.url, token=server.token, timeout_s=config.reward.timeout_s)
+    connected = ServerRewards(client, config.reward.num_workers or 8)
+    if ready:
+        connected.check(data_sources)
+    return connected
+
+
+def model_sources(config: Config, data_sources: Iterable[str]) -> list[str]:
+    """Return the data sources that the reward model scores: all, or those without a reward of their own."""
     given = config.reward_model
-    local = int(os.environ.get("LOCAL_RANK", "0"))
-    on_cpu = config.trainer.device == "cpu" or not torch.cuda.is_available()
-    known = [] if given.scores == "all" else [s for s in data_sources if _has_reward(s)]
-    scored = [source for source in data_sources if source not in known]
-    if scored:
-        register_reward_model(
-            str(given.model.path),
-            scored,
-            name=REWARD_MODEL,
-            backend=given.backend,
-            device="cpu" if on_cpu else f"cuda:{local}",
-            max_length=given.max_length,
-            batch_tokens=given.batch_tokens,
-        )
+    if not given.enable:
+        return []
+    if config.reward.compositions:
+        load_compositions(config.reward.compositions)
+    return sorted(source for source in set(data_sources) if given.scores == "all" or not _has_reward(source))
 
 
 def _has_reward(data_source: str) -> bool:
     try:
-        return REGISTRY.resolve(data_source).name != REWARD_MODEL
+        REGISTRY.resolve(data_source)
     except UnknownDataSourceError:
         return False
+    return True
 
 
 def part_of(score: Score, key: str) -> float | None:

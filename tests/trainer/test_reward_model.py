@@ -1,11 +1,15 @@
-"""A reward model as a role of the run: it scores everything, or what no rule scores, beside the trainer."""
+"""A reward model as a role of the run: one server for all processes, whose death costs no score."""
 
 # ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -17,19 +21,12 @@ import pyarrow.parquet as pq
 from transformers import LlamaConfig, LlamaForSequenceClassification
 
 from rewardkit.errors import RewardkitError
-from rewardkit.registry import REGISTRY
+from rewardkit.rewards.model import ModelOptions, score
 from rewardkit.trainer.config.load import load_config
-from rewardkit.trainer.distributed import World
-from rewardkit.trainer.loop import train
-from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.run.preflight import check
-
-
-@pytest.fixture(autouse=True)
-def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is forgotten after it."""
-    for name in ("_exact", "_rewards"):
-        monkeypatch.setattr(REGISTRY, name, dict(getattr(REGISTRY, name)))
+from rewardkit.types import Sample
+from tests.living import descendants, until
+from tests.trainer.running import Program
 
 
 @pytest.fixture
@@ -77,28 +74,44 @@ def settings(tmp_path: Path, model: Path, *more: str) -> list[str]:
     ]
 
 
-@pytest.mark.unmeasured
+def command_of(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    return ""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("scores", ["all", pytest.param("rest", marks=pytest.mark.unmeasured)])
-def test_a_reward_model_scores_everything_or_what_no_rule_scores(
-    scores: str, world: World, classifier: Path, model_folder: Path, tmp_path: Path
+def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
+    classifier: Path, model_folder: Path, tmp_path: Path
 ) -> None:
+    """It is stopped, so that both processes wait for answers, and then killed; scores are those made here."""
     asked = [
         "reward_model.enable=True",
         f"reward_model.model.path={classifier}",
-        f"reward_model.scores={scores}",
+        "reward_model.scores=rest",
+        "trainer.n_gpus_per_node=2",
+        "trainer.total_training_steps=2",
     ]
-    config = load_config("tiny-cpu", settings(tmp_path, model_folder, *asked))
-    (note,) = check(config)
-    assert "reward model" in note, "its memory is in the estimate"
-    with open_run(config, world) as run:
-        train(run)
-    rows = [json.loads(line) for line in (tmp_path / "rollouts" / "1.jsonl").read_text().splitlines()]
-    by_source = {row["data_source"]: row["scorer"] for row in rows}
-    assert by_source["my/chat"] == "reward_model@1"
-    assert (by_source["rewardkit/arithmetic"] == "reward_model@1") == (scores == "all")
-    assert all(row["status"] == "ok" for row in rows)
-    assert len({row["score"] for row in rows if row["data_source"] == "my/chat"}) > 1
+    words = settings(tmp_path, model_folder, *asked)
+    program = Program("tests.trainer.forked_launch", "--config", "tiny-cpu", *words)
+    first = tmp_path / "rollouts" / "1.jsonl"
+    until(lambda: first.exists() or program.poll() is not None, 600)
+    server = next(one for one in descendants(program.pid) if "--reward-model" in command_of(one))
+    os.kill(server, signal.SIGSTOP)
+    sleep(3)
+    os.kill(server, signal.SIGKILL)
+    _, said = program.communicate(timeout=600)
+    assert program.poll() == 0 and "the server of the reward model died" in said, said
+    dumps = [first.with_name(f"{step}.jsonl") for step in (1, 2)]
+    rows = [json.loads(line) for dump in dumps for line in dump.read_text().splitlines()]
+    assert {row["status"] for row in rows} == {"ok"}
+    theirs = [row for row in rows if row["data_source"] == "my/chat"]
+    assert {row["scorer"] for row in theirs} == {"rm@1"}
+    assert all(row["scorer"].startswith("gsm8k@") for row in rows if row not in theirs)
+    options = ModelOptions(path=str(classifier), device="cpu")
+    samples = [Sample("my/chat", row["response"], row["ground_truth"], row["prompt"]) for row in theirs]
+    here = [one.score for one in score(samples, options)]
+    assert [row["score"] for row in theirs] == pytest.approx(here, abs=1e-4) and len(set(here)) > 2
 
 
 @pytest.mark.parametrize(

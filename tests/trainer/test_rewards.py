@@ -24,7 +24,7 @@ from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.config.root import Config, RewardConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
-from rewardkit.trainer.rewards import ServerRewards, open_rewards
+from rewardkit.trainer.rewards import RewardServer, ServerRewards, model_sources, open_rewards
 from rewardkit.trainer.steps.scoring import PendingScores, place_scores
 from rewardkit.types import Sample, Score, failure
 
@@ -129,20 +129,40 @@ def scores_of(source: Any, rows: Sequence[PromptRow], world: World, timeout_s: f
     return [one.score for one in begun(source, rows, timeout_s).wait(world)]
 
 
-def test_a_server_that_is_gone_is_asked_again_and_then_ends_the_run(
+def test_a_server_that_is_gone_is_asked_again_and_then_what_it_had_to_score_failed(
     batch: Batch, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewards, "TRIES", 2)
-    gone = FakeClient(ServerError("no answer"))
-    with pytest.raises(ServerError, match="no answer"):
-        scores_of(server(gone), batch.rows, world)
-    assert gone.requests == [8, 8]
     back = FakeClient(ServerError("no answer"), 1.0)
     assert [s.score for s in scores_of(server(back), batch.rows, world)] == [1.0] * 8
+    monkeypatch.setattr(rewards, "PATIENCE_S", 0.1)
+    gone = FakeClient(ServerError("no answer"))
+    found = scores_of(server(gone), batch.rows, world)
+    assert {(s.status, s.detail) for s in found} == {("error", "no answer")}
+    assert gone.requests == [8, 8]
+
+
+def test_a_reward_model_gets_the_rows_that_are_its_own(
+    batch: Batch, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config()
+    config.reward_model.enable = True
+    monkeypatch.setattr(rewards, "Client", lambda *_, **__: FakeClient(0.25))
+    sources = ["gsm8k", "my/chat"]
+    at = RewardServer("http://x", None)
+    assert model_sources(config, sources) == sources
+    whole = open_rewards(config, sources, server=at)
+    config.reward_model.scores = "rest"
+    assert model_sources(config, sources) == ["my/chat"]
+    config.reward.num_workers = 1
+    divided = open_rewards(config, sources, server=at)
+    rows = [replace(row, data_source=sources[i % 2]) for i, row in enumerate(batch.rows)]
+    for source, expected in ((whole, [0.25] * 8), (divided, [0.0, 0.25] * 4)):
+        assert [s.score for s in scores_of(source, rows, world)] == expected
+        source.close()
 
 
 def test_a_busy_server_is_asked_until_it_has_time(batch: Batch, world: World) -> None:
-    client = FakeClient(*[Busy("503")] * (2 * rewards.TRIES), 0.5)
+    client = FakeClient(*[Busy("503")] * 10, 0.5)
     assert {s.score for s in scores_of(server(client), batch.rows, world)} == {0.5}
 
 

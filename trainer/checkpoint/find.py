@@ -129,7 +129,7 @@ def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
     """Return `key old -> new` for settings that make it another run; not for where, how long and how fast."""
     old = dict(_flat(saved))
     new = dict(_flat(json.loads(json.dumps(now))))
-    harmless = ("reward.url", "micro_batch_size", "_files", "checkpoint.", "model.path")
+    harmless = ("reward.url", "reward_model.url", "micro_batch_size", "_files", "checkpoint.", "model.path")
     return [
         f"{key} {old.get(key)} -> {new.get(key)}"
         for key in sorted({*old, *new})

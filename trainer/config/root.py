@@ -154,8 +154,11 @@ class RewardModelPathConfig:
 class RewardModelConfig:
     overlong_buffer: OverlongBufferConfig = field(default_factory=OverlongBufferConfig)
     enable: bool = False
-    """A reward model scores the responses, with its own tokenizer and chat template, in a process of its own
-    beside each training process."""
+    """A reward model scores the responses, with its own tokenizer and chat template, in one server for all
+    processes, which the run starts."""
+    url: str | None = None
+    """Address of a server that has it (`rewardkit serve --reward-model`), instead; $REWARDKIT_TOKEN is its
+    token."""
     model: RewardModelPathConfig = field(default_factory=RewardModelPathConfig)
     scores: str = "all"
     """`all` data sources, as in verl, or `rest`: those that no other reward scores."""

