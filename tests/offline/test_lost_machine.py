@@ -39,7 +39,8 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     size = 100 << 20
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": size})
+    head = {"num_cpus": 1, "object_store_memory": size, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=head)
     ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
     yield made
     ray.shutdown()
