@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ import pytest
 
 from tests.docs.pages import first_commands, in_reading_order, write_code
 from tests.living import until
+from tests.trainer.running import Program
 
 
 @pytest.fixture
@@ -52,11 +54,15 @@ def test_a_reader_can_type_the_first_commands_of_every_page(
 
 
 def _type(command: str, folder: Path, shell: Mapping[str, str]) -> str:
-    """Run a command; return what it said if it failed."""
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=shell, capture_output=True, text=True, timeout=600, check=False
-    )
-    return f"{done.stdout}\n{done.stderr}" if done.returncode else ""
+    """Run a command, in a process that is forked with torch in it; return what it said if it failed."""
+    program, *words = shlex.split(command, comments=True)
+    if program == "python":
+        program = words.pop(0).removesuffix(".py")
+    elif "n_gpus_per_node" in command:  # the processes that it starts are forked, too
+        program = words.pop(0).replace("train", "tests.trainer.forked_launch")
+    started = Program(program, *words, folder=folder, environment=shell)
+    said = started.communicate(timeout=600)
+    return "\n".join(said) if started.poll() else ""
 
 
 def _serve(command: str, folder: Path, shell: Mapping[str, str]) -> str:
