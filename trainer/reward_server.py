@@ -134,6 +134,7 @@ def _words_of_model(config: Config, data_sources: Sequence[str]) -> list[str]:
     name = Path(path).resolve().name if Path(path).is_dir() else path  # as `register_reward_model` has it
     options: dict[str, object] = {
         "backend": given.backend,
+        "dtype": given.dtype,
         "max_length": given.max_length,
         "batch_tokens": given.batch_tokens,
     }

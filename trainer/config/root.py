@@ -164,6 +164,8 @@ class RewardModelConfig:
     """`all` data sources, as in verl, or `rest`: those that no other reward scores."""
     backend: str = "transformers"
     """`transformers` or `vllm`."""
+    dtype: str = "auto"
+    """`float32`, `bfloat16`, `float16` or `auto`, which for vLLM is one of 16 bit."""
     max_length: int = 0
     """Tokens of prompt and response that the reward model is shown; 0: as many as it reads."""
     batch_tokens: int = 16384

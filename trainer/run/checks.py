@@ -193,6 +193,7 @@ VALUES: dict[str, dict[str, Values]] = {
     "reward_model": {
         "scores": ("all", "rest"),
         "backend": ("transformers", "vllm"),
+        "dtype": ("auto", "float32", "bfloat16", "float16"),
         "max_length": NOT_NEGATIVE,
         "batch_tokens": ABOVE_0,
     },

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from safetensors.torch import load_file, save_file
 
 from rewardkit.errors import ConfigError, OptionsError, RewardkitError
+from rewardkit.trainer.checkpoint.save import NEEDED
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
 from rewardkit.trainer.distributed import World
@@ -393,7 +394,7 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     config = load_config(None, trained)
     assert_refused_alike(
         config,
-        f"{checkpoint}/trainer.json lacks alarms, config, kl_coef, loader, metrics, random, step",
+        f"{checkpoint}/trainer.json lacks {', '.join(sorted(NEEDED))}",
         world,
     )
 
