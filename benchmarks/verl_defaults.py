@@ -3,8 +3,9 @@
     python benchmarks/verl_defaults.py FOLDER --main 0.10.0.dev
 
 `FOLDER/RELEASE/verl/trainer/config` has the files of a release. The trainer's are those of
-`_generated_ppo_trainer.yaml`, before 0.5 of `ppo_trainer.yaml`; an interpolation is kept as it stands and as
-what it comes to. The table has a line for each key: its values, each with the releases that had it.
+`_generated_ppo_trainer.yaml`, before 0.5 of `ppo_trainer.yaml`; SFT's are two, in some releases both. An
+interpolation is kept as it stands and as what it comes to. The table has a line for each key: its values,
+each with the releases that had it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from rewardkit.trainer.config.hydra import compose
 from rewardkit.verl_keys import flatten
 
 DEFAULTS = Path(__file__).parents[1] / "rewardkit" / "verl_defaults"
@@ -27,6 +29,8 @@ TABLES = {
     "evaluation.json": ("evaluation.yaml",),
 }
 """Table -> the file to make it of; where a release has not the first, the next."""
+ALL_OF = {"sft.json": ("sft_trainer.yaml", "sft_trainer_engine.yaml")}
+"""Table -> the files to make it of, each with the parts that it names."""
 
 
 def releases(folder: Path) -> list[Path]:
@@ -35,14 +39,13 @@ def releases(folder: Path) -> list[Path]:
     return sorted(found, key=lambda p: ([int(n) for n in re.findall(r"\d+", p.name)] or [99], p.name))
 
 
-def values(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the keys of a file with their values; an interpolation once more with what it comes to."""
-    loaded = OmegaConf.load(path)
+def values(loaded: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the keys of a config with their values; an interpolation once more with what it comes to."""
     plain: Any = OmegaConf.to_container(loaded)
     for key, value in flatten(plain):
         yield key, value
         if isinstance(value, str) and "${" in value:
-            found = OmegaConf.select(loaded, key)
+            found = OmegaConf.select(loaded, key, throw_on_missing=False)
             if not OmegaConf.is_dict(found):
                 yield key, OmegaConf.to_container(found) if OmegaConf.is_list(found) else found
 
@@ -56,17 +59,24 @@ def spans(held: Iterable[str], names: list[str]) -> str:
     return ", ".join(names[a] if a == b else f"{names[a]}-{names[b]}" for a, b in pairs)
 
 
-def table(folders: Mapping[str, Path], files: tuple[str, ...]) -> str:
+def configs(folder: Path, name: str) -> list[Any]:
+    """Return what a release has for a table."""
+    if name in ALL_OF:
+        return [compose(folder / file) for file in ALL_OF[name] if (folder / file).is_file()]
+    there = (folder / file for file in TABLES[name] if (folder / file).is_file())
+    return [OmegaConf.load(path) for path in there][:1]
+
+
+def table(folders: Mapping[str, Path], table_name: str) -> str:
     """Return the JSON of one table."""
     found: dict[str, dict[str, list[str]]] = {}
     with_files = []
     for name, folder in folders.items():
-        config = folder / "verl" / "trainer" / "config"
-        path = next((config / file for file in files if (config / file).is_file()), None)
-        if path is None:
+        loaded = configs(folder / "verl" / "trainer" / "config", table_name)
+        if not loaded:
             continue
         with_files.append(name)
-        for key, value in values(path):
+        for key, value in (pair for config in loaded for pair in values(config)):
             held = found.setdefault(key, {}).setdefault(json.dumps(value), [])
             held.extend([name] if name not in held else [])
     lines = []
@@ -89,8 +99,8 @@ def main() -> None:
         asked.main if path.name == "main" else path.name.removeprefix("v"): path
         for path in releases(asked.folder)
     }
-    for name, files in TABLES.items():
-        (DEFAULTS / name).write_text(table(folders, files), encoding="utf-8")
+    for name in (*TABLES, *ALL_OF):
+        (DEFAULTS / name).write_text(table(folders, name), encoding="utf-8")
         print(f"{name}: {(DEFAULTS / name).stat().st_size:,} bytes")
 
 

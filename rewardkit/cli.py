@@ -33,6 +33,7 @@ COMMANDS = {
     "diff": "Show what another scorer says of the same responses; pin verdicts.",
     "gradient": "Show where the learning signal of a file of rollouts comes from.",
     "serve": "Serve the rewards over HTTP.",
+    "sft": "Train a language model on given responses.",
     "train": "Train a language model with PPO.",
     "export": "Write a checkpoint's model as a Hugging Face folder.",
     "demo": "Train a tiny model on word problems and show that it learns.",

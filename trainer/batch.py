@@ -5,7 +5,7 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     input_ids, attention_mask, position_ids                      (B, L) int64
     responses, response_mask                                     (B, T) int64, float32
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
-    values, sum_pi_squared                                       (B, T) float32
+    teacher_log_prob, values, sum_pi_squared                     (B, T) float32
     weight_versions                                              (B, T) int64: steps that the weights which
                                                                  drew a token had learned; served engines
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -106,7 +106,16 @@ def join(batches: Sequence[Batch]) -> Batch:
     return Batch({n: torch.cat([b[n] for b in batches]) for n in names}, [r for b in batches for r in b.rows])
 
 
-def pad_prompts(rows: Sequence[PromptRow], width: int, pad_id: int) -> tuple[Tensor, Tensor]:
+class Tokenised(Protocol):
+    """What a row of prompts and one of SFT have in common."""
+
+    @property
+    def token_ids(self) -> list[int]:
+        """The tokens before the response."""
+        ...
+
+
+def pad_prompts(rows: Sequence[Tokenised], width: int, pad_id: int) -> tuple[Tensor, Tensor]:
     """Return the prompts as left-padded `input_ids` and `attention_mask`, each (B, width)."""
     ids = torch.full((len(rows), width), pad_id, dtype=torch.int64)
     mask = torch.zeros_like(ids)

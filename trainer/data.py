@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -95,14 +95,14 @@ def _checked(row: dict[str, Any], i: int, path: Path, names: RowNames) -> dict[s
             raise InputError(f"{path}, row {i}: {name} is empty; `rewardkit prep` never writes such a row")
     return {
         "data_source": sample.data_source,
-        "prompt": _readable(sample.prompt, f"{path}, row {i}"),
+        "prompt": readable(sample.prompt, f"{path}, row {i}"),
         "ground_truth": sample.ground_truth,
         "extra_info": sample.extra_info,
         "agent_name": row.get(AGENT_NAME) or None,
     }
 
 
-def _readable(prompt: Any, where: str) -> Any:
+def readable(prompt: Any, where: str) -> Any:
     """Return a prompt whose messages have a role and text each; parts of text are put together.
 
     Raises:
@@ -226,14 +226,20 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
     )
 
 
-class PromptLoader:
-    """Serves the training prompts in batches, epoch after epoch, in an order that the seed alone decides."""
+Row = TypeVar("Row")
 
-    def __init__(self, rows: Sequence[PromptRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
+
+class PromptLoader(Generic[Row]):
+    """Serves the training rows, prompts or those of SFT, in batches, epoch after epoch.
+
+    The seed alone decides the order.
+    """
+
+    def __init__(self, rows: Sequence[Row], batch_size: int, *, shuffle: bool, seed: int) -> None:
         if len(rows) < batch_size:
             raise InputError(
-                f"data.train_batch_size={batch_size}, but only {len(rows)} prompts are within "
-                "data.max_prompt_length; lower the first or raise the second"
+                f"data.train_batch_size={batch_size}, but there are only {len(rows)} rows that are not too "
+                "long; lower it, or raise the limit of tokens"
             )
         self.rows = rows
         self._batch_size = batch_size
@@ -245,12 +251,12 @@ class PromptLoader:
         self._served = 0
         self._order = self._order_of(0)
 
-    def take(self) -> list[PromptRow]:
-        """Return the next `batch_size` prompts."""
+    def take(self) -> list[Row]:
+        """Return the next `batch_size` rows."""
         return [self.rows[i] for i in self.take_places()]
 
     def take_places(self) -> list[int]:
-        """Return the places of the next `batch_size` prompts among `rows`. The last, partial batch of an
+        """Return the places of the next `batch_size` rows among `rows`. The last, partial batch of an
         epoch is left out."""
         if self._served + self._batch_size > len(self.rows):
             self.epoch += 1
@@ -268,7 +274,7 @@ class PromptLoader:
         """Go to a position; InputError when it was taken among another number of prompts."""
         if state["rows"] != len(self.rows):
             raise InputError(
-                f"the checkpoint was made with {state['rows']} training prompts, data.train_files now has "
+                f"the checkpoint was made with {state['rows']} training rows, data.train_files now has "
                 f"{len(self.rows)}; give it the same files, or start anew with trainer.resume_mode=disable"
             )
         self.epoch = state["epoch"]

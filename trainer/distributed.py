@@ -51,6 +51,11 @@ class World:
         """True in the one process that prints and writes."""
         return self.rank == 0
 
+    def say(self, line: str) -> None:
+        """Print a line for people, once for all processes."""
+        if self.is_main:
+            print(line, file=sys.stderr)
+
     def sum(self, values: Tensor) -> Tensor:
         """Return `values` summed over all processes, elementwise."""
         return self._reduce(values, dist.ReduceOp.SUM)

@@ -16,15 +16,14 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import TrainerConfig, steps_ahead
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
-Draw = Callable[[Sequence[PromptRow], int, TurnJournal | None], T]
-"""Draws and starts to score the responses to prompts, those of all processes, for a step."""
+Draw = Callable[[Sequence[Any], int, TurnJournal | None], T]
+"""Makes a step's batch of its rows, those of all processes; for PPO it draws and starts to score responses."""
 
 
 @dataclass(eq=False)
@@ -38,7 +37,7 @@ class StepPrompts(Generic[T]):
     journal: TurnJournal | None = None
     drawn: Future[T] = field(default_factory=Future)
 
-    def start(self, rows: Sequence[PromptRow], draw: Draw[T]) -> None:
+    def start(self, rows: Sequence[Any], draw: Draw[T]) -> None:
         """Draw in a thread of its own, which ends no later than the process."""
 
         def work() -> None:
@@ -53,7 +52,7 @@ class StepPrompts(Generic[T]):
 class Feed(Generic[T]):
     """Gives each step its batch."""
 
-    def __init__(self, loader: PromptLoader, config: TrainerConfig, total_steps: int) -> None:
+    def __init__(self, loader: PromptLoader[Any], config: TrainerConfig, total_steps: int) -> None:
         """Take prompts from a loader that nobody else takes any from, but for further ones of a step."""
         self.loader = loader
         self.ahead = steps_ahead(config)

@@ -1,12 +1,12 @@
 """PPO for language models: the algorithm, from prompts to updated weights.
 
 Every process runs this same loop on its share of the prompts. What it works with is built in `run/build.py`;
-the mathematics is in `algorithms/`, the models at work in `workers/`.
+the mathematics is in `algorithms/`, the models at work in `workers/`, what all stages do around a step in
+`stepping.py`.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,10 +15,11 @@ from torch import Tensor
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.logging.metrics import Clock, batch_metrics, memory_metrics
-from rewardkit.trainer.logging.utilization import peak_flops, profiled, utilization
+from rewardkit.trainer.logging.metrics import Clock, batch_metrics
+from rewardkit.trainer.logging.utilization import peak_flops, utilization
 from rewardkit.trainer.models.sharding import language_model
 from rewardkit.trainer.rollout.base import row_seed
+from rewardkit.trainer.stepping import take_steps, validate_alone
 from rewardkit.trainer.steps.advantages import compute_advantages
 from rewardkit.trainer.steps.correction import staleness_metrics
 from rewardkit.trainer.steps.dumps import record
@@ -54,51 +55,15 @@ class Drawn:
 
 def train(run: TrainingRun) -> None:
     """Run PPO to step `run.total_steps`, from the start or from a checkpoint."""
-    config = run.config.trainer
     step = run.checkpoints.restore()
+    config = run.config.trainer
     sync_weights(run, step)
     if config.val_only or (config.val_before_train and step == 0):
-        validate_alone(run, step)
+        validate_alone(run, step, validate)
     if config.val_only:
         return
     run.feed.begin(step, partial(draw, run))
-    while step < run.total_steps:
-        step += 1
-        run.checkpoints.check()
-        train_step(run, step)
-    run.checkpoints.finish()
-
-
-def validate_alone(run: TrainingRun, step: int) -> None:
-    """Validate and log, outside of a training step."""
-    clock = Clock(run.world.device)
-    with clock("testing"):
-        metrics = {"training/global_step": float(step), **validate(run, step)}
-    run.logger.log(metrics | clock.metrics(), step)
-
-
-def train_step(run: TrainingRun, step: int) -> None:
-    """Take one step with the next prompts; validate, save and log as is due."""
-    config = run.config.trainer
-    last = step == run.total_steps
-    clock = Clock(run.world.device)
-    metrics = {"training/global_step": float(step)}
-    with clock("step"), _profiled_if_due(run, step):
-        metrics |= ppo_step(run, step, clock)
-        alarms = run.world.gather(run.alarms.look(metrics))[0]  # the first process's count, in all
-        metrics |= run.alarms.metrics()
-        if run.val_rows and (last or _due(step, config.test_freq)):
-            with clock("testing"):
-                metrics |= validate(run, step)
-    last = last or run.alarms.end_run(alarms)
-    if last or _due(step, config.save_freq):
-        with clock("save_checkpoint"):
-            run.checkpoints.save(step, metrics, last=last)
-    run.logger.log(metrics | _performance(metrics, clock, run.world.size), step)
-    run.logger.alarms(alarms, step)
-    if run.alarms.end_run(alarms):
-        run.checkpoints.finish()
-        raise run.alarms.error(alarms)
+    take_steps(run, step, ppo_step, validate)
 
 
 def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
@@ -142,7 +107,7 @@ def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
 
 
 def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> dict[str, float]:
-    """2. What the policy, the reference and the critic say to each token."""
+    """2. What the policy, the reference, the teacher and the critic say to each token."""
     batch = drawn.batch
     with clock("old_log_prob"):
         if ESTIMATORS[run.config.algorithm.adv_estimator].squares:
@@ -154,6 +119,9 @@ def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> 
     if run.reference is not None:
         with clock("ref"):
             batch["ref_log_prob"] = run.reference.log_probs(batch)
+    if run.teacher is not None:
+        with clock("teacher"):
+            batch["teacher_log_prob"] = run.teacher.log_probs(batch)
     if run.critic is not None:
         with clock("values"):
             batch["values"] = run.critic.values(batch)
@@ -199,28 +167,5 @@ def _utilization(run: TrainingRun, batch: Batch, clock: Clock) -> dict[str, floa
     return utilization(models, clock.seconds, peak_flops(run.world.device))
 
 
-def _profiled_if_due(run: TrainingRun, step: int) -> AbstractContextManager[None]:
-    """Trace the block if `step` is one of `trainer.profile_steps`: one file for each process."""
-    if step not in (run.config.trainer.profile_steps or ()):
-        return nullcontext()
-    return profiled(run.folder / "profile" / f"step_{step}_rank_{run.world.rank}.json.gz")
-
-
-def _due(step: int, every: int) -> bool:
-    return every > 0 and step % every == 0
-
-
 def _named(worker: str, metrics: dict[str, float]) -> dict[str, float]:
     return {f"{worker}/{name}": value for name, value in metrics.items()}
-
-
-def _performance(metrics: dict[str, float], clock: Clock, processes: int) -> dict[str, float]:
-    """Throughput is in tokens per second and process, as verl's is per GPU."""
-    seconds = clock.seconds["step"]
-    throughput = metrics["perf/total_num_tokens"] / seconds / processes
-    return {
-        **clock.metrics(),
-        **memory_metrics(),
-        "perf/time_per_step": seconds,
-        "perf/throughput": throughput,
-    }

@@ -1,4 +1,5 @@
-"""What a run consists of, as plain data. `run/build.py` builds it; the loop and its steps work with it."""
+"""What a run consists of, as plain data. `run/build.py` builds it, for SFT `sft/stage.py`; the loop and its
+steps work with it."""
 
 from __future__ import annotations
 
@@ -21,30 +22,41 @@ from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.critic import Critic
 
 
-@dataclass
-class TrainingRun:
-    """Everything that the loop works with."""
+@dataclass(kw_only=True)
+class StageRun:
+    """What any training works with."""
 
-    config: Config
+    config: Any
+    """The stage's settings, a `RunConfig`."""
     world: World
     tokenizer: Any
     feed: Feed[Any]
     """Gives each step its prompts, and the responses to them."""
-    val_rows: list[PromptRow]
+    val_rows: list[Any]
     total_steps: int
-    rewards: RewardSource
     actor: Actor
-    reference: Reference | None
-    """None where no KL is asked for, in the reward or in the loss."""
-    critic: Critic | None
-    """None where the advantages need none."""
-    rollout: RolloutEngine
-    kl: KlController
     alarms: Alarms
     logger: Logger
     checkpoints: Checkpoints
     folder: Path
     """`trainer.default_local_dir`."""
+
+
+@dataclass(kw_only=True)
+class TrainingRun(StageRun):
+    """Everything that PPO's loop works with."""
+
+    config: Config
+    val_rows: list[PromptRow]
+    rewards: RewardSource
+    reference: Reference | None
+    """None where no KL is asked for, in the reward or in the loss."""
+    teacher: Reference | None
+    """None without `distillation.enabled`."""
+    critic: Critic | None
+    """None where the advantages need none."""
+    rollout: RolloutEngine
+    kl: KlController
     eos_ids: list[int]
     """Tokens that end a response; none where `rollout.ignore_eos` is set."""
     needs_old_log_probs: bool

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import click
 from rich.console import Console
@@ -33,21 +35,32 @@ def require_trainer() -> None:
         )
 
 
+def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what the commands of all stages take besides `--config`."""
+    options = (
+        click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N."),
+        click.option(
+            "--explain",
+            "explained",
+            is_flag=True,
+            help="Show every setting, its meaning and where its value comes from; then check all that "
+            "training checks first.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="With --explain: print JSON."),
+        click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]..."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
 @click.command(
     epilog="Example: rewardkit train --config tiny-cpu data.train_files=demo/data/train.parquet "
     "data.val_files=demo/data/test.parquet actor_rollout_ref.model.path=demo/model"
 )
 @click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
 @hydra_options("ppo_trainer")
-@click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N.")
-@click.option(
-    "--explain",
-    "explained",
-    is_flag=True,
-    help="Show every setting, what it means and whence its value; then check all that training checks first.",
-)
-@click.option("--json", "as_json", is_flag=True, help="With --explain: print JSON.")
-@click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
+@stage_options
 def command(
     config: str | Path | None,
     max_restarts: int | None,
@@ -61,6 +74,18 @@ def command(
     trainer.n_gpus_per_node above 1 it starts that many processes. A run that is started again goes on from
     its last checkpoint (trainer.resume_mode).
     """
+    return run_stage("ppo", config, max_restarts, overrides, explained, as_json)
+
+
+def run_stage(
+    stage: str,
+    config: str | Path | None,
+    max_restarts: int | None,
+    overrides: tuple[str, ...],
+    explained: bool,
+    as_json: bool,
+) -> int:
+    """Train, or show and check the settings, as the options of a stage's command say; return an exit code."""
     require_trainer()
     config = None if config is None else str(config)
     if as_json and not explained:
@@ -68,29 +93,27 @@ def command(
     if max_restarts is not None:
         overrides = (*overrides, f"trainer.max_restarts={max_restarts}")
     if explained:
-        show_settings(config, overrides, as_json)
-        return dry_run(config, overrides)
+        show_settings(config, overrides, as_json, stage)
+        return dry_run(config, overrides, stage)
     from rewardkit.trainer.run.main import run
 
-    return run(config, overrides)
+    return run(config, overrides, stage)
 
 
-def dry_run(config: str | None, overrides: tuple[str, ...]) -> int:
+def dry_run(config: str | None, overrides: tuple[str, ...], stage: str = "ppo") -> int:
     """Check everything that training checks before it loads a model; what it refuses is raised here too."""
-    from rewardkit.trainer.run.process import read_and_check
+    from rewardkit.trainer.run.process import read_and_check, stage_named
 
-    checked = read_and_check(config, overrides)
-    from rewardkit.trainer.run.build import rehearse  # transformers takes seconds to import
-
-    rehearse(checked)
+    stage_named(stage).rehearse(read_and_check(config, overrides, stage))
     return 0
 
 
-def show_settings(config: str | None, overrides: tuple[str, ...], as_json: bool) -> None:
+def show_settings(config: str | None, overrides: tuple[str, ...], as_json: bool, stage: str = "ppo") -> None:
     """Print the resolved config, also where a required setting is missing."""
     from rewardkit.trainer.config.explain import explain
+    from rewardkit.trainer.run.process import stage_named
 
-    settings = explain(config, overrides)
+    settings = explain(config, overrides, stage_named(stage).schema)
     if as_json:
         click.echo(json.dumps([asdict(setting) for setting in settings], indent=2))
         return

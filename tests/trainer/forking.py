@@ -10,19 +10,22 @@ import signal
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 
-from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.config.load import load_settings
 from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.run.launch import die_with_launcher
-from rewardkit.trainer.run.process import train_here
+from rewardkit.trainer.run.process import stage_named, train_here
 
 
 def fork_ranks(
-    overrides: Sequence[str], size: int, arm: Mapping[int, Callable[[], None]] | None = None
+    overrides: Sequence[str],
+    size: int,
+    arm: Mapping[int, Callable[[], None]] | None = None,
+    stage: str = "ppo",
 ) -> list[int]:
     """Train in `size` processes; when one fails, the others are killed.
 
     Args:
-        overrides: of the recipe `tiny-cpu`.
+        overrides: of the stage's recipe `tiny-cpu`.
         size: how many processes.
         arm: what to call in a process before it trains, by its rank.
 
@@ -30,7 +33,7 @@ def fork_ranks(
         The exit codes in order of rank, minus the signal for what was killed.
     """
     environment = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    ranks = [_start(rank, environment, overrides, (arm or {}).get(rank)) for rank in range(size)]
+    ranks = [_start(rank, environment, overrides, (arm or {}).get(rank), stage) for rank in range(size)]
     codes: dict[int, int] = {}
     while len(codes) < size:
         pid, status = os.waitpid(-1, 0)
@@ -42,7 +45,11 @@ def fork_ranks(
 
 
 def _start(
-    rank: int, environment: Mapping[str, str], overrides: Sequence[str], arm: Callable[[], None] | None
+    rank: int,
+    environment: Mapping[str, str],
+    overrides: Sequence[str],
+    arm: Callable[[], None] | None,
+    stage: str,
 ) -> int:
     pid = os.fork()
     if pid:
@@ -53,7 +60,7 @@ def _start(
         die_with_launcher()
         if arm is not None:
             arm()
-        train_here(load_config("tiny-cpu", overrides))
+        train_here(load_settings(stage_named(stage).schema, "tiny-cpu", overrides), stage)
         code = 0
     except BaseException:
         traceback.print_exc()

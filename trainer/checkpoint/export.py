@@ -60,7 +60,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        options = ModelConfig(**read_facts(found)["config"]["actor_rollout_ref"]["model"])
+        options = ModelConfig(**_model_settings(read_facts(found)["config"]))
         if options.lora_adapter_path is not None:  # what it was trained from may be gone; its shape is here
             options.lora_adapter_path = str(found / "actor" / "lora_adapter")
         weights = _weights(found / "actor", model_config, options, wanted)
@@ -72,6 +72,12 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return found
+
+
+def _model_settings(config: dict[str, Any]) -> dict[str, Any]:
+    """What was said of the model that learned, by PPO or another stage."""
+    settings: dict[str, Any] = config.get("actor_rollout_ref", config)["model"]
+    return settings
 
 
 def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:

@@ -16,7 +16,7 @@ from typing import Any
 from rewardkit.errors import ConfigError, reason_of
 from rewardkit.evaluation.html.run_page import ALARMS, SAMPLES
 from rewardkit.files.publishing import published, sync
-from rewardkit.trainer.config.root import Config, TrainerConfig
+from rewardkit.trainer.config.root import RunConfig, StageConfig
 
 TRACKER = "latest_checkpointed_iteration.txt"
 FACTS = "trainer.json"
@@ -25,7 +25,7 @@ RESTARTED = "REWARDKIT_RESTARTED"
 """Set in processes that replace those that died."""
 
 
-def find_checkpoint(config: Config) -> Path | None:
+def find_checkpoint(config: RunConfig) -> Path | None:
     """Return the checkpoint that `trainer.resume_mode` says to go on from, if any.
 
     Processes that were restarted go on from what this run has written, whatever the mode.
@@ -119,7 +119,7 @@ def put_in_place(folder: Path, step: int, keep: int | None) -> None:
         _remove(path)
 
 
-def number_to_keep(config: TrainerConfig) -> int | None:
+def number_to_keep(config: StageConfig) -> int | None:
     """Return how many checkpoints are kept; None: all."""
     numbers = (config.max_ckpt_to_keep, config.max_actor_ckpt_to_keep, config.max_critic_ckpt_to_keep)
     return max((n for n in numbers if n is not None), default=None)

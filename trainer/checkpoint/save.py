@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,13 +46,13 @@ from rewardkit.trainer.checkpoint.find import (
     temporary,
 )
 from rewardkit.trainer.checkpoint.random_state import random_state, set_random_state
-from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.workers import has_adapter
+from rewardkit.trainer.config.root import RunConfig
+from rewardkit.trainer.config.workers import CheckpointConfig
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.models.lora import save_adapter
-from rewardkit.trainer.models.sharding import full_tensors, language_model
+from rewardkit.trainer.models.sharding import full_tensors, is_adapted, language_model
 from rewardkit.trainer.rollout.journal import SCHEMA
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.critic import Critic
@@ -97,7 +97,7 @@ class Content:
     tokenizer: Any
 
 
-def open_folder(config: Config, world: World) -> Path | None:
+def open_folder(config: RunConfig, world: World) -> Path | None:
     """Rid the run's folder of what a killed run left behind; return the checkpoint to go on from, if any.
 
     Raises:
@@ -118,7 +118,7 @@ def open_folder(config: Config, world: World) -> Path | None:
     return found
 
 
-def check_fits(start: Path, loader: PromptLoader, models: Mapping[str, nn.Module]) -> None:
+def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.Module]) -> None:
     """Check that a run can go on from a checkpoint: its data and its models are those of the run.
 
     Args:
@@ -149,18 +149,22 @@ class Checkpoints:
 
     def __init__(
         self,
-        config: Config,
+        config: RunConfig,
+        contents: CheckpointConfig,
         world: World,
         start: Path | None,
         learned: Learned,
         total_steps: int,
         say: Callable[[str], None],
     ) -> None:
-        """Save and restore `learned`; `start` is what `open_folder` returned, `say` tells people a line."""
+        """Save and restore `learned`, in each checkpoint what `contents` asks for.
+
+        `start` is what `open_folder` returned, `say` tells people a line.
+        """
         self._config = config
         self._folder = Path(config.trainer.default_local_dir)
         self._keep = number_to_keep(config.trainer)
-        self._settings = config.actor_rollout_ref.actor.checkpoint
+        self._settings = contents
         self._training = world
         # Checkpoints have a group of their own: while one is written in a thread, training uses the other.
         self._world = replace(world, group=dist.new_group(backend="gloo"))
@@ -193,7 +197,7 @@ class Checkpoints:
         return int(facts["step"])
 
     def _say_restored(self, start: Path, facts: Mapping[str, Any]) -> None:
-        if changed := ", ".join(changed_settings(facts["config"], asdict(self._config))):
+        if changed := ", ".join(changed_settings(facts["config"], asdict(cast(Any, self._config)))):
             print(f"warning: {start.name} was made with other settings: {changed}", file=sys.stderr)
         done = "; there is nothing left to train" if facts["step"] >= self._total_steps else ""
         self._say(f"going on from {start}, of {self._total_steps} steps{done}")
@@ -215,7 +219,7 @@ class Checkpoints:
             learned.model_config,
             learned.tokenizer,
         )
-        if has_adapter(self._config.actor_rollout_ref.model):
+        if is_adapted(learned.actor.model):
             adapter = temporary(self._folder, step) / "actor" / "lora_adapter"
             save_adapter(learned.actor.model, adapter, self._training)
         if self._settings.async_save:
@@ -233,7 +237,7 @@ class Checkpoints:
             "kl_coef": self._learned.kl.coef,
             "alarms": self._learned.alarms.beyond,
             "random": self._world.gather(random_state()),
-            "config": asdict(self._config),
+            "config": asdict(cast(Any, self._config)),
         }
 
     def check(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
@@ -15,7 +16,7 @@ from omegaconf.errors import InterpolationResolutionError
 
 from rewardkit.trainer.config import root, workers
 from rewardkit.trainer.config.load import flat_keys, merged, read_layers
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.verl import PPO, Schema
 
 UNSET = "???"
 ORIGINS = ("default", "recipe", "command line")
@@ -33,18 +34,20 @@ class ConfigSetting:
     """`default`, `follows KEY`, `recipe` or `command line`."""
 
 
-def explain(recipe: str | Path | None, overrides: Sequence[str]) -> list[ConfigSetting]:
-    """Return every setting, in the order of `root.py`.
+def explain(
+    recipe: str | Path | None, overrides: Sequence[str], schema: Schema[Any] = PPO
+) -> list[ConfigSetting]:
+    """Return every setting, in the order of its dataclass.
 
     Raises:
         ConfigError: as `load_config`, but not for a required key that is not set: `run/process.py` says that.
     """
-    layers = read_layers(recipe, overrides)
+    layers = read_layers(recipe, overrides, schema)
     whole = merged(layers)
     given = [set(flat_keys(OmegaConf.to_container(n))) for n in (layers.recipe, layers.command_line)]
     return [
         ConfigSetting(key, _value(whole, key), meaning, _origin(layers.defaults, given, key))
-        for key, meaning in _meanings(Config(), "", _docstrings())
+        for key, meaning in _meanings(schema.root(), "", _docstrings(schema))
     ]
 
 
@@ -75,13 +78,14 @@ def _meanings(section: Any, prefix: str, docs: dict[str, dict[str, str]]) -> Ite
         else:
             # A setting that several sections have is explained in the first of them.
             alike = (of_class[f.name] for of_class in docs.values() if f.name in of_class)
-            yield prefix + f.name, docs[type(section).__name__].get(f.name) or next(alike, "")
+            own = (docs.get(kind.__name__, {}).get(f.name) for kind in type(section).__mro__)
+            yield prefix + f.name, next(filter(None, own), None) or next(alike, "")
 
 
-def _docstrings() -> dict[str, dict[str, str]]:
+def _docstrings(schema: Schema[Any]) -> dict[str, dict[str, str]]:
     """The string under each field of each of the config's dataclasses, as one line."""
     found: dict[str, dict[str, str]] = {}
-    for module in (root, workers):
+    for module in dict.fromkeys((root, workers, sys.modules[schema.root.__module__])):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ClassDef):
                 found[node.name] = dict(_documented(node.body))

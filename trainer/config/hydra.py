@@ -17,9 +17,11 @@ from omegaconf import OmegaConf
 
 from rewardkit.errors import ConfigError
 
-BUILT_IN = "ppo_trainer"
-"""verl's configuration that needs no file: its defaults are ours."""
-ONLY_BUILT_IN = f"of verl's own, {BUILT_IN} alone needs no file: its defaults are ours, and FSDP2's"
+BUILT_IN = ("ppo_trainer", "sft_trainer", "sft_trainer_engine")
+"""verl's configurations that need no file: their defaults are ours."""
+ONLY_BUILT_IN = (
+    "of verl's own, ppo_trainer and sft_trainer alone need no file: their defaults are ours, and FSDP2's"
+)
 SELF = "_self_"
 OVERRIDE = "override "
 _GLOBAL = re.compile(r"\A#\s*@package _global_")
@@ -125,6 +127,6 @@ def _named(path: Path, key: str, option: Any, group: str, package: str, search: 
         file = search.find(name)
         if file is not None:
             yield _composed(read_mapping(file), file, name, inside, search)
-        elif name != BUILT_IN and not key.startswith("optional "):
+        elif name not in BUILT_IN and not key.startswith("optional "):
             where = ", ".join(map(str, search.folders))
             raise ConfigError(f"{path}: its defaults name '{name}', not found in {where}; {ONLY_BUILT_IN}")

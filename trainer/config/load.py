@@ -22,15 +22,18 @@ from omegaconf.errors import OmegaConfBaseException
 from rewardkit.errors import ConfigError
 from rewardkit.http_addresses import without_credentials
 from rewardkit.trainer.config.hydra import compose
-from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.verl import Translation, translate
+from rewardkit.trainer.config.root import Config, RunConfig
+from rewardkit.trainer.config.verl import PPO, C, Schema, Translation, translate
 
 BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
-RECIPES = Path(__file__).parents[1] / "recipes"
-
 
 def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ()) -> Config:
+    """Return the settings of PPO; see `load_settings`."""
+    return load_settings(PPO, recipe, overrides)
+
+
+def load_settings(schema: Schema[C], recipe: str | Path | None = None, overrides: Sequence[str] = ()) -> C:
     """Return the defaults, changed by a YAML recipe, changed by `key=value` overrides.
 
     Args:
@@ -42,7 +45,7 @@ def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ())
         ConfigError: no such file, an unknown key (names the nearest known one, or says why verl's has no
             place here), a value of the wrong type, or a required key that is not set.
     """
-    whole = merged(read_layers(recipe, overrides))
+    whole = merged(read_layers(recipe, overrides, schema))
     try:
         config = _converted(OmegaConf.to_object, whole)
     except ConfigError:
@@ -51,7 +54,7 @@ def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ())
                 f"{missing[0]} is not set; pass {missing[0]}=... or set it in the recipe"
             ) from None
         raise
-    assert isinstance(config, Config)
+    assert isinstance(config, schema.root)
     return config
 
 
@@ -70,28 +73,29 @@ class Layers:
         return any(OmegaConf.select(layer, key) is not None for layer in (self.recipe, self.command_line))
 
 
-def read_layers(recipe: str | Path | None, overrides: Sequence[str]) -> Layers:
+def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Schema[Any] = PPO) -> Layers:
     """Return the defaults, the recipe and the overrides, in our keys."""
-    loaded = OmegaConf.create() if recipe is None else _load_recipe(Path(recipe))
+    loaded = OmegaConf.create() if recipe is None else _load_recipe(Path(recipe), schema.recipes)
     words = [_assignment(word) for word in overrides]
     given = OmegaConf.merge({}, *(_assigned(word) for word in words if not word.endswith("=")))
     empty = [f"{word} is empty: what holds without it does" for word in words if word.endswith("=")]
     plain: list[Any] = [OmegaConf.to_container(layer) for layer in (loaded, given)]
     processes = _processes(plain)
-    recipe_layer = translate(plain[0], str(recipe), processes)
-    given_layer = translate(plain[1], "the command line", processes)
+    recipe_layer = translate(plain[0], str(recipe), processes, schema)
+    given_layer = translate(plain[1], "the command line", processes, schema)
+    engine = _default_engine(recipe_layer, given_layer) if schema is PPO else []
     return Layers(
-        read_defaults(),
+        read_defaults(schema),
         _nested(recipe_layer.values),
         _nested(given_layer.values),
-        [*recipe_layer.notes, *empty, *given_layer.notes, *_default_engine(recipe_layer, given_layer)],
+        [*recipe_layer.notes, *empty, *given_layer.notes, *engine],
     )
 
 
 @cache
-def read_defaults() -> Any:
+def read_defaults(schema: Schema[Any] = PPO) -> Any:
     """Return what holds when nothing is set, made once: two hundred typed nodes take a tenth of a second."""
-    defaults = OmegaConf.structured(Config)
+    defaults = OmegaConf.structured(schema.root)
     OmegaConf.set_readonly(defaults, True)
     return defaults
 
@@ -111,14 +115,14 @@ def merged(layers: Layers) -> Any:
     return _converted(lambda given: OmegaConf.merge(*given), nodes)
 
 
-def as_dict(config: Config) -> dict[str, Any]:
+def as_dict(config: RunConfig) -> dict[str, Any]:
     """Return the whole resolved config as plain data, to be shown: its addresses have no passwords."""
     plain = OmegaConf.to_container(OmegaConf.structured(config), resolve=True)
     shown: dict[str, Any] = json.loads(without_credentials(json.dumps(plain)))
     return shown
 
 
-def as_yaml(config: Config) -> str:
+def as_yaml(config: RunConfig) -> str:
     """Return the whole resolved config as YAML, as it is written beside a run's checkpoints."""
     return OmegaConf.to_yaml(OmegaConf.structured(config))
 
@@ -154,12 +158,12 @@ def _assigned(word: str) -> Any:
         raise ConfigError(f"{key}: the value is not valid YAML ({about}): {value}") from None
 
 
-def _load_recipe(path: Path) -> Any:
-    shipped = RECIPES / f"{path.name}.yaml"
+def _load_recipe(path: Path, recipes: Path) -> Any:
+    shipped = recipes / f"{path.name}.yaml"
     if not path.is_file() and shipped.is_file():
         path = shipped
     if not path.is_file():
-        ours = sorted(p.stem for p in RECIPES.glob("*.yaml"))
+        ours = sorted(p.stem for p in recipes.glob("*.yaml"))
         raise ConfigError(f"no such recipe: {path}; ours are: {', '.join(ours)}")
     return compose(path)
 

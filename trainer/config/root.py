@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from omegaconf import MISSING
 
@@ -133,6 +133,54 @@ class AlgorithmConfig:
 
 
 @dataclass
+class DistillationLossConfig:
+    loss_mode: str = "k3"
+    """How far the policy is from the teacher at a token: `k1` (log p/q), `abs`, `k2` or `k3`, or with verl's
+    other names `kl`, `mse`, `low_var_kl`."""
+    use_policy_gradient: bool = False
+    """True: its negative is added to the token's advantage (with k1: the reverse KL's gradient). False: it is
+    a loss."""
+    use_task_rewards: bool = True
+    """False: the teacher alone teaches; scores are figures only."""
+    distillation_loss_coef: float = 1.0
+    """Its weight beside the task's rewards; without them 1."""
+    loss_max_clamp: float | None = None
+    """Bound of it at each token, on both sides."""
+
+
+@dataclass
+class TeacherModelConfig:
+    model_path: str | None = None
+    """The teacher: a Hugging Face folder or hub name, of the policy's vocabulary."""
+
+
+@dataclass
+class TeacherModelsConfig:
+    teacher_model: TeacherModelConfig = field(default_factory=TeacherModelConfig)
+
+
+@dataclass
+class DistillationConfig:
+    """On-policy distillation: a teacher says how likely each token of the policy's responses is."""
+
+    enabled: bool = False
+    """Learn from a teacher, with the settings of `actor_rollout_ref.ref`."""
+    distillation_loss: DistillationLossConfig = field(default_factory=DistillationLossConfig)
+    teacher_models: TeacherModelsConfig = field(default_factory=TeacherModelsConfig)
+
+    @property
+    def rewards_tokens(self) -> bool:
+        """Whether the teacher changes the advantages."""
+        return self.enabled and self.distillation_loss.use_policy_gradient
+
+    @property
+    def coef(self) -> float:
+        """The weight of what the teacher says."""
+        given = self.distillation_loss
+        return given.distillation_loss_coef if given.use_task_rewards else 1.0
+
+
+@dataclass
 class OverlongBufferConfig:
     enable: bool = False
     """DAPO's soft punishment: the reward falls linearly over the last `len` tokens of the response length."""
@@ -227,7 +275,9 @@ class AlarmsConfig:
 
 
 @dataclass
-class TrainerConfig:
+class StageConfig:
+    """`trainer` of any stage: how long, where, with what."""
+
     total_epochs: int = 30
     """Passes over the training prompts."""
     total_training_steps: int | None = None
@@ -238,14 +288,6 @@ class TrainerConfig:
     """Names the folder of checkpoints, and the run in trackers."""
     logger: Any = field(default_factory=lambda: ["console", "jsonl"])
     """One or a list of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`, `mlflow`, `trackio`."""
-    log_val_generations: int = 0
-    """Responses of each validation to show on the console and where else there is a place for text."""
-    rollout_data_dir: str | None = None
-    """Folder for every training response with its score, a file per step; `rewardkit view` shows it."""
-    validation_data_dir: str | None = None
-    """The same for the responses of each validation."""
-    data_dir_format: str = "jsonl"
-    """Of these files: `jsonl` or `parquet`."""
     nnodes: int = 1
     """Machines."""
     n_gpus_per_node: int = 1
@@ -261,27 +303,12 @@ class TrainerConfig:
     """Steps between validations; one is always made at the end when there are `val_files`."""
     val_before_train: bool = True
     """Validate before the first step."""
-    val_only: bool = False
-    """Validate, and end without training."""
-    alarm: str = "warn"
-    """What an alarm does, a line each: `warn`, `stop` (the step is saved, and the run ends) or `off`."""
-    alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
-    """From where on each rule holds (docs/training.md)."""
     profile_steps: Any = None
     """List of the steps to trace with torch's profiler, into `default_local_dir`/profile."""
-    critic_warmup: int = 0
-    """Number of first steps in which only the critic learns, where there is one."""
     default_local_dir: str = "checkpoints/${trainer.project_name}/${trainer.experiment_name}"
     """Holds checkpoints, config and log; with several machines, a folder that all of them share."""
     default_hdfs_dir: str | None = None
     """Not supported: mount the store, or copy from `default_local_dir`."""
-    mode: str = "sync"
-    """`sync`: responses to a step's prompts are drawn with the weights that learn from them. `one_step_off`:
-    while the policy learns from the responses before. `async`: up to `max_staleness` steps before, going on
-    while weights change. The last two need `rollout.name=vllm_server` (docs/rollouts.md)."""
-    max_staleness: int = 1
-    """In mode `async`: how many steps older than the policy the weights may be that drew a response's first
-    token; 0 gives the results of `sync`."""
     resume_mode: str = "auto"
     """`auto`: go on from the last checkpoint in `default_local_dir` where there is one; `disable`: start
     anew; `resume_path`: go on from `resume_from_path`."""
@@ -302,18 +329,55 @@ class TrainerConfig:
 
 
 @dataclass
+class TrainerConfig(StageConfig):
+    log_val_generations: int = 0
+    """Responses of each validation to show on the console and where else there is a place for text."""
+    rollout_data_dir: str | None = None
+    """Folder for every training response with its score, a file per step; `rewardkit view` shows it."""
+    validation_data_dir: str | None = None
+    """The same for the responses of each validation."""
+    data_dir_format: str = "jsonl"
+    """Of these files: `jsonl` or `parquet`."""
+    val_only: bool = False
+    """Validate, and end without training."""
+    mode: str = "sync"
+    """`sync`: responses to a step's prompts are drawn with the weights that learn from them. `one_step_off`:
+    while the policy learns from the responses before. `async`: up to `max_staleness` steps before, going on
+    while weights change. The last two need `rollout.name=vllm_server` (docs/rollouts.md)."""
+    max_staleness: int = 1
+    """In mode `async`: how many steps older than the policy the weights may be that drew a response's first
+    token; 0 gives the results of `sync`."""
+    alarm: str = "warn"
+    """What an alarm does, a line each: `warn`, `stop` (the step is saved, and the run ends) or `off`."""
+    alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
+    """From where on each rule holds (docs/training.md)."""
+    critic_warmup: int = 0
+    """Number of first steps in which only the critic learns, where there is one."""
+
+
+@dataclass
 class Config:
     data: DataConfig = field(default_factory=DataConfig)
     actor_rollout_ref: ActorRolloutRefConfig = field(default_factory=ActorRolloutRefConfig)
     critic: CriticConfig = field(default_factory=CriticConfig)
     algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
+    distillation: DistillationConfig = field(default_factory=DistillationConfig)
     reward: RewardConfig = field(default_factory=RewardConfig)
     reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
     custom_reward_function: CustomRewardFunctionConfig = field(default_factory=CustomRewardFunctionConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
 
-def world_size(config: Config) -> int:
+class RunConfig(Protocol):
+    """The settings of any stage."""
+
+    @property
+    def trainer(self) -> StageConfig:
+        """Where it runs, and how long."""
+        ...
+
+
+def world_size(config: RunConfig) -> int:
     """Return the number of processes the config asks for."""
     return config.trainer.nnodes * config.trainer.n_gpus_per_node
 
@@ -331,7 +395,7 @@ def loss_mode(config: Config) -> str:
     return config.actor_rollout_ref.actor.policy_loss.loss_mode
 
 
-def logger_names(config: Config) -> list[str]:
+def logger_names(config: RunConfig) -> list[str]:
     """Return the names in `trainer.logger`, ours for verl's."""
     given = config.trainer.logger
     if not isinstance(given, str | list | tuple | None):

@@ -1,7 +1,8 @@
 """From the keys that people give, verl's among them, to ours.
 
-What verl has and we have not is data: `verl_keys.json` says what becomes of each key,
-`rewardkit/verl_defaults` has verl's defaults by release. What we do have is in `root.py` and `workers.py`.
+What verl has and we have not is data: a stage's `verl_keys.json` says what becomes of each key,
+`rewardkit/verl_defaults` has verl's defaults by release. What we do have is in `root.py` and `workers.py`,
+for SFT in `sft/config.py`.
 """
 
 from __future__ import annotations
@@ -13,22 +14,44 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config
 from rewardkit.verl_keys import VerlKeys, flatten
 
-_TABLES = Path(__file__).with_name("verl_keys.json")
-_MORE: dict[str, Any] = json.loads(_TABLES.read_text("utf-8"))
+C = TypeVar("C")
 
-KEYS = VerlKeys.read(_TABLES, "training")
-OVER_PROCESSES: list[str] = _MORE["over_processes"]
-"""Globs over keys of verl's whose value is counted over all processes, ours in each."""
-ROUNDED_UP: list[str] = _MORE["rounded_up"]
-"""Keys of verl's that may be fractions, ours not."""
-VALUES: dict[str, dict[str, Any]] = _MORE["values"]
-"""Key of ours -> other names for its values."""
+
+@dataclass(frozen=True, eq=False)
+class Schema(Generic[C]):
+    """The settings of one stage of training, and what verl calls them."""
+
+    root: type[C]
+    """The dataclass of all settings."""
+    verl: str
+    """verl's configuration for this stage."""
+    recipes: Path
+    """The folder of the YAML files that can be named without one."""
+    keys: VerlKeys
+    over_processes: list[str]
+    """Globs over keys of verl's whose value is counted over all processes, ours in each."""
+    rounded_up: list[str]
+    """Keys of verl's that may be fractions, ours not."""
+    values: dict[str, dict[str, Any]]
+    """Key of ours -> other names for its values."""
+
+    @classmethod
+    def read(cls, root: type[C], verl: str, recipes: Path, tables: Path, *doors: str) -> Schema[C]:
+        """Return a schema with the tables of a JSON file; `doors` as for `VerlKeys.read`."""
+        more = json.loads(tables.read_text("utf-8"))
+        tables_of = [more[name] for name in ("over_processes", "rounded_up", "values")]
+        return cls(root, verl, recipes, VerlKeys.read(tables, *doors), *tables_of)
+
+
+_HERE = Path(__file__).parent
+PPO = Schema.read(Config, "ppo_trainer", _HERE.parent / "recipes", _HERE / "verl_keys.json", "training")
+KEYS = PPO.keys
 
 ENOUGH_ALIKE = 0.8
 """From this share of equal characters on, one name is taken for a misspelling of another."""
@@ -54,7 +77,7 @@ def leaves(section: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield prefix + f.name, value
 
 
-def translate(given: Mapping[str, Any], where: str, processes: int) -> Translation:
+def translate(given: Mapping[str, Any], where: str, processes: int, schema: Schema[Any] = PPO) -> Translation:
     """Translate a nested mapping of settings.
 
     Args:
@@ -65,7 +88,7 @@ def translate(given: Mapping[str, Any], where: str, processes: int) -> Translati
         ConfigError: an unknown key (names the nearest known one), or a value of verl's that does not happen
             here (says why, and what to do).
     """
-    known = dict(leaves(Config()))
+    known = dict(leaves(schema.root()))
     flat = dict(flatten(given, known))
     values: dict[str, Any] = {}
     renamed: dict[str, Any] = {}
@@ -73,30 +96,30 @@ def translate(given: Mapping[str, Any], where: str, processes: int) -> Translati
     foreign: list[str] = []
     unknown: list[str] = []
     for key, value in flat.items():
-        ours = key if key in known else KEYS.ours(key)
+        ours = key if key in known else schema.keys.ours(key)
         if ours not in known:
             if not _is_empty_section(key, value, known, where):
-                (foreign if KEYS.knows(key) else unknown).append(key)
-        elif KEYS.leaves_open(key, value):
+                (foreign if schema.keys.knows(key) else unknown).append(key)
+        elif schema.keys.leaves_open(key, value):
             by_default[ours] = known[ours]
         elif ours == key:
-            values[key] = _value(key, value)
+            values[key] = _value(key, value, schema)
         else:
-            if key in ROUNDED_UP and isinstance(value, float):
+            if key in schema.rounded_up and isinstance(value, float):
                 value = math.ceil(value)
-            shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in OVER_PROCESSES)
-            renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value))
-    notes = KEYS.notes(foreign, flat, where)
+            shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in schema.over_processes)
+            renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value, schema))
+    notes = schema.keys.notes(foreign, flat, where)
     for key in unknown:
-        hint = _near(key, known) or _siblings(key, known) or "; neither verl's ppo_trainer nor we have it"
+        hint = _near(key, known) or _siblings(key, known) or f"; neither verl's {schema.verl} nor we have it"
         raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
     return Translation({**by_default, **renamed, **values}, notes)
 
 
-def _value(key: str, value: Any) -> Any:
+def _value(key: str, value: Any, schema: Schema[Any]) -> Any:
     """Our value of a key for one that verl names otherwise; a switch by its name in JSON."""
     name = value if isinstance(value, str) else json.dumps(value, default=str)
-    return VALUES.get(key, {}).get(name, value)
+    return schema.values.get(key, {}).get(name, value)
 
 
 def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str) -> bool:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from rewardkit.text import printable
 
-COLUMNS = {
+COLUMNS: Mapping[str, str] = {
     "step": "training/global_step",
     "score": "critic/score/mean",
     "kl": "actor/reward_kl_penalty",
@@ -30,9 +30,10 @@ SHOWN_STEPS = 15
 class ConsoleSink:
     """Prints each step; loud about responses that could not be scored and updates that were skipped."""
 
-    def __init__(self, console: Console, total_steps: int) -> None:
+    def __init__(self, console: Console, total_steps: int, columns: Mapping[str, str] = COLUMNS) -> None:
         self._console = console
         self._total = total_steps
+        self._columns = columns
         self._recent: deque[dict[str, float]] = deque(maxlen=SHOWN_STEPS)
         self._progress = Progress(
             TextColumn("[bold]{task.description}"),
@@ -54,7 +55,7 @@ class ConsoleSink:
         if "timing_s/step" in metrics:
             self._recent.append(metrics)
             if self._live is None:
-                shown = (f"{name} {_cell(metrics.get(key))}" for name, key in list(COLUMNS.items())[1:])
+                shown = (f"{name} {_cell(metrics.get(key))}" for name, key in list(self._columns.items())[1:])
                 line = f"step {step}/{self._total}  {'  '.join(shown)}"
                 self._console.print(line, highlight=False, soft_wrap=True)
         self._print_validation(metrics, step)
@@ -78,17 +79,18 @@ class ConsoleSink:
 
     def _view(self) -> Group:
         table = Table(box=None, header_style="bold", pad_edge=False)
-        for name in COLUMNS:
+        for name in self._columns:
             table.add_column(name, justify="right", min_width=8)
         for metrics in self._recent:
-            table.add_row(*(_cell(metrics.get(key)) for key in COLUMNS.values()))
+            table.add_row(*(_cell(metrics.get(key)) for key in self._columns.values()))
         return Group(table, self._progress) if self._recent else Group(self._progress)
 
     def _print_validation(self, metrics: dict[str, float], step: int) -> None:
-        found = {k: v for k, v in metrics.items() if k.startswith(("val-core/", "val-aux/"))}
+        found = {k: v for k, v in metrics.items() if k.startswith(("val-core/", "val-aux/", "val/"))}
         if not found:
             return
-        table = Table(title=f"validation at step {step}", title_justify="left", show_header=False, box=None)
+        title = f"validation at step {step}"
+        table = Table(title=title, title_justify="left", show_header=False, box=None, min_width=len(title))
         for name, value in found.items():
             table.add_row(name, f"{value:.4g}")
         self._console.print(table)

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from rewardkit.trainer.config.load import as_dict
-from rewardkit.trainer.config.root import Config, logger_names
-from rewardkit.trainer.logging.console import ConsoleSink, response_line
+from rewardkit.trainer.config.root import RunConfig, logger_names
+from rewardkit.trainer.logging.console import COLUMNS, ConsoleSink, response_line
 from rewardkit.trainer.logging.page import PageSink
 
 LoggedRows = Sequence[Mapping[str, Any]]
@@ -49,8 +49,20 @@ class Sink(Protocol):
 class Logger:
     """Gives each step's metrics to all sinks; a context manager."""
 
-    def __init__(self, config: Config, folder: Path, total_steps: int, *, active: bool = True) -> None:
-        """Open the sinks that `trainer.logger` names, files in `folder`; none unless `active`."""
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: Path,
+        total_steps: int,
+        *,
+        active: bool = True,
+        columns: Mapping[str, str] = COLUMNS,
+    ) -> None:
+        """Open the sinks that `trainer.logger` names, files in `folder`; none unless `active`.
+
+        Args:
+            columns: what the console shows of each step, by heading.
+        """
         self._console = Console(quiet=not active)
         self._sinks: dict[str, Sink] = {}
         self._show: ConsoleSink | None = None
@@ -59,7 +71,7 @@ class Logger:
         names = ["jsonl" if missing(name) else name for name in logger_names(config)]
         for name in dict.fromkeys(names) if active else ():
             if name == "console":
-                self._show = self._sinks[name] = ConsoleSink(self._console, total_steps)
+                self._show = self._sinks[name] = ConsoleSink(self._console, total_steps, columns)
             else:
                 self._guard(name, self._open, name, config, folder)
         if "jsonl" in self._sinks:
@@ -94,7 +106,7 @@ class Logger:
         if begun and self._page is not None and "page" in self._sinks:
             self._guard("page", self._page.alarms, begun, step)
 
-    def _open(self, name: str, config: Config, folder: Path) -> None:
+    def _open(self, name: str, config: RunConfig, folder: Path) -> None:
         self._sinks[name] = SINKS[name](config, folder)
 
     def _each(self, work: Callable[[Sink], None]) -> None:
@@ -119,7 +131,7 @@ class Logger:
 class JsonlSink:
     """`metrics.jsonl`, one line a step; `checkpoint/find.py` cuts off what an earlier run logged too much."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, config: RunConfig, folder: Path) -> None:
         self._path = folder / "metrics.jsonl"
 
     def log(self, metrics: dict[str, float], step: int) -> None:
@@ -137,7 +149,7 @@ class JsonlSink:
 class TensorboardSink(Sink):
     """Event files in $TENSORBOARD_DIR or `folder/tensorboard`."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, config: RunConfig, folder: Path) -> None:
         writer: Any = import_module("torch.utils.tensorboard")
         self._writer = writer.SummaryWriter(os.environ.get("TENSORBOARD_DIR", str(folder / "tensorboard")))
 
@@ -157,7 +169,7 @@ class TensorboardSink(Sink):
 class WandbSink(Sink):
     """A Weights & Biases run; offline in `folder` without an account or when the net cannot be reached."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, config: RunConfig, folder: Path) -> None:
         wandb: Any = import_module("wandb")
         mode = os.environ.get("WANDB_MODE") or ("online" if wandb.api.api_key else "offline")
         about: dict[str, Any] = {"config": as_dict(config), "dir": str(folder)}
@@ -185,7 +197,7 @@ class WandbSink(Sink):
 class MlflowSink(Sink):
     """An MLflow run at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, config: RunConfig, folder: Path) -> None:
         self._mlflow: Any = import_module("mlflow")
         if "MLFLOW_TRACKING_URI" not in os.environ:
             self._mlflow.set_tracking_uri((folder / "mlruns").absolute().as_uri())
@@ -207,7 +219,7 @@ class MlflowSink(Sink):
 class TrackioSink(Sink):
     """A trackio run, which is kept on this machine."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
+    def __init__(self, config: RunConfig, folder: Path) -> None:
         self._trackio: Any = import_module("trackio")
         self._trackio.init(
             project=config.trainer.project_name, name=config.trainer.experiment_name, config=as_dict(config)
@@ -220,7 +232,7 @@ class TrackioSink(Sink):
         self._trackio.finish()
 
 
-SINKS: dict[str, Callable[[Config, Path], Sink]] = {
+SINKS: dict[str, Callable[[RunConfig, Path], Sink]] = {
     "jsonl": JsonlSink,
     "tensorboard": TensorboardSink,
     "wandb": WandbSink,

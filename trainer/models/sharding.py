@@ -98,6 +98,11 @@ def language_model(model: nn.Module) -> nn.Module:
     return model.body if isinstance(model, PolicyModel) else model
 
 
+def is_adapted(model: nn.Module) -> bool:
+    """Whether a policy learns through an adapter."""
+    return bool(getattr(language_model(model), "peft_config", None))
+
+
 def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter gathered from its shards, one at a time. All processes must iterate together.
 
@@ -109,7 +114,7 @@ def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator
     """
     drop_gathered(model)
     body = language_model(model)
-    if getattr(body, "peft_config", None):
+    if is_adapted(model):
         for name, tensor in merged_tensors(body, gathered):
             yield name, tensor if dtype is None else tensor.to(dtype)
         return

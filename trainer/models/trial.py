@@ -43,6 +43,8 @@ class TrialModel:
     """Token ids are below this."""
     longest: int
     """Tokens of the longest sequence."""
+    limit: str = "prompt_length + response_length are"
+    """What says how long that is."""
     value: bool = False
     """A value model, not a language model."""
     sequence_parallel: int = 1
@@ -79,8 +81,8 @@ def try_model(asked: TrialModel) -> TriedModel | None:
     limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if limit and limit < asked.longest:
         notes.append(
-            f"{asked.options.path} was made for {limit} tokens (max_position_embeddings), and prompt_length "
-            f"+ response_length are {asked.longest}"
+            f"{asked.options.path} was made for {limit} tokens (max_position_embeddings), and {asked.limit} "
+            f"{asked.longest}"
         )
     return TriedModel(made, notes)
 
@@ -176,8 +178,8 @@ def _check_sizes(model: Any, asked: TrialModel) -> None:
             continue
         if module.num_embeddings < asked.longest:
             raise ConfigError(
-                f"{asked.options.path} reads {module.num_embeddings} tokens at most, and prompt_length + "
-                f"response_length are {asked.longest}"
+                f"{asked.options.path} reads {module.num_embeddings} tokens at most, and {asked.limit} "
+                f"{asked.longest}"
             )
 
 

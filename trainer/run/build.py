@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import Any
 import torch
 
 from rewardkit.agents.runner import EpisodeSetup
+from rewardkit.errors import ConfigError
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
 from rewardkit.trainer.alarms import Alarms
@@ -22,9 +22,16 @@ from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder
 from rewardkit.trainer.config.load import as_yaml
-from rewardkit.trainer.config.root import Config, KlCtrlConfig, loss_mode, world_size
+from rewardkit.trainer.config.root import (
+    Config,
+    DistillationConfig,
+    KlCtrlConfig,
+    loss_mode,
+    world_size,
+)
 from rewardkit.trainer.config.workers import (
     ActorRolloutRefConfig,
+    ModelConfig,
     RefConfig,
     RolloutConfig,
     group_size,
@@ -57,10 +64,13 @@ from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
 
+LEARNING = {"actor_rollout_ref.model": "actor", "critic.model": "critic"}
+"""Of the settings of a model, what it is called in a checkpoint; a teacher is in none."""
+
 
 @dataclass(frozen=True)
 class _Data:
-    loader: PromptLoader
+    loader: PromptLoader[PromptRow]
     val_rows: list[PromptRow]
     data_sources: set[str]
     total_steps: int
@@ -82,10 +92,11 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         RewardkitError: data, rewards, a checkpoint or a model cannot be opened.
     """
     model = config.actor_rollout_ref.model
+    saved = config.actor_rollout_ref.actor.checkpoint
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     agents = _open_agents(config, tokenizer)
-    data = _open_data(config, tokenizer, agents, say=_printed if world.is_main else _unsaid, world=world)
-    _try_models(config, world.device, tokenizer, data, say=_printed if world.is_main else _unsaid)
+    data = _open_data(config, tokenizer, agents, say=world.say, world=world)
+    _try_models(config, world.device, tokenizer, data, say=world.say)
     folder = Path(config.trainer.default_local_dir)
     start = open_folder(config, world)
     if world.is_main:
@@ -95,6 +106,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         server = stack.enter_context(reward_server(config, sources, world))
         rewards = stack.enter_context(closing(open_rewards(config, sources, server=server, ready=True)))
         policy = _open_policy(config, world, tokenizer, data.total_steps)
+        teacher = _open_teacher(config, world)
         critic = _open_critic(config, world, data.total_steps)
         kl = _kl_controller(config.algorithm.kl_ctrl)
         alarms = Alarms(config.trainer)
@@ -113,12 +125,13 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             rewards=rewards,
             actor=policy.actor,
             reference=policy.reference,
+            teacher=teacher,
             critic=critic,
             rollout=policy.rollout,
             kl=kl,
             alarms=alarms,
             logger=logger,
-            checkpoints=Checkpoints(config, world, start, learned, data.total_steps, logger.say),
+            checkpoints=Checkpoints(config, saved, world, start, learned, data.total_steps, logger.say),
             folder=folder,
             eos_ids=policy.eos_ids,
             needs_old_log_probs=needs_old_log_probs(config),
@@ -137,8 +150,8 @@ def rehearse(config: Config) -> None:
     if model_folder(model.path) is None:
         return
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
-    data = _open_data(config, tokenizer, _open_agents(config, tokenizer), say=_printed)
-    _try_models(config, device_of(config.trainer.device), tokenizer, data, say=_printed)
+    data = _open_data(config, tokenizer, _open_agents(config, tokenizer), say=ALONE.say)
+    _try_models(config, device_of(config.trainer.device), tokenizer, data, say=ALONE.say)
 
 
 def _try_models(
@@ -147,6 +160,7 @@ def _try_models(
     """Build each model without weights (`models/trial.py`), and compare it with what a resume would load."""
     prompts = (max(row.token_ids, default=0) for row in (*data.loader.rows, *data.val_rows))
     used = 1 + max(tokenizer.eos_token_id, tokenizer.pad_token_id, *prompts)
+    _check_teacher(config, tokenizer, say)
     tried = {asked: try_model(asked) for asked in _asked_models(config, device, used, len(tokenizer))}
     for line in dict.fromkeys(line for one in tried.values() if one for line in one.notes):
         say(line)
@@ -154,7 +168,9 @@ def _try_models(
         try_classifier("reward_model.model.path", str(config.reward_model.model.path))
     start = find_checkpoint(config)
     if start is not None:
-        learning = {"critic" if asked.value else "actor": one.model for asked, one in tried.items() if one}
+        learning = {
+            LEARNING[asked.key]: one.model for asked, one in tried.items() if one and asked.key in LEARNING
+        }
         check_fits(start, data.loader, learning)
 
 
@@ -175,6 +191,12 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
         yield TrialModel(
             "actor_rollout_ref.model", policy.model, fsdp, tokens=used, sequence_parallel=size, **shared
         )
+    if config.distillation.enabled:
+        size = group_size(policy.ref.ulysses_sequence_parallel_size, processes)
+        options = _teacher_options(config)
+        of_teacher: dict[str, Any] = {"tokens": used, "sequence_parallel": size}
+        key = "distillation.teacher_models.teacher_model"
+        yield TrialModel(key, options, policy.ref.fsdp_config, **of_teacher, **shared)
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         size = group_size(critic.ulysses_sequence_parallel_size, processes)
         embedded = load_model_config(policy.model.path, policy.model).get_text_config().vocab_size
@@ -192,6 +214,7 @@ def needs_old_log_probs(config: Config) -> bool:
     one_step = actor.ppo_epochs == 1 and actor.ppo_mini_batch_size == config.data.train_batch_size
     asked = (
         config.algorithm.use_kl_in_reward
+        or config.distillation.rewards_tokens
         or config.algorithm.rollout_correction.rollout_is is not None
         or config.algorithm.rollout_correction.rollout_rs is not None
         or ESTIMATORS[config.algorithm.adv_estimator].squares
@@ -205,14 +228,6 @@ def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokeni
     eos_ids = _eos_ids(policy, model, tokenizer)
     setup = EngineSetup(policy, model, world.device, eos_ids, tokenizer.pad_token_id)
     return ENGINES[policy.rollout.name].open(setup)
-
-
-def _printed(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
-def _unsaid(line: str) -> None:
-    """The main process says it."""
 
 
 def _open_agents(config: Config, tokenizer: Any) -> EpisodeSetup | None:
@@ -276,6 +291,7 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
         log_prob_batching=_forward_batching(policy.rollout, config.trainer.balance_batch, splits[0]),
         balance=config.trainer.balance_batch,
         total_steps=total_steps,
+        distillation=_as_loss(config.distillation),
     )
     if not needs_reference:
         return _Policy(actor, None, rollout, eos_ids)
@@ -290,18 +306,71 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
     return _Policy(actor, reference, rollout, eos_ids)
 
 
+def _as_loss(given: DistillationConfig) -> DistillationConfig | None:
+    return given if given.enabled and not given.rewards_tokens else None
+
+
 def _frozen_copy(policy: ActorRolloutRefConfig, world: World, model: Any) -> Any:
-    fsdp = policy.ref.fsdp_config
-    dtype = DTYPES[fsdp.model_dtype]
-    places: ShardPlaces | None = None
     if has_no_weights(model):
-        copied, places = outline_causal_lm(policy.model.path, dtype, policy.model)
-    else:
-        copied = unsharded_copy(model, dtype, torch.device("cpu"))
-    split = group_size(policy.ref.ulysses_sequence_parallel_size, world.size)
-    prepared = prepare(copied, policy.model, world.device, fsdp, sequence_parallel=split)
+        return _frozen(policy.ref, policy.model, world)
+    dtype = DTYPES[policy.ref.fsdp_config.model_dtype]
+    return _frozen(policy.ref, policy.model, world, unsharded_copy(model, dtype, torch.device("cpu")))
+
+
+def _frozen(ref: RefConfig, options: ModelConfig, world: World, model: Any = None) -> Any:
+    """Return a model that does not learn, from its folder where it is None."""
+    fsdp = ref.fsdp_config
+    places: ShardPlaces | None = None
+    if model is None:
+        model, places = outline_causal_lm(options.path, DTYPES[fsdp.model_dtype], options)
+    split = group_size(ref.ulysses_sequence_parallel_size, world.size)
+    prepared = prepare(model, options, world.device, fsdp, sequence_parallel=split)
     prepared.requires_grad_(False)
     return shard(prepared, world, fsdp, places)
+
+
+def _teacher_options(config: Config) -> ModelConfig:
+    policy = config.actor_rollout_ref.model
+    return ModelConfig(
+        path=str(config.distillation.teacher_models.teacher_model.model_path),
+        trust_remote_code=policy.trust_remote_code,
+        use_remove_padding=policy.use_remove_padding,
+        enable_gradient_checkpointing=False,
+    )
+
+
+def _open_teacher(config: Config, world: World) -> Reference | None:
+    if not config.distillation.enabled:
+        return None
+    policy = config.actor_rollout_ref
+    split = group_size(policy.ref.ulysses_sequence_parallel_size, world.size)
+    return Reference(
+        _frozen(policy.ref, _teacher_options(config), world),
+        world,
+        _forward_batching(policy.ref, config.trainer.balance_batch, split),
+        temperature=policy.rollout.temperature,
+        sequence_parallel=split,
+    )
+
+
+def _check_teacher(config: Config, tokenizer: Any, say: Callable[[str], None]) -> None:
+    """The teacher is asked about the policy's token ids: they must be its own."""
+    path = str(config.distillation.teacher_models.teacher_model.model_path)
+    if not config.distillation.enabled or model_folder(path) is None:
+        return
+    theirs = load_tokenizer(path, trust_remote_code=config.actor_rollout_ref.model.trust_remote_code)
+    ours, known = tokenizer.get_vocab(), theirs.get_vocab()
+    if other := sorted(token for token in {*ours, *known} if ours.get(token) != known.get(token)):
+        raise ConfigError(
+            f"distillation.teacher_models.teacher_model: the vocabulary of '{path}' is not the policy's: "
+            f"{len(other)} tokens differ, as {other[0]!r}, {ours.get(other[0], 'missing')} here and "
+            f"{known.get(other[0], 'missing')} there; a teacher must have the policy's tokenizer"
+        )
+    if theirs.chat_template != tokenizer.chat_template or theirs.eos_token_id != tokenizer.eos_token_id:
+        say(
+            f"the teacher {path} has another chat template, or another token that ends a response; it reads "
+            "the policy's prompts as they are"
+        )
 
 
 def _forward_batching(given: RolloutConfig | RefConfig, balance: bool, sharing: int) -> Batching:
@@ -319,8 +388,7 @@ def _open_critic(config: Config, world: World, total_steps: int) -> Critic | Non
         return None
     options = config.critic.model
     fsdp = config.critic.fsdp_config
-    say = _printed if world.is_main else _unsaid
-    model, places = outline_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=say)
+    model, places = outline_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=world.say)
     split = group_size(config.critic.ulysses_sequence_parallel_size, world.size)
     prepared = prepare(model, options, world.device, fsdp, sequence_parallel=split)
     return Critic(

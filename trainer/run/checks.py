@@ -7,8 +7,8 @@ the engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -21,16 +21,19 @@ from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS
 from rewardkit.trainer.config.root import (
     Config,
+    RunConfig,
     TrainerConfig,
     logger_names,
     loss_mode,
     steps_ahead,
     world_size,
 )
+from rewardkit.trainer.config.verl import leaves
 from rewardkit.trainer.config.workers import (
     DTYPE_NAMES,
     ActorConfig,
     CriticConfig,
+    FsdpConfig,
     ModelConfig,
     RefConfig,
     group_size,
@@ -97,6 +100,19 @@ LEARNER: dict[str, Values] = {
     "ppo_micro_batch_size_per_gpu": POSITIVE,
     "ppo_epochs": POSITIVE,
     "grad_clip": POSITIVE,
+}
+TRAINER: dict[str, Values] = {
+    "device": ("auto", "cpu", "cuda"),
+    "launcher": ("torchrun", "ray"),
+    "resume_mode": ("auto", "disable", "resume_path"),
+    "total_epochs": POSITIVE,
+    "total_training_steps": POSITIVE,
+    "n_gpus_per_node": POSITIVE,
+    "nnodes": POSITIVE,
+    "max_ckpt_to_keep": POSITIVE,
+    "max_actor_ckpt_to_keep": POSITIVE,
+    "max_critic_ckpt_to_keep": POSITIVE,
+    "max_restarts": NOT_NEGATIVE,
 }
 MODEL: dict[str, Values] = {"lora_rank": NOT_NEGATIVE, "lora_alpha": ABOVE_0}
 
@@ -184,6 +200,11 @@ VALUES: dict[str, dict[str, Values]] = {
         "pf_ppo.weight_pow": NOT_NEGATIVE,
         "turn_advantages": ("summed", "per_turn"),
     },
+    "distillation": {
+        "distillation_loss.loss_mode": tuple(PENALTIES),
+        "distillation_loss.distillation_loss_coef": NOT_NEGATIVE,
+        "distillation_loss.loss_max_clamp": POSITIVE,
+    },
     "reward": {
         "mode": ("trajectory", "turn", "mixed"),
         "on_error": ("mask", "raise", "value"),
@@ -198,21 +219,11 @@ VALUES: dict[str, dict[str, Values]] = {
         "batch_tokens": ABOVE_0,
     },
     "trainer": {
-        "device": ("auto", "cpu", "cuda"),
-        "launcher": ("torchrun", "ray"),
-        "resume_mode": ("auto", "disable", "resume_path"),
+        **TRAINER,
         "data_dir_format": ("jsonl", "parquet"),
         "alarm": ("warn", "stop", "off", "False"),  # YAML reads `off` as false
         **{f"alarms.{rule.name}": NOT_NEGATIVE if rule.below else SHARE for rule in RULES},
-        "total_epochs": POSITIVE,
-        "total_training_steps": POSITIVE,
-        "n_gpus_per_node": POSITIVE,
-        "nnodes": POSITIVE,
-        "max_ckpt_to_keep": POSITIVE,
-        "max_actor_ckpt_to_keep": POSITIVE,
-        "max_critic_ckpt_to_keep": POSITIVE,
         "critic_warmup": NOT_NEGATIVE,
-        "max_restarts": NOT_NEGATIVE,
         "mode": ("sync", "one_step_off", "async"),
         "max_staleness": NOT_NEGATIVE,
         "log_val_generations": NOT_NEGATIVE,
@@ -220,20 +231,39 @@ VALUES: dict[str, dict[str, Values]] = {
 }
 """Section -> setting -> its names, or its bounds where it is a number; a number may also be null."""
 
+Rule = tuple[Callable[[Any], object], str]
+"""When it speaks, and what it says; `{c.data.seed}` stands for a setting."""
+
+
+def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Rule, ...]:
+    """Return the rules of what the options of a config's models need."""
+    return (
+        (
+            lambda c: any(map(has_adapter, models(c))) and find_spec("peft") is None,
+            "lora_rank is set, but peft is not installed: pip install peft",
+        ),
+        (
+            lambda c: any(model.use_liger for model in models(c)) and find_spec("liger_kernel") is None,
+            "use_liger is set, but liger-kernel is not installed: pip install liger-kernel",
+        ),
+    )
+
+
 INSTEAD = {
     "actor_rollout_ref.rollout.name": "the engines here are {known}: set actor_rollout_ref.rollout.name=vllm",
     "trainer.mode": "it can be {known}; verl's colocate_async is none of them: generation that does not wait "
     "has servers of its own here",
+    "distillation.distillation_loss.loss_mode": "distillation is of the drawn token here: {known}; "
+    "set loss_mode=k1 and use_policy_gradient=true for the reverse KL",
     "trainer.device": "it can be {known}: set trainer.device=cuda, or leave it out",
 }
 """What to say of a value that verl has and we have not, where the list alone would not say what to do."""
 
 BY_TURNS = [name for name, estimator in ESTIMATORS.items() if estimator.by_turns]
 
-Rule = tuple[Callable[[Config], object], str]
-"""When it speaks, and what it says; `{c.data.seed}` stands for a setting."""
 
 REFUSED: tuple[Rule, ...] = (
+    *needing_packages(lambda c: (c.actor_rollout_ref.model, c.critic.model)),
     (
         lambda c: c.actor_rollout_ref.rollout.prompt_length < c.data.max_prompt_length,
         "actor_rollout_ref.rollout.prompt_length={c.actor_rollout_ref.rollout.prompt_length} is below "
@@ -315,8 +345,17 @@ REFUSED: tuple[Rule, ...] = (
         "actor_rollout_ref.rollout.name=vllm_server (docs/rollouts.md)",
     ),
     (
-        lambda c: not _is_list_of_steps(c.trainer.profile_steps or []),
-        "trainer.profile_steps must be a list of steps, such as [3,4]; found {c.trainer.profile_steps!r}",
+        lambda c: c.distillation.enabled and not c.distillation.teacher_models.teacher_model.model_path,
+        "distillation.enabled=true needs distillation.teacher_models.teacher_model.model_path",
+    ),
+    (
+        lambda c: (
+            c.distillation.enabled
+            and not c.distillation.distillation_loss.use_policy_gradient
+            and PENALTIES[c.distillation.distillation_loss.loss_mode] is PENALTIES["k1"]
+        ),
+        "distillation.distillation_loss.loss_mode={c.distillation.distillation_loss.loss_mode} as a loss has "
+        "a gradient of 0 on average; set distillation.distillation_loss.use_policy_gradient=true",
     ),
     (
         lambda c: c.custom_reward_function.path and c.reward.url,
@@ -338,13 +377,12 @@ REFUSED: tuple[Rule, ...] = (
         lambda c: c.reward_model.enable and c.custom_reward_function.path,
         "custom_reward_function.path and reward_model.enable exclude each other: each scores everything",
     ),
+)
+
+REFUSED_EVERYWHERE: tuple[Rule, ...] = (
     (
-        lambda c: any(has_adapter(model) for model in _models(c)) and find_spec("peft") is None,
-        "lora_rank is set, but peft is not installed: pip install peft",
-    ),
-    (
-        lambda c: any(model.use_liger for model in _models(c)) and find_spec("liger_kernel") is None,
-        "use_liger is set, but liger-kernel is not installed: pip install liger-kernel",
+        lambda c: not _is_list_of_steps(c.trainer.profile_steps or []),
+        "trainer.profile_steps must be a list of steps, such as [3,4]; found {c.trainer.profile_steps!r}",
     ),
     (
         lambda c: c.trainer.default_hdfs_dir is not None,
@@ -356,6 +394,7 @@ REFUSED: tuple[Rule, ...] = (
         "set trainer.max_ckpt_to_keep=1 to save space",
     ),
 )
+"""The same in every stage."""
 
 SAID: tuple[Rule, ...] = (
     (
@@ -386,25 +425,31 @@ SAID: tuple[Rule, ...] = (
 """What is taken, but not as given."""
 
 
-def _refuse(config: Config) -> None:
-    for broken, message in REFUSED:
-        if broken(config):
-            raise ConfigError(message.format(c=config))
+def check_values(config: RunConfig, table: Mapping[str, Mapping[str, Values]]) -> None:
+    """Refuse a setting that has none of its names or is out of its bounds, and NaN wherever it stands.
 
+    Args:
+        table: as `VALUES`.
 
-def _check_values(config: Config) -> None:
-    """Refuse a setting that has none of its names or is out of its bounds, and NaN wherever it stands."""
-    for section, settings in VALUES.items():
+    Raises:
+        ConfigError: the first such setting.
+    """
+    for section, settings in table.items():
         for name, values in settings.items():
             key = f"{section}.{name}"
             _check_value(key, _get(config, key), values)
-    for section in ("actor_rollout_ref.actor", "critic"):
-        betas = _get(config, f"{section}.optim.betas")
-        if not all(0 <= beta < 1 for beta in betas):
-            raise ConfigError(f"{section}.optim.betas must be at least 0 and below 1, found {betas}")
-    for key, value in _numbers(config):
-        if math.isnan(value):
+    for key, value in leaves(config):
+        if key.endswith("optim.betas") and not all(0 <= beta < 1 for beta in value):
+            raise ConfigError(f"{key} must be at least 0 and below 1, found {value}")
+        if isinstance(value, float) and math.isnan(value):
             raise ConfigError(f"{key} must be a number, found {value}")
+
+
+def check_rules(config: RunConfig, rules: Sequence[Rule]) -> None:
+    """Raise ConfigError for the first of the rules that speaks."""
+    for broken, message in rules:
+        if broken(config):
+            raise ConfigError(message.format(c=config))
 
 
 def _check_value(key: str, value: Any, values: Values) -> None:
@@ -420,20 +465,11 @@ def _check_value(key: str, value: Any, values: Values) -> None:
     raise ConfigError(f"{key} must be one of {', '.join(values)}, found '{value}'{hint}")
 
 
-def _get(config: Config, key: str) -> Any:
+def _get(config: RunConfig, key: str) -> Any:
     value: Any = config
     for part in key.split("."):
         value = getattr(value, part)
     return value
-
-
-def _numbers(section: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
-    for f in fields(section):
-        value = getattr(section, f.name)
-        if is_dataclass(value):
-            yield from _numbers(value, f"{prefix}{f.name}.")
-        elif isinstance(value, float):
-            yield prefix + f.name, value
 
 
 def _is_list_of_steps(given: Any) -> bool:
@@ -454,10 +490,6 @@ def _check_bounds(config: Config) -> None:
         raise ConfigError(f"{key}.rollout_rs and rollout_rs_threshold: {error}") from None
 
 
-def _models(config: Config) -> tuple[ModelConfig, ModelConfig]:
-    return config.actor_rollout_ref.model, config.critic.model
-
-
 def _workers(config: Config) -> dict[str, ActorConfig | RefConfig | CriticConfig]:
     policy = config.actor_rollout_ref
     return {
@@ -468,13 +500,15 @@ def _workers(config: Config) -> dict[str, ActorConfig | RefConfig | CriticConfig
 
 
 def _check_sharding(config: Config) -> None:
-    processes = world_size(config)
     for name, worker in _workers(config).items():
-        size = worker.fsdp_config.fsdp_size
-        if 0 < size < processes and processes % size:
-            raise ConfigError(
-                f"{name}.fsdp_config.fsdp_size={size} must divide the {processes} processes, or be -1"
-            )
+        check_sharding(f"{name}.fsdp_config", worker.fsdp_config, world_size(config))
+
+
+def check_sharding(section: str, fsdp: FsdpConfig, processes: int) -> None:
+    """Raise ConfigError where groups of `fsdp_size` do not come out even."""
+    size = fsdp.fsdp_size
+    if 0 < size < processes and processes % size:
+        raise ConfigError(f"{section}.fsdp_size={size} must divide the {processes} processes, or be -1")
 
 
 def _check_batch_sizes(config: Config) -> list[str]:
@@ -583,7 +617,7 @@ def _check_sharing(config: Config) -> list[str]:
     return notes
 
 
-def _check_loggers(config: Config) -> list[str]:
+def check_loggers(config: RunConfig) -> list[str]:
     """Refuse a logger that nobody knows; one that is not installed is left out, and said."""
     notes = []
     for name in logger_names(config):
@@ -602,9 +636,13 @@ ALWAYS_SAVED = {"model", "optimizer", "extra"}
 
 
 def _check_contents(config: Config) -> list[str]:
+    contents = config.actor_rollout_ref.actor.checkpoint.save_contents
+    return check_contents("actor_rollout_ref.actor.checkpoint.save_contents", contents)
+
+
+def check_contents(key: str, asked: Sequence[str]) -> list[str]:
     """A checkpoint always holds what a resume needs, whatever else it is asked to hold."""
-    contents = set(config.actor_rollout_ref.actor.checkpoint.save_contents)
-    key = "actor_rollout_ref.actor.checkpoint.save_contents"
+    contents = set(asked)
     if unknown := sorted(contents - ALWAYS_SAVED - {"hf_model"}):
         raise ConfigError(f"{key} can hold model, optimizer, extra and hf_model; found: {', '.join(unknown)}")
     if left_out := sorted(ALWAYS_SAVED - contents):
@@ -612,25 +650,25 @@ def _check_contents(config: Config) -> list[str]:
     return []
 
 
-Check = Callable[[Config], Iterable[str] | None]
+Check = Callable[[Any], Iterable[str] | None]
 """Returns lines about what is taken, but not as given; raises a RewardkitError at what cannot be."""
 
 SETTINGS: tuple[tuple[str, Check], ...] = (
-    ("values", _check_values),
+    ("values", lambda c: check_values(c, VALUES)),
     ("bounds of the rollout correction", _check_bounds),
-    ("what does not go together", _refuse),
+    ("what does not go together", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
     ("sharding", _check_sharding),
     ("what is not taken as given", lambda c: [said.format(c=c) for holds, said in SAID if holds(c)]),
     ("batch sizes", _check_batch_sizes),
     ("token limits", _check_token_limits),
     ("rollout engine", lambda c: check_rollout(c, world_size(c))),
     ("shared sequences", _check_sharing),
-    ("loggers", _check_loggers),
+    ("loggers", check_loggers),
     ("contents of checkpoints", _check_contents),
 )
 """What settings ask of each other and of what is installed; the rest is in `preflight.CHECKS`."""
 
 
-def run_checks(checks: Iterable[tuple[str, Check]], config: Config) -> list[str]:
+def run_checks(checks: Iterable[tuple[str, Check]], config: RunConfig) -> list[str]:
     """Make checks in order and return their lines; raises the first thing found wrong."""
     return [line for _, check in checks for line in check(config) or ()]

@@ -23,7 +23,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.processes import die_with_parent
 from rewardkit.trainer.checkpoint.find import RESTARTED
-from rewardkit.trainer.config.root import Config, world_size
+from rewardkit.trainer.config.root import RunConfig, world_size
 from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.run.process import read_and_check, train_here
 
@@ -37,7 +37,7 @@ class ProcessDied(RewardkitError):
     """A process of the run was killed, or its machine is gone."""
 
 
-def launch(config: Config, recipe: str | None, overrides: Sequence[str]) -> int:
+def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int:
     """Run all processes to the end, up to `trainer.max_restarts` times anew, and return their exit code.
 
     Raises:
@@ -46,7 +46,7 @@ def launch(config: Config, recipe: str | None, overrides: Sequence[str]) -> int:
     start = _with_ray if config.trainer.launcher == "ray" else _with_torchrun
     for restart in range(1, config.trainer.max_restarts + 1):
         try:
-            code = start(config, recipe, overrides)
+            code = start(config, recipe, overrides, stage)
             reason = "a process failed"
         except ProcessDied as died:
             code = CRASHED
@@ -56,7 +56,7 @@ def launch(config: Config, recipe: str | None, overrides: Sequence[str]) -> int:
         limit = config.trainer.max_restarts
         print(f"{reason}; restart {restart} of {limit}, from the last checkpoint", file=sys.stderr)
         os.environ[RESTARTED] = str(restart)
-    return start(config, recipe, overrides)
+    return start(config, recipe, overrides, stage)
 
 
 def die_with_launcher() -> None:
@@ -65,14 +65,15 @@ def die_with_launcher() -> None:
         sys.exit(CRASHED)  # it died before we asked
 
 
-def _with_torchrun(config: Config, recipe: str | None, overrides: Sequence[str]) -> int:
+def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str) -> int:
     processes = config.trainer.n_gpus_per_node
     if config.trainer.nnodes > 1:
         raise ConfigError(
             f"trainer.nnodes={config.trainer.nnodes}: start every machine with "
             "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --nnodes "
             f"{config.trainer.nnodes} --nproc-per-node {processes} --rdzv-backend c10d --rdzv-endpoint "
-            "HOST:PORT -m rewardkit.trainer.run.main ... (docs/launch.md), or set trainer.launcher=ray"
+            f"HOST:PORT -m rewardkit.trainer.run.main --stage {stage} ... (docs/launch.md), or set "
+            "trainer.launcher=ray"
         )
     os.environ[LAUNCHER] = str(os.getpid())
     # Without this each process would start as many threads as there are cores, and they would spin.
@@ -80,7 +81,8 @@ def _with_torchrun(config: Config, recipe: str | None, overrides: Sequence[str])
     for name in logging.root.manager.loggerDict:
         if name.startswith("torch.distributed.elastic"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # we say ourselves how a process ended
-    arguments = ["-m", "rewardkit.trainer.run.main", *(["--config", recipe] if recipe else []), *overrides]
+    given = ["--config", recipe] if recipe else []
+    arguments = ["-m", "rewardkit.trainer.run.main", "--stage", stage, *given, *overrides]
     try:
         elastic_launch(_launch_config(processes), sys.executable)(*arguments)
     except ChildFailedError as failed:
@@ -128,12 +130,12 @@ class _Rank:
         return importlib.import_module("ray").util.get_node_ip_address(), free_port()
 
     def run(
-        self, recipe: str | None, overrides: Sequence[str], environment: dict[str, str]
+        self, recipe: str | None, overrides: Sequence[str], stage: str, environment: dict[str, str]
     ) -> tuple[int, str]:
         """Run to the end and return the exit code, and the error where it is this process's to tell."""
         os.environ.update(environment)
         try:
-            train_here(read_and_check(recipe, overrides))
+            train_here(read_and_check(recipe, overrides, stage), stage)
         except RewardkitError as error:
             return error.exit_code, str(error) if environment["RANK"] == "0" else ""
         except KeyboardInterrupt:
@@ -141,7 +143,7 @@ class _Rank:
         return 0, ""
 
 
-def _with_ray(config: Config, recipe: str | None, overrides: Sequence[str]) -> int:
+def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str) -> int:
     """Start `nnodes` x `n_gpus_per_node` actors, a machine's worth in each placement group bundle."""
     try:
         ray: Any = importlib.import_module("ray")
@@ -163,7 +165,7 @@ def _with_ray(config: Config, recipe: str | None, overrides: Sequence[str]) -> i
         for i, rank in enumerate(ranks):
             # Ray shows an actor its own GPU alone, so that it is always number 0.
             mine = {"RANK": str(i), "LOCAL_RANK": "0" if on_gpu else str(i % per_node)}
-            running[rank.run.remote(recipe, list(overrides), {**shared, **mine})] = i
+            running[rank.run.remote(recipe, list(overrides), stage, {**shared, **mine})] = i
         return _first_failure(ray, running)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -173,7 +175,7 @@ def _with_ray(config: Config, recipe: str | None, overrides: Sequence[str]) -> i
         util.remove_placement_group(group)
 
 
-def _reserve(util: Any, config: Config, on_gpu: bool) -> Any:
+def _reserve(util: Any, config: RunConfig, on_gpu: bool) -> Any:
     """Return a placement group with room for a machine's processes in each bundle."""
     nodes = config.trainer.nnodes
     per_node = config.trainer.n_gpus_per_node

@@ -1,6 +1,7 @@
 """From a command line to a finished run: read the config, check it, start the processes, train.
 
-`rewardkit train` comes here, and so does each process of `torchrun -m rewardkit.trainer.run.main key=value`.
+`rewardkit train` and `rewardkit sft` come here, and so does each process of `torchrun -m
+rewardkit.trainer.run.main key=value` (for SFT with `--stage sft`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from rewardkit.errors import RewardkitError
 from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.distributed import started_by_torchrun
 from rewardkit.trainer.run.launch import INTERRUPTED, die_with_launcher, launch
-from rewardkit.trainer.run.process import read_and_check, train_here
+from rewardkit.trainer.run.process import STAGES, read_and_check, train_here
 
 
-def run(recipe: str | None, overrides: Sequence[str]) -> int:
+def run(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int:
     """Train as the config says and return an exit code; start the other processes where it asks for some.
 
     Raises:
@@ -25,11 +26,11 @@ def run(recipe: str | None, overrides: Sequence[str]) -> int:
             raised in the main process alone, so that it is printed once.
     """
     try:
-        config = read_and_check(recipe, overrides)
+        config = read_and_check(recipe, overrides, stage)
         several = world_size(config) > 1 or config.trainer.max_restarts or config.trainer.launcher == "ray"
         if several and not started_by_torchrun():
-            return launch(config, recipe, overrides)
-        train_here(config)
+            return launch(config, recipe, overrides, stage)
+        train_here(config, stage)
     except RewardkitError as error:
         if os.environ.get("RANK", "0") == "0":
             raise
@@ -46,10 +47,11 @@ def main() -> None:
     die_with_launcher()
     parser = argparse.ArgumentParser(prog="rewardkit.trainer.run.main")
     parser.add_argument("--config")
+    parser.add_argument("--stage", choices=STAGES, default="ppo")
     parser.add_argument("overrides", nargs="*")
     given = parser.parse_args()
     try:
-        code = run(given.config, given.overrides)
+        code = run(given.config, given.overrides, given.stage)
     except RewardkitError as error:
         print(f"error: {error}", file=sys.stderr)
         code = error.exit_code

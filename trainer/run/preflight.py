@@ -23,7 +23,8 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.agents import as_episode_row, check_agents
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.checkpoint.find import find_checkpoint
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.root import Config, RunConfig
+from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.data import file_list, read_rows
 from rewardkit.trainer.rewards import RewardSource, model_sources, open_rewards, why_no_parts
 from rewardkit.trainer.rollout.engines import check_model
@@ -137,10 +138,6 @@ def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str
     return odd
 
 
-def _check_checkpoint(config: Config) -> None:
-    find_checkpoint(config)
-
-
 def _check_models(config: Config) -> None:
     """Each model that the run loads is there; one that two settings name is looked for once."""
     paths = {config.actor_rollout_ref.model.path: "actor_rollout_ref.model.path"}
@@ -148,6 +145,11 @@ def _check_models(config: Config) -> None:
         paths.setdefault(config.critic.model.path, "critic.model.path")
     if config.reward_model.enable and not config.reward_model.url:
         paths.setdefault(str(config.reward_model.model.path), "reward_model.model.path")
+    if config.distillation.enabled:
+        teacher = "distillation.teacher_models.teacher_model"
+        paths.setdefault(
+            str(config.distillation.teacher_models.teacher_model.model_path), f"{teacher}.model_path"
+        )
     for path, key in paths.items():
         if reason := why_no_model(path):
             raise ConfigError(f"{key}: {reason}")
@@ -172,22 +174,29 @@ def _check_shared_models(config: Config) -> None:
             )
 
 
-def _check_adapter(config: Config) -> None:
-    path = config.actor_rollout_ref.model.lora_adapter_path
+def check_resume(config: RunConfig) -> None:
+    """Raise ConfigError where the checkpoint to go on from is not there."""
+    find_checkpoint(config)
+
+
+def check_adapter(section: str, model: ModelConfig) -> None:
+    """Raise ConfigError where the adapter to go on from is not there."""
+    path = model.lora_adapter_path
     if path is not None and not (Path(path) / "adapter_config.json").is_file():
-        raise ConfigError(
-            f"no adapter in actor_rollout_ref.model.lora_adapter_path={path}: it has no adapter_config.json"
-        )
+        raise ConfigError(f"no adapter in {section}.lora_adapter_path={path}: it has no adapter_config.json")
 
 
 def _check_outputs(config: Config) -> None:
     """The folders are there and can be written to, or can be made; nothing is left behind."""
     for name in ("default_local_dir", "rollout_data_dir", "validation_data_dir"):
-        if given := getattr(config.trainer, name):
-            _check_output(name, Path(given))
+        check_output(name, getattr(config.trainer, name))
 
 
-def _check_output(name: str, folder: Path) -> None:
+def check_output(name: str, given: str | None) -> None:
+    """Raise ConfigError unless the folder `trainer.NAME` can be written to, or made; nothing is left."""
+    if given is None:
+        return
+    folder = Path(given)
     above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     try:
         with TemporaryDirectory(prefix=".rewardkit-", dir=above):
@@ -199,11 +208,11 @@ def _check_output(name: str, folder: Path) -> None:
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     *SETTINGS,
-    ("checkpoint", _check_checkpoint),
+    ("checkpoint", check_resume),
     ("models", _check_models),
     ("model of the rollout engine", check_model),
     ("models of shared sequences", _check_shared_models),
-    ("adapter", _check_adapter),
+    ("adapter", lambda c: check_adapter("actor_rollout_ref.model", c.actor_rollout_ref.model)),
     ("folders of output", _check_outputs),
     ("memory", lambda c: [report(c)]),
     ("data and rewards", _check_data),

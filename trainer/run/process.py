@@ -1,51 +1,100 @@
-"""One process of a run: read the config, check it, train. `main.py` and `launch.py` start it."""
+"""One process of a run: read the config, check it, train. `main.py` and `launch.py` start it.
+
+What is trained, and how, is the stage's: PPO's is here, another is named in `STAGES`.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.errors import ConfigError
 from rewardkit.processes import large_imports
-from rewardkit.trainer.config.load import load_config, read_layers
-from rewardkit.trainer.config.root import Config, world_size
-from rewardkit.trainer.distributed import open_world, started_by_torchrun
+from rewardkit.trainer.config.load import Layers, load_settings, read_layers
+from rewardkit.trainer.config.root import Config, RunConfig, world_size
+from rewardkit.trainer.config.verl import PPO as PPO_SETTINGS
+from rewardkit.trainer.config.verl import Schema
+from rewardkit.trainer.distributed import World, open_world, started_by_torchrun
 from rewardkit.trainer.rollout.engines import fall_back
 from rewardkit.trainer.run.preflight import check
 
 
-def read_and_check(recipe: str | None, overrides: Sequence[str]) -> Config:
+@dataclass(frozen=True)
+class Stage:
+    """A kind of training: its settings, what is checked before a model is loaded, and what is done."""
+
+    schema: Schema[Any]
+    check: Callable[[Any, Layers], list[str]]
+    """Raises RewardkitError for what is wrong; returns lines that are worth saying."""
+    rehearse: Callable[[Any], None]
+    """Reads what a run reads before it loads weights; nothing is downloaded."""
+    train: Callable[[Any, World], None]
+
+
+STAGES = {"ppo": "rewardkit.trainer.run.process:PPO", "sft": "rewardkit.trainer.sft.stage:SFT"}
+
+
+def stage_named(name: str) -> Stage:
+    """Return the stage of a name in `STAGES`."""
+    module, _, attribute = STAGES[name].partition(":")
+    stage: Stage = getattr(importlib.import_module(module), attribute)
+    return stage
+
+
+def read_and_check(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> Any:
     """Return the checked config; notes about it are printed once, by the process that starts the others.
 
     Raises:
         RewardkitError: the first thing found wrong.
     """
-    layers = read_layers(recipe, overrides)
-    config = load_config(recipe, overrides)
-    engine = [] if layers.sets("actor_rollout_ref.rollout.name") else fall_back(config)
-    notes = [*layers.notes, *engine, *check(config)]
-    if not started_by_torchrun():
+    asked = stage_named(stage)
+    layers = read_layers(recipe, overrides, asked.schema)
+    config = load_settings(asked.schema, recipe, overrides)
+    notes = [*layers.notes, *asked.check(config, layers)]
+    if notes and not started_by_torchrun():
         print("\n".join(notes), file=sys.stderr)
     return config
 
 
-def train_here(config: Config) -> None:
+def train_here(config: RunConfig, stage: str = "ppo") -> None:
     """Train in this process, as one of those that torchrun started or as the only one.
 
     Raises:
         RewardkitError: whatever is wrong with the config, the data or the rewards.
     """
-    # Not at the top: the launcher needs no models, and transformers takes seconds to import.
-    with large_imports():
-        from rewardkit.trainer.loop import train
-        from rewardkit.trainer.run.build import open_run
-
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if started != world_size(config):
         raise ConfigError(
             f"torchrun started {started} processes, but trainer.nnodes x trainer.n_gpus_per_node is "
             f"{world_size(config)}; make them equal"
         )
-    with open_world(config.trainer.device) as world, open_run(config, world) as run:
+    with open_world(config.trainer.device) as world:
+        stage_named(stage).train(config, world)
+
+
+def _check(config: Config, layers: Layers) -> list[str]:
+    engine = [] if layers.sets("actor_rollout_ref.rollout.name") else fall_back(config)
+    return [*engine, *check(config)]
+
+
+def _rehearse(config: Config) -> None:
+    from rewardkit.trainer.run.build import rehearse  # transformers takes seconds to import
+
+    rehearse(config)
+
+
+def _train(config: Config, world: World) -> None:
+    # Not at the top: the launcher needs no models, and transformers takes seconds to import.
+    with large_imports():
+        from rewardkit.trainer.loop import train
+        from rewardkit.trainer.run.build import open_run
+
+    with open_run(config, world) as run:
         train(run)
+
+
+PPO = Stage(PPO_SETTINGS, _check, _rehearse, _train)

@@ -21,7 +21,7 @@ from rewardkit.trainer.config.root import loss_mode
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.steps.correction import correct_rollout, leave_out_rejected
 from rewardkit.trainer.training_run import TrainingRun
-from rewardkit.trainer.workers.actor import loss_options
+from rewardkit.trainer.workers.actor import loss_options, teacher_distance
 
 
 def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
@@ -39,6 +39,7 @@ def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
     estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
     batch["advantages"], batch["returns"] = estimator.estimate(_experience(run, batch))
     metrics |= mask_truncated(run, batch)
+    metrics |= add_distillation(run, batch)
     if correction.rollout_rs:
         leave_out_rejected(batch)
     choose_tokens(run, batch)
@@ -91,6 +92,23 @@ def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
     batch["response_mask"] = batch["response_mask"] * ~alone.unsqueeze(1)
     number = float(run.world.sum(alone.sum()))
     return {"training/left_alone_in_group": number} if number else {}
+
+
+def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Take the policy's distance from the teacher off the advantages, token by token, where it is a reward.
+
+    A token answers for its own distance alone (discount 0), whatever the estimator; nothing is whitened.
+    """
+    asked = run.config.distillation
+    if not asked.rewards_tokens:
+        return {}
+    mask = batch["response_mask"].bool()
+    log_ratio = torch.where(mask, batch["old_log_probs"] - batch["teacher_log_prob"], 0.0)
+    distance = teacher_distance(asked.distillation_loss, log_ratio)
+    task = batch["advantages"] if asked.distillation_loss.use_task_rewards else torch.zeros_like(distance)
+    batch["advantages"] = torch.where(mask, task - asked.coef * distance, 0.0)
+    means = summarize({"kl": log_ratio[mask], "loss": distance[mask]}, run.world)
+    return {f"distillation/{name}": means.get(f"{name}/mean", 0.0) for name in ("kl", "loss")}
 
 
 def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:

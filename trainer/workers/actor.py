@@ -13,6 +13,7 @@ from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.objective import PolicyLoss, PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, masked_sum
 from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config.root import DistillationConfig, DistillationLossConfig
 from rewardkit.trainer.config.workers import ActorConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapters_off
@@ -44,8 +45,15 @@ def loss_options(config: ActorConfig) -> PolicyOptions:
     )
 
 
+def teacher_distance(given: DistillationLossConfig, log_ratio: Tensor) -> Tensor:
+    """Return how far the policy is from the teacher at each token, of their log-probabilities' difference."""
+    distance = PENALTIES[given.loss_mode](log_ratio, torch.zeros_like(log_ratio))
+    limit = given.loss_max_clamp
+    return distance if limit is None else distance.clamp(-limit, limit)
+
+
 class Reference:
-    """The policy as it was before training."""
+    """The policy as it was before training, or a teacher."""
 
     def __init__(
         self,
@@ -97,13 +105,18 @@ class Actor(Reference):
         balance: bool = False,
         total_steps: int = 1,
         loss: PolicyLoss | None = None,
+        distillation: DistillationConfig | None = None,
     ) -> None:
-        """Train `model`; `loss` is the one that `config.policy_loss.loss_mode` names where it is None."""
+        """Train `model`; `loss` is the one that `config.policy_loss.loss_mode` names where it is None.
+
+        With `distillation` the distance from the teacher is a part of the loss, or the whole of it.
+        """
         asked = config.ulysses_sequence_parallel_size
         super().__init__(model, world, log_prob_batching, temperature=temperature, sequence_parallel=asked)
         self._config = config
         self._policy_loss = loss or POLICY_LOSSES[config.policy_loss.loss_mode]
         self._options = loss_options(config)
+        self._distillation = distillation
         self._plan = UpdatePlan.of(config, self._parallel, samples_per_prompt, balance=balance)
         self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 
@@ -141,7 +154,7 @@ class Actor(Reference):
     def live(self, batch: Batch) -> Tensor:
         """Return which rows have a gradient, (B,) bool: with KL or entropy in the loss, all with a token."""
         mask = batch["response_mask"]
-        if self._config.use_kl_loss or self._config.entropy_coeff:
+        if self._config.use_kl_loss or self._config.entropy_coeff or self._distillation:
             return mask.bool().any(dim=1)
         return self._policy_loss.live(batch["advantages"], mask, batch.tensors.get("chosen"))
 
@@ -172,6 +185,11 @@ class Actor(Reference):
         )
         if on_policy and entropies is not None:
             stats["entropy"] = masked_sum(entropies.detach(), mask) / totals.computed
+        if self._distillation is not None:
+            distance = self._teacher_loss(self._distillation, log_probs, batch, totals)
+            task = loss if self._distillation.distillation_loss.use_task_rewards else 0.0
+            loss = task + self._distillation.coef * distance
+            stats["distillation_loss"] = distance.detach()
         if config.entropy_coeff and entropies is not None:
             loss = loss - config.entropy_coeff * self._aggregate(entropies, mask, totals)
         if config.use_kl_loss:
@@ -179,6 +197,13 @@ class Actor(Reference):
             loss = loss + config.kl_loss_coef * kl_loss
             stats["kl_loss"] = kl_loss.detach()
         return loss, stats
+
+    def _teacher_loss(
+        self, given: DistillationConfig, log_probs: Tensor, batch: Batch, totals: Totals
+    ) -> Tensor:
+        mask = batch["response_mask"]
+        difference = torch.where(mask.bool(), log_probs - batch["teacher_log_prob"], 0.0)
+        return self._aggregate(teacher_distance(given.distillation_loss, difference), mask, totals)
 
     def _kl_loss(self, log_probs: Tensor, batch: Batch, totals: Totals) -> Tensor:
         mask = batch["response_mask"]

@@ -36,6 +36,7 @@ _PHASES = {
     "reward": "waiting for scores",
     "old_log_prob": "log-probabilities",
     "ref": "reference",
+    "teacher": "teacher",
     "values": "values",
     "adv": "advantages",
     "update_critic": "critic's update",
@@ -47,6 +48,7 @@ _PHASES = {
 _KL = {
     "actor/reward_kl_penalty": "penalty in the reward",
     "actor/kl_loss": "KL loss",
+    "distillation/kl": "teacher",
     "actor/approx_kl": "of the update",
     "training/rollout_actor_kl": "rollout to policy",
 }
@@ -149,12 +151,13 @@ def _headline(steps: Steps, total: int | None) -> str:
         tenth = max(1, len(score) // 10)
         first, now = (sum(value for _, value in part) / tenth for part in (score[:tenth], score[-tenth:]))
         facts.append(("score", number(now), f"at first {number(first)}"))
-    for name in (key for key in _keys(steps) if key.startswith("val-core/")):
+    for name in (key for key in _keys(steps) if key.startswith(("val-core/", "val/", "train/loss"))):
         points = _points(steps, name)
         before = f"at first {number(points[0][1])}" if len(points) > 1 else ""
         facts.append((name.removeprefix("val-core/"), number(points[-1][1]), before))
     failed = sum(value for key in _failed(steps) for _, value in _points(steps, key))
-    facts.append(("not scored", f"{failed:,.0f}", "responses"))
+    if score or failed:
+        facts.append(("not scored", f"{failed:,.0f}", "responses"))
     seconds = [value for _, value in _points(steps, "timing_s/step")][-10:]
     if seconds:
         facts.append(("a step", f"{sum(seconds) / len(seconds):.3g} s", "mean of the last ten"))
@@ -184,6 +187,11 @@ def _charts(steps: Steps) -> Iterator[Chart]:
         band = extremes if extremes[0] and extremes[1] else None
         return Chart(title, {"mean": _points(steps, f"{name}/mean")}, unit, band=band)
 
+    yield Chart(
+        "Loss",
+        {"of training": _points(steps, "train/loss"), "held out": _points(steps, "val/loss")},
+        "a token",
+    )
     yield with_band("Score", "critic/score", "of a response: mean, least and most")
     yield Chart("Validation", below("val-core/"))
     yield Chart("Parts of the score", below("reward/part/"), unit="mean")
@@ -202,7 +210,7 @@ def _charts(steps: Steps) -> Iterator[Chart]:
     yield Chart("Loss of the critic", {"loss": _points(steps, "critic/vf_loss")})
     yield Chart(
         "Norm of the gradient",
-        {"actor": _points(steps, "actor/grad_norm"), "critic": _points(steps, "critic/grad_norm")},
+        {name: _points(steps, f"{name}/grad_norm") for name in ("actor", "critic", "train")},
     )
     yield Chart("Tokens a second", {"of one process": _points(steps, "perf/throughput")})
 
@@ -215,6 +223,7 @@ def _further(steps: Steps) -> str:
     """A small chart of every other metric, the three of one quantity together."""
     shown = {"critic/score/mean", "critic/score/min", "critic/score/max", "actor/entropy", STEP, *_KL}
     shown |= {"actor/pg_loss", "critic/vf_loss", "actor/grad_norm", "critic/grad_norm", "perf/throughput"}
+    shown |= {"train/loss", "val/loss", "train/grad_norm"}
     shown |= {f"timing_s/{name}" for name in _PHASES} | {f"ledger/{name}" for name in _LEDGER}
     groups: dict[str, dict[str, Points]] = {}
     for key in _keys(steps):

@@ -14,9 +14,9 @@ pytest.importorskip("torch", reason="the trainer needs torch: pip install 'rewar
 from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config.explain import explain
-from rewardkit.trainer.config.load import RECIPES, as_dict, as_yaml, load_config
+from rewardkit.trainer.config.load import as_dict, as_yaml, load_config
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.verl import leaves
+from rewardkit.trainer.config.verl import PPO, leaves
 from rewardkit.trainer.run.build import needs_old_log_probs
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from rewardkit.trainer.run.preflight import check
@@ -146,7 +146,7 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     for wrong, why in (
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.train_batch_size=4000", "data.train_batch_size=4000, but only"),
-        ("data.max_prompt_length=3", "but only 0 prompts are within data.max_prompt_length"),
+        ("data.max_prompt_length=3", "but there are only 0 rows that are not too long"),
         ("algorithm.filter_groups.enable=true", "set actor_rollout_ref.rollout.n above 1"),
     ):
         assert cli(["train", "--explain", "--config", "tiny-cpu", *fine, wrong]) != 0
@@ -157,7 +157,7 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     assert "model.path is not set" in captured.err and 'data.train_files = "???"' in captured.out
 
 
-@pytest.mark.parametrize("recipe", sorted(path.stem for path in RECIPES.glob("*.yaml")))
+@pytest.mark.parametrize("recipe", sorted(path.stem for path in PPO.recipes.glob("*.yaml")))
 def test_every_recipe_loads_and_one_for_gpus_generates_with_vllm(recipe: str) -> None:
     wanted = "hf" if recipe == "tiny-cpu" else "vllm"
     assert load_config(recipe, NEEDED).actor_rollout_ref.rollout.name == wanted

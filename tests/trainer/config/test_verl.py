@@ -141,8 +141,8 @@ def test_what_changes_no_result_is_taken_and_said(word: str, line: str | None) -
 def test_a_section_that_is_switched_off_may_hold_anything() -> None:
     off = [
         "data.image_key=null",
-        "distillation.enable=False",
-        "distillation.x=3",
+        "distillation.enabled=False",
+        "distillation.teacher_key=task",
         "actor_rollout_ref.model.tiled_mlp.enabled=False",
         "actor_rollout_ref.model.tiled_mlp.num_shards=4",
         "actor_rollout_ref.rollout.prometheus.enable=False",

@@ -134,14 +134,14 @@ def test_a_logger_that_is_not_installed_is_said_and_its_metrics_are_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(logger_module, "find_spec", lambda name: None)
-    (line,) = checks._check_loggers(config("console", "trackio"))
+    (line,) = checks.check_loggers(config("console", "trackio"))
     assert "pip install trackio" in line and "metrics.jsonl instead" in line
-    assert checks._check_loggers(config("console", "file")) == []
+    assert checks.check_loggers(config("console", "file")) == []
     with Logger(config("trackio", "wandb"), tmp_path, 10) as logger:
         logger.log(STEP, 1)
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 1
     with pytest.raises(ConfigError, match="found 'wanb'; did you mean wandb"):
-        checks._check_loggers(config("wanb"))
+        checks.check_loggers(config("wanb"))
 
 
 def test_tensorboard_writes_event_files(tmp_path: Path, install: Any) -> None:

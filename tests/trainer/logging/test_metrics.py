@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock, explained_variance
 from rewardkit.trainer.logging.utilization import peak_flops, training_flops, utilization
-from rewardkit.trainer.loop import _performance
+from rewardkit.trainer.stepping import performance
 
 ALONE = World(0, 1, torch.device("cpu"))
 
@@ -31,7 +31,7 @@ def test_the_explained_variance_is_1_for_the_returns_and_0_for_their_mean() -> N
 def test_throughput_is_per_process_as_verl_s_is_per_gpu() -> None:
     clock = Clock(torch.device("cpu"))
     clock.seconds["step"] = 2.0
-    found = _performance({"perf/total_num_tokens": 800.0}, clock, 4)
+    found = performance({"perf/total_num_tokens": 800.0}, clock, 4)
     assert found["perf/throughput"] == 100.0
     assert found["perf/time_per_step"] == 2.0
     assert found["perf/cpu_memory_used_gb"] > 0.01

@@ -388,7 +388,7 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     assert_refused_alike(config, f"{checkpoint}/actor holds another model than this run's: ", world)
 
     config = load_config(None, [*trained, "data.train_max_samples=5"])
-    assert_refused_alike(config, "the checkpoint was made with 24 training prompts", world)
+    assert_refused_alike(config, "the checkpoint was made with 24 training rows", world)
 
     (checkpoint / "trainer.json").write_text("{}")
     config = load_config(None, trained)

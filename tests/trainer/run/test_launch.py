@@ -165,7 +165,7 @@ def test_restarts_are_for_processes_that_died_not_for_wrong_settings(monkeypatch
     def attempts(*outcomes: int | Exception) -> int:
         left = list(outcomes)
 
-        def attempt(config: Config, recipe: str | None, overrides: object) -> int:
+        def attempt(config: Config, recipe: str | None, overrides: object, stage: str) -> int:
             seen.append(os.environ.get("REWARDKIT_RESTARTED"))
             outcome = left.pop(0)
             if isinstance(outcome, Exception):

@@ -1,0 +1,142 @@
+"""Which tokens of a row are trained on, and what is said of rows that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("torch")
+
+from rewardkit.errors import InputError
+from rewardkit.trainer.data import ALONE
+from rewardkit.trainer.sft.config import SftDataConfig
+from rewardkit.trainer.sft.data import SftRow, load_rows
+from tests.trainer.sft.templates import MARKED
+
+DATA = SftDataConfig(train_files="x")
+USER, ASSISTANT = "user", "assistant"
+
+
+def turns(*said: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"role": role, "content": content} for role, content in said]
+
+
+TALK = turns((USER, "1+2"), (ASSISTANT, "3"), (USER, "and 4"), (ASSISTANT, "7"))
+
+
+def load(tokenizer: Any, folder: Path, rows: list[dict[str, Any]], **changes: Any) -> list[SftRow]:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return load_rows(str(path), tokenizer, replace(DATA, **changes), -1, ALONE)
+
+
+def trained(tokenizer: Any, row: SftRow) -> str:
+    """The text of the trained tokens, with ` ... ` for the others between them."""
+    found = zip(row.response_ids, row.trained, strict=True)
+    parts = groupby(found, key=lambda pair: pair[1])
+    return "".join(tokenizer.decode([i for i, _ in part]) if said else " ... " for said, part in parts)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"messages": TALK}, "3<|end|> ... 7<|end|>"),
+        ({"prompt": TALK[:3], "completion": TALK[3:]}, "7<|end|>"),
+        ({"prompt": TALK[:1], "response": TALK[1:]}, "3<|end|> ... 7<|end|>"),
+        ({"prompt": "1+2", "response": "3"}, "3<|end|>"),
+        ({"question": "1+2", "answer": "3"}, "3<|end|>"),
+        ({"prompt": TALK[:1], "extra_info": {"answer": "3"}}, "3<|end|>"),
+    ],
+)
+@pytest.mark.parametrize("template", ["plain", "marked"])
+def test_the_assistant_s_turns_and_their_ends_are_trained(
+    row: dict[str, Any],
+    expected: str,
+    template: str,
+    tokenizer: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if template == "marked":
+        monkeypatch.setattr(tokenizer, "chat_template", MARKED)
+    (found,) = load(tokenizer, tmp_path, [row])
+    assert trained(tokenizer, found) == expected
+    assert tokenizer.decode(found.token_ids).endswith("<|assistant|>")
+
+
+def test_columns_are_named_by_verl_s_keys_too(tokenizer: Any, tmp_path: Path) -> None:
+    row = {"extra_info": {"question": "1+2", "answer": "3"}, "messages": TALK}
+    named = {"prompt_key": "extra_info", "response_key": "extra_info"}
+    keys = {"prompt_dict_keys": ["question"], "response_dict_keys": ["answer"]}
+    dotted = {"prompt_key": "extra_info.question", "response_key": "extra_info.answer"}
+    (one,) = load(tokenizer, tmp_path, [row], **named, **keys)
+    (other,) = load(tokenizer, tmp_path, [row], **dotted)
+    assert one == other and trained(tokenizer, one) == "3<|end|>"
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "rows.parquet")
+    assert load_rows(str(tmp_path / "rows.parquet"), tokenizer, replace(DATA, **dotted), -1, ALONE) == [one]
+
+
+def test_a_long_row_is_an_error_cut_or_left_out(
+    tokenizer: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"prompt": "1", "response": "3 " * 20}, {"prompt": "1 " * 20, "response": "3"}]
+    with pytest.raises(InputError, match=r"row 0 has \d+ tokens, over data.max_length=12; raise it"):
+        load(tokenizer, tmp_path, rows, max_length=12)
+    (kept,) = load(tokenizer, tmp_path, rows, max_length=12, truncation="right")
+    assert len(kept.token_ids) + len(kept.response_ids) == 12
+    said = capsys.readouterr().err
+    assert "1 of the 2 rows have no trained token" in said and "no row trains <|end|>" in said
+    both = load(tokenizer, tmp_path, rows, max_length=12, truncation="left")
+    assert [trained(tokenizer, row)[-7:] for row in both] == ["<|end|>"] * 2
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "line"),
+    [
+        ({"text": "a"}, {}, "has no column messages, or prompt and response"),
+        (
+            {"a": "b"},
+            {"prompt_key": "x", "response_key": "y"},
+            "has no column messages, or x and y; it has: a",
+        ),
+        ({"a": "b"}, {"prompt_key": "x"}, "go together"),
+        ({"messages": "hi"}, {}, "row 0: messages is no list of messages, but str"),
+        ({"messages": [{"content": "hi"}]}, {}, "row 0: message 0 of the prompt has no role"),
+        ({"messages": TALK[:1]}, {}, "row 0: no message of the assistant's"),
+        ({"prompt": "a", "response": None}, {}, "row 0: response is empty"),
+        ({"messages": TALK, "tools": "{"}, {}, "row 0: tools is no JSON"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named(
+    row: dict[str, Any], changes: dict[str, Any], line: str, tokenizer: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as error:
+        load(tokenizer, tmp_path, [row], **changes)
+    assert line in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "line"),
+    [
+        (None, "has no chat template: set data.chat_template"),
+        ("{{ raise_exception('no users') }}", "the chat template cannot take this row: no users"),
+        (
+            "{% for m in messages %}{% if loop.last or m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}",
+            "the chat template writes turn 1 in another way when others come after it",
+        ),
+    ],
+)
+def test_a_template_that_does_not_fit_is_an_error_in_one_line(
+    template: str | None, line: str, tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokenizer, "chat_template", template)
+    with pytest.raises(InputError) as error:
+        load(tokenizer, tmp_path, [{"messages": TALK}])
+    assert line in str(error.value) and "\n" not in str(error.value)

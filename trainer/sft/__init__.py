@@ -1,0 +1,1 @@
+"""Supervised fine-tuning: the same trainer as PPO's, on given responses."""

@@ -1,0 +1,130 @@
+"""What SFT's settings may be, and everything that can be found wrong before a model is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rewardkit.errors import ConfigError
+from rewardkit.files.inputs import find_inputs
+from rewardkit.model_folders import why_no_model
+from rewardkit.trainer.config.root import world_size
+from rewardkit.trainer.config.workers import group_size
+from rewardkit.trainer.data import file_list
+from rewardkit.trainer.run.checks import (
+    COUNT_OR_ALL,
+    LEARNER,
+    MODEL,
+    POSITIVE,
+    REFUSED_EVERYWHERE,
+    SEEDS,
+    SHARING,
+    TRAINER,
+    WORKER,
+    Check,
+    Rule,
+    Values,
+    check_contents,
+    check_loggers,
+    check_rules,
+    check_sharding,
+    check_values,
+    needing_packages,
+)
+from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
+from rewardkit.trainer.sft.config import SftConfig
+
+
+def _of(section: str, table: dict[str, Values]) -> dict[str, Values]:
+    return {key.removeprefix(f"{section}."): v for key, v in table.items() if key.startswith(f"{section}.")}
+
+
+VALUES: dict[str, dict[str, Values]] = {
+    "data": {
+        "truncation": ("error", "left", "right"),
+        "seed": SEEDS,
+        "train_max_samples": COUNT_OR_ALL,
+        "val_max_samples": COUNT_OR_ALL,
+        "max_length": POSITIVE,
+        "train_batch_size": POSITIVE,
+        "micro_batch_size_per_gpu": POSITIVE,
+        "max_token_len_per_gpu": POSITIVE,
+    },
+    "model": MODEL,
+    "optim": {**_of("optim", LEARNER), "clip_grad": POSITIVE},
+    "engine": {**_of("fsdp_config", WORKER), "strategy": WORKER["strategy"], SHARING: WORKER[SHARING]},
+    "trainer": TRAINER,
+}
+
+REFUSED: tuple[Rule, ...] = (
+    *needing_packages(lambda c: (c.model,)),
+    (
+        lambda c: c.data.train_batch_size % world_size(c),
+        "data.train_batch_size={c.data.train_batch_size} must be divisible by the number of processes, "
+        "trainer.nnodes x trainer.n_gpus_per_node",
+    ),
+    (
+        lambda c: c.data.use_dynamic_bsz and c.data.max_token_len_per_gpu * _sharing(c) < c.data.max_length,
+        "data.max_token_len_per_gpu={c.data.max_token_len_per_gpu} does not hold one row: "
+        "data.max_length is {c.data.max_length}",
+    ),
+    (
+        lambda c: c.trainer.test_freq > 0 and not c.data.val_files,
+        "data.val_files is not set; set it, or trainer.test_freq=-1",
+    ),
+    (
+        lambda c: _sharing(c) > 1 and not c.model.use_remove_padding,
+        "engine.ulysses_sequence_parallel_size shares packed rows: set model.use_remove_padding=true",
+    ),
+)
+
+
+def _sharing(config: SftConfig) -> int:
+    return group_size(config.engine.ulysses_sequence_parallel_size, world_size(config))
+
+
+def template_of(config: SftConfig) -> str | None:
+    """Return the text of `data.chat_template`, which may be a file's name.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    given = config.data.chat_template
+    if given is None or "{" in given:
+        return given
+    try:
+        return Path(given).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"data.chat_template={given} is no Jinja template and no file: {error}") from None
+
+
+def _check_files(config: SftConfig) -> None:
+    for path in (*file_list(config.data.train_files), *file_list(config.data.val_files)):
+        find_inputs([path])
+
+
+def _check_template(config: SftConfig) -> None:
+    template_of(config)
+
+
+def _check_model(config: SftConfig) -> None:
+    if reason := why_no_model(config.model.path):
+        raise ConfigError(f"model.path: {reason}")
+
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("values", lambda c: check_values(c, VALUES)),
+    ("what does not go together", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
+    ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
+    ("loggers", check_loggers),
+    (
+        "contents of checkpoints",
+        lambda c: check_contents("checkpoint.save_contents", c.checkpoint.save_contents),
+    ),
+    ("checkpoint", check_resume),
+    ("model", _check_model),
+    ("adapter", lambda c: check_adapter("model", c.model)),
+    ("folder of output", lambda c: check_output("default_local_dir", c.trainer.default_local_dir)),
+    ("files", _check_files),
+    ("chat template", _check_template),
+)
+"""Everything that is checked before tokenizer, rows and model are loaded, in order."""

@@ -1,0 +1,292 @@
+"""Rows of any file to tokens, and which of them are trained on: the assistant's turns and what ends them.
+
+The chat template says where a turn begins and ends: it begins after the generation prompt that follows the
+messages before it. A template that marks the turns itself (`{% generation %}`) decides instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewardkit.errors import InputError, RewardkitError, reason_of
+from rewardkit.files.formats import columns_of, open_rows
+from rewardkit.files.inputs import find_inputs
+from rewardkit.files.records import BadRowError
+from rewardkit.logs.samples import parsed
+from rewardkit.trainer.batch import Batch, make_batch, pad_prompts
+from rewardkit.trainer.data import file_list, readable
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.sft.config import SftDataConfig
+
+PAIRS = (
+    ("prompt", "response"),
+    ("prompt", "completion"),
+    ("question", "answer"),
+    ("instruction", "output"),
+    ("prompt", "extra_info.answer"),
+)
+"""Columns of prompts and responses; the first that a file has count. `rewardkit prep` writes the last."""
+MARKED = re.compile(r"\{%-?\s*generation\s*-?%\}")
+"""In a chat template that marks what the assistant says."""
+
+Turns = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SftRow:
+    """One row, as tokens."""
+
+    token_ids: list[int]
+    """What stands before the first token that is trained on."""
+    response_ids: list[int]
+    """From there to the last one that is."""
+    trained: list[bool]
+    """Which of these are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One row, as messages."""
+
+    turns: Turns
+    first: int
+    """From this turn on the assistant's are trained on."""
+    tools: Any = None
+
+
+def load_rows(
+    files: Any,
+    tokenizer: Any,
+    config: SftDataConfig,
+    max_samples: int,
+    world: World,
+) -> list[SftRow]:
+    """Read and tokenise the first `max_samples` rows (-1: all) of the files together.
+
+    Args:
+        world: its processes tokenise a share each; the main one says what is left out, or looks wrong.
+
+    Raises:
+        InputError: a file cannot be read, lacks its columns, or has a row that cannot be used.
+    """
+    named = (found for path in file_list(files) for found in _read(str(path), config))
+    read = list(islice(named, max_samples if max_samples >= 0 else None))
+
+    def encoded(i: int) -> SftRow | None:
+        return encode(tokenizer, read[i][1], config, read[i][0])
+
+    rows = [row for row in world.spread(encoded, len(read)) if row is not None]
+    if len(rows) < len(read):
+        world.say(
+            f"{len(read) - len(rows)} of the {len(read)} rows have no trained token within data.max_length="
+            f"{config.max_length} and are left out"
+        )
+    if rows and not any(tokenizer.eos_token_id in row.response_ids for row in rows):
+        world.say(
+            f"no row trains {tokenizer.eos_token}, which ends a response: the model would not learn to stop; "
+            "the chat template should put it at the end of the assistant's turns"
+        )
+    return rows
+
+
+def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation]]:
+    for source in find_inputs([path]):
+        file = open_rows(source)
+        try:
+            conversation = _reader(columns_of(file), config, source.path)
+            for records in file.chunks():
+                if records.damaged is not None:
+                    raise InputError(f"{source.path}, row {records.first_row}: {records.damaged}")
+                for i, row in enumerate(parsed(records), records.first_row):
+                    where = f"{source.path}, row {i}"
+                    if isinstance(row, BadRowError):
+                        raise InputError(f"{where}: {row}")
+                    if row is not None:
+                        yield where, conversation(row, where)
+        finally:
+            file.close()
+
+
+def _reader(
+    columns: Sequence[str], config: SftDataConfig, path: str
+) -> Callable[[Mapping[str, Any], str], Conversation]:
+    """Return what makes a conversation of a row of a file with these columns."""
+    prompt, response = config.prompt_key, config.response_key
+    if (prompt is None) != (response is None):
+        raise InputError("data.prompt_key and data.response_key go together: set both, or neither")
+    named = prompt is not None and response is not None
+    pairs = ((prompt, response),) if prompt is not None and response is not None else PAIRS
+    pair = next((p for p in pairs if all(name.split(".")[0] in columns for name in p)), None)
+    if config.messages_key in columns and not (named and pair):
+        return lambda row, where: _of_messages(row, config, where)
+    if pair is None:
+        wanted = ", or ".join([config.messages_key, *(" and ".join(p) for p in pairs)])
+        raise InputError(
+            f"{path} has no column {wanted}; it has: {', '.join(sorted(columns))}; name them with "
+            "data.messages_key, or data.prompt_key and data.response_key"
+        )
+    return lambda row, where: _of_pair(row, pair, config, where)
+
+
+def _of_messages(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Conversation:
+    turns = row.get(config.messages_key)
+    if not isinstance(turns, list) or not turns:
+        raise InputError(f"{where}: {config.messages_key} is no list of messages, but {type(turns).__name__}")
+    return Conversation(_turns(turns, where), 0, _tools(row, config, where))
+
+
+def _of_pair(
+    row: Mapping[str, Any], pair: tuple[str, str], config: SftDataConfig, where: str
+) -> Conversation:
+    before, after = (
+        _turns(_field(row, name, keys, where), where, role)
+        for name, keys, role in zip(
+            pair, (config.prompt_dict_keys, config.response_dict_keys), ("user", "assistant"), strict=True
+        )
+    )
+    return Conversation([*before, *after], len(before), _tools(row, config, where))
+
+
+def _field(row: Mapping[str, Any], name: str, keys: Sequence[str] | None, where: str) -> Any:
+    value: Any = row
+    for key in [*name.split("."), *(keys or ())]:
+        value = value.get(key) if isinstance(value, Mapping) else value if key in (keys or ()) else None
+    if not value:
+        raise InputError(f"{where}: {'.'.join([name, *(keys or ())])} is empty; leave out such rows")
+    return value
+
+
+def _turns(value: Any, where: str, role: str = "") -> Turns:
+    """Return messages; a text is one of `role`. Fields that a parquet file fills with nulls are left out."""
+    if isinstance(value, str):
+        value = [{"role": role, "content": value}]
+    if not isinstance(value, list):
+        raise InputError(f"{where}: expected a text or a list of messages, found {type(value).__name__}")
+    found: Turns = readable(value, where)
+    return [{name: one for name, one in turn.items() if one is not None} for turn in found]
+
+
+def _tools(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Any:
+    tools = row.get(config.tools_key)
+    try:
+        return json.loads(tools) if isinstance(tools, str) and tools else tools or None
+    except ValueError as error:
+        raise InputError(f"{where}: {config.tools_key} is no JSON: {reason_of(error)}") from None
+
+
+def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: str) -> SftRow | None:
+    """Return a conversation's tokens; None where none that is trained on is within `data.max_length`.
+
+    Raises:
+        InputError: it is too long and not to be cut, it has no turn of the assistant's, or the chat template
+            cannot take it, or does not say where its turns are.
+    """
+    if not tokenizer.chat_template:
+        raise InputError(
+            f"the tokenizer of '{tokenizer.name_or_path}' has no chat template: set data.chat_template to "
+            "one, or to a file of one"
+        )
+    if all(turn["role"] != "assistant" for turn in given.turns[given.first :]):
+        raise InputError(f"{where}: no message of the assistant's, so that there is nothing to train on")
+    try:
+        find = _by_marks if MARKED.search(tokenizer.chat_template) else _by_text
+        ids, trained = find(tokenizer, given, config.apply_chat_template_kwargs, where)
+    except RewardkitError:
+        raise
+    except Exception as error:  # whatever a chat template, which is a program, raises
+        raise InputError(f"{where}: the chat template cannot take this row: {reason_of(error)}") from None
+    return _fitted(ids, trained, config, where)
+
+
+def _by_marks(
+    tokenizer: Any, given: Conversation, options: Mapping[str, Any], where: str
+) -> tuple[list[int], list[bool]]:
+    """Return ids, and which of them the template says that the assistant has said."""
+
+    def rendered(turns: Turns, **more: Any) -> Any:
+        return tokenizer.apply_chat_template(turns, tools=given.tools, return_dict=True, **options, **more)
+
+    found = rendered(given.turns, return_assistant_tokens_mask=True)
+    ids: list[int] = found["input_ids"]
+    start = len(rendered(given.turns[: given.first])["input_ids"]) if given.first else 0
+    return ids, [i >= start and bool(said) for i, said in enumerate(found["assistant_masks"])]
+
+
+def _by_text(
+    tokenizer: Any, given: Conversation, options: Mapping[str, Any], where: str
+) -> tuple[list[int], list[bool]]:
+    """Return ids, and which of them stand where the template's text grows by a turn of the assistant's.
+
+    A token that begins in the prompt is trained on where it reaches into the turn, as in TRL.
+    """
+
+    def rendered(turns: Turns, asked: bool) -> str:
+        text: str = tokenizer.apply_chat_template(
+            turns, tools=given.tools, add_generation_prompt=asked, tokenize=False, **options
+        )
+        return text
+
+    text = rendered(given.turns, False)
+    spans = []
+    for k in range(given.first, len(given.turns)):
+        if given.turns[k]["role"] != "assistant":
+            continue
+        before = rendered(given.turns[:k], True) if k else ""
+        after = rendered(given.turns[: k + 1], False)
+        if not (after.startswith(before) and text.startswith(after)):
+            raise InputError(
+                f"{where}: the chat template writes turn {k} in another way when others come after it, or "
+                "before it is answered, so that its tokens cannot be told; give a row for each answer, or a "
+                "template with {% generation %} (data.chat_template)"
+            )
+        spans.append((len(before), len(after)))
+    found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    said = [any(a < end and b > start for start, end in spans) for a, b in found["offset_mapping"]]
+    return found["input_ids"], said
+
+
+def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: str) -> SftRow | None:
+    limit = config.max_length
+    if len(ids) > limit and config.truncation == "error":
+        raise InputError(
+            f"{where} has {len(ids)} tokens, over data.max_length={limit}; raise it, or set "
+            "data.truncation=right"
+        )
+    kept = slice(-limit, None) if config.truncation == "left" else slice(limit)
+    ids, trained = ids[kept], trained[kept]
+    trained[0] = False  # nothing stands before it
+    if not any(trained):
+        return None
+    start = trained.index(True)
+    end = len(trained) - trained[::-1].index(True)
+    return SftRow(ids[:start], ids[start:end], trained[start:end])
+
+
+def as_batch(
+    rows: Sequence[SftRow], pad_id: int, device: torch.device, among: Sequence[SftRow] = ()
+) -> Batch:
+    """Return rows as a batch, (B, P + T), with `advantages` of 1 on the trained tokens.
+
+    Args:
+        among: those of all processes, which P and T are the same for.
+    """
+    prompts = pad_prompts(rows, max(len(row.token_ids) for row in among or rows), pad_id)
+    width = max(len(row.response_ids) for row in among or rows)
+
+    def padded(values: Iterator[Sequence[int]], filling: int) -> Tensor:
+        return torch.tensor([[*v, *[filling] * (width - len(v))] for v in values], dtype=torch.int64)
+
+    responses = padded((row.response_ids for row in rows), pad_id)
+    mask = padded((row.trained for row in rows), 0)
+    attended = padded(([1] * len(row.trained) for row in rows), 0)
+    batch = make_batch([], *prompts, responses, mask, attended - mask)
+    batch["advantages"] = batch["response_mask"]
+    return batch.to(device)
