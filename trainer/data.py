@@ -226,16 +226,16 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
     )
 
 
-Row = TypeVar("Row")
+LoadedRow = TypeVar("LoadedRow")
 
 
-class PromptLoader(Generic[Row]):
+class PromptLoader(Generic[LoadedRow]):
     """Serves the training rows, prompts or those of SFT, in batches, epoch after epoch.
 
     The seed alone decides the order.
     """
 
-    def __init__(self, rows: Sequence[Row], batch_size: int, *, shuffle: bool, seed: int) -> None:
+    def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
         if len(rows) < batch_size:
             raise InputError(
                 f"data.train_batch_size={batch_size}, but there are only {len(rows)} rows that are not too "
@@ -251,7 +251,7 @@ class PromptLoader(Generic[Row]):
         self._served = 0
         self._order = self._order_of(0)
 
-    def take(self) -> list[Row]:
+    def take(self) -> list[LoadedRow]:
         """Return the next `batch_size` rows."""
         return [self.rows[i] for i in self.take_places()]
 

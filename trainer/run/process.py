@@ -24,7 +24,7 @@ from rewardkit.trainer.run.preflight import check
 
 
 @dataclass(frozen=True)
-class Stage:
+class TrainingStage:
     """A kind of training: its settings, what is checked before a model is loaded, and what is done."""
 
     schema: Schema[Any]
@@ -38,10 +38,10 @@ class Stage:
 STAGES = {"ppo": "rewardkit.trainer.run.process:PPO", "sft": "rewardkit.trainer.sft.stage:SFT"}
 
 
-def stage_named(name: str) -> Stage:
+def stage_named(name: str) -> TrainingStage:
     """Return the stage of a name in `STAGES`."""
     module, _, attribute = STAGES[name].partition(":")
-    stage: Stage = getattr(importlib.import_module(module), attribute)
+    stage: TrainingStage = getattr(importlib.import_module(module), attribute)
     return stage
 
 
@@ -97,4 +97,4 @@ def _train(config: Config, world: World) -> None:
         train(run)
 
 
-PPO = Stage(PPO_SETTINGS, _check, _rehearse, _train)
+PPO = TrainingStage(PPO_SETTINGS, _check, _rehearse, _train)

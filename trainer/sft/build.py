@@ -49,7 +49,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class _Data:
+class _SftData:
     loader: PromptLoader[SftRow]
     val_rows: list[SftRow]
     total_steps: int
@@ -111,16 +111,16 @@ def _open_tokenizer(config: SftConfig) -> Any:
     return tokenizer
 
 
-def _open_data(config: SftConfig, tokenizer: Any, world: World) -> _Data:
+def _open_data(config: SftConfig, tokenizer: Any, world: World) -> _SftData:
     data = config.data
     rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world)
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, world)
     loader = PromptLoader(rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
     steps = config.trainer.total_epochs * loader.steps_per_epoch
-    return _Data(loader, val_rows, config.trainer.total_training_steps or steps)
+    return _SftData(loader, val_rows, config.trainer.total_training_steps or steps)
 
 
-def _try_model(config: SftConfig, device: torch.device, tokenizer: Any, data: _Data, world: World) -> None:
+def _try_model(config: SftConfig, device: torch.device, tokenizer: Any, data: _SftData, world: World) -> None:
     """Build the model without weights, and compare it with what a resume would load."""
     rows = [*data.loader.rows, *data.val_rows]
     used = max(max(ids) for row in rows for ids in (row.token_ids, row.response_ids))

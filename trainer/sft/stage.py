@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewardkit.processes import large_imports
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.run.checks import run_checks
-from rewardkit.trainer.run.process import Stage
+from rewardkit.trainer.run.process import TrainingStage
 from rewardkit.trainer.sft.checks import CHECKS
 from rewardkit.trainer.sft.config import SETTINGS, SftConfig
 
@@ -25,4 +25,4 @@ def _train(config: SftConfig, world: World) -> None:
         train(run)
 
 
-SFT = Stage(SETTINGS, lambda config, layers: run_checks(CHECKS, config), _rehearse, _train)
+SFT = TrainingStage(SETTINGS, lambda config, layers: run_checks(CHECKS, config), _rehearse, _train)
