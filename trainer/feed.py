@@ -23,7 +23,7 @@ from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
 Draw = Callable[[Sequence[Any], int, TurnJournal | None], T]
-"""Makes a step's batch of its rows, those of all processes; for PPO it draws and starts to score responses."""
+"""Makes a step's batch of its rows, those of all processes; PPO's draws and starts to score responses."""
 
 
 @dataclass(eq=False)
