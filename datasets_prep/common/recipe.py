@@ -118,11 +118,19 @@ def prepare_recipe(
         InputError: as of `Recipe.prepare`.
         MissingDependencyError: as there.
     """
-    if settings.like is not None:
-        return _prepare_like(out_dir, recipe, settings, own, progress)
-    instruction = recipe.instruction if settings.instruction is None else settings.instruction
+    make = None if settings.like is None else like_verl.form_of(recipe.name, settings.like)
     source = named(_open(recipe, settings), settings.split_name)
     bad = BadRows(skip=settings.skip_bad)
+    if make is not None:
+        batches = like_verl.batches_of(make, source, own, bad)
+        return publish(
+            *(out_dir, recipe.name, batches, settings),
+            source=source,
+            arguments=own,
+            progress=progress,
+            bad=bad,
+        )
+    instruction = recipe.instruction if settings.instruction is None else settings.instruction
     rows: dict[str, Iterable[Located]] = {
         split: _rows(recipe, settings, read(bad), RowContext(split, instruction, settings.seed), bad)
         for split, read in source.splits.items()
@@ -143,23 +151,6 @@ def prepare_recipe(
         schema=recipe.schema,
         tool=recipe.tool,
         bad=bad,
-    )
-
-
-def _prepare_like(
-    out_dir: Path,
-    recipe: Recipe,
-    settings: PrepSettings,
-    own: Mapping[str, object],
-    progress: OnWritten | None,
-) -> PrepResult:
-    """Write the rows of verl's own script for a set."""
-    make = like_verl.form_of(recipe.name, str(settings.like))
-    source = named(_open(recipe, settings), settings.split_name)
-    bad = BadRows(skip=settings.skip_bad)
-    batches = like_verl.batches_of(make, source, own, bad)
-    return publish(
-        *(out_dir, recipe.name, batches, settings), source=source, arguments=own, progress=progress, bad=bad
     )
 
 
