@@ -24,7 +24,7 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.calling import bound, options_parameter, parameters_of
-from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean
+from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean, require
 from rewardkit.user_files import import_python_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
@@ -88,6 +88,15 @@ class Reward:
     def by_group(self) -> bool:
         """True when all samples of one prompt have to be scored together."""
         return self.batch == "group" or self.finds_groups
+
+    def require_packages(self) -> None:
+        """Refuse to begin where a package that it needs is not installed.
+
+        Raises:
+            MissingDependencyError: with the extra that brings it.
+        """
+        for package, extra in self.needs.items():
+            require(f"the reward '{self.name}'", package, extra)
 
     @property
     def scorer(self) -> str:

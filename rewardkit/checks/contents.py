@@ -18,7 +18,7 @@ from rewardkit.checks.agents import (
 from rewardkit.checks.findings import FindingLevel, Findings
 from rewardkit.checks.forms import FileForm
 from rewardkit.checks.items import MEDIA, Item, content_text
-from rewardkit.errors import UnknownDataSourceError, did_you_mean
+from rewardkit.errors import MissingDependencyError, UnknownDataSourceError, did_you_mean
 from rewardkit.registry import Registry
 from rewardkit.rows import ground_truth_text, value_at
 from rewardkit.types import Message
@@ -48,9 +48,9 @@ class Known:
         """Return why a data source cannot be scored; None: it has a reward."""
         if data_source not in self._sources:
             try:
-                self.registry.resolve(data_source)
+                self.registry.resolve(data_source).require_packages()
                 self._sources[data_source] = None
-            except UnknownDataSourceError as error:
+            except (UnknownDataSourceError, MissingDependencyError) as error:
                 self._sources[data_source] = str(error)
         return self._sources[data_source]
 

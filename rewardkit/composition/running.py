@@ -47,6 +47,7 @@ def reward_from(composition: Composition) -> Reward:
         runs="inline" if inline else "process",
         parts=tuple(member.path for member in composition.members),
         options_type=NoOptions,
+        needs={k: extra for member in composition.members for k, extra in member.reward.needs.items()},
         reads=reads if inline else tuple(sorted({*reads, "extra_info", "prompt"})),
         summary=f"Composition: {composition.root.label} of {len(composition.members)} rewards",
     )

@@ -203,6 +203,7 @@ def geometry3k() -> Function:
     timeout_s=BACKSTOP_S,
     parts=("strict", "loose", "share"),
     reads=(),
+    needs={"langdetect": "instructions", "emoji": "instructions", "syllapy": "instructions"},
 )
 def instructions() -> Function:
     """Are all the instructions kept that a program can verify (IFEval, IFBench): 1.0 or 0.0"""

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
-from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError, require
+from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn, WorkerJob
@@ -195,9 +195,7 @@ class Scorer:
             MissingDependencyError: it needs an extra that is not installed.
         """
         for data_source in sorted(set(data_sources)):
-            found = self._registry.resolve(data_source)
-            for package, extra in found.needs.items():
-                require(f"the reward '{found.name}'", package, extra)
+            self._registry.resolve(data_source).require_packages()
             self._plan(data_source)
 
     def explain(self, sample: Sample) -> object | None:

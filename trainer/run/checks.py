@@ -626,7 +626,7 @@ def check_loggers(config: RunConfig) -> list[str]:
             raise ConfigError(f"trainer.logger can hold {', '.join(LOGGERS)}; found '{name}'{hint}")
         if missing(name):
             notes.append(
-                f"trainer.logger={name}: {name} is not installed (pip install {name}); "
+                f"trainer.logger={name}: {name} is not installed (pip install 'rewardkit[trackers]'); "
                 "metrics go to metrics.jsonl instead"
             )
     return notes

@@ -27,9 +27,11 @@ class RankingOptions:
     def __post_init__(self) -> None:
         """Refuse a reward that cannot be ranked by, and options that it has not."""
         try:
-            _ranked_by(self.reward).make_options(self.options)
+            reward = _ranked_by(self.reward)
+            reward.make_options(self.options)
         except OptionsError as error:
             raise ValueError(str(error)) from None
+        reward.require_packages()
 
 
 def rank(samples: list[Sample], options: RankingOptions) -> list[Score]:

@@ -26,9 +26,9 @@ def language(text: str) -> str | None:
     Raises:
         MissingDependencyError: langdetect is not installed.
     """
+    detector = _factory().create()
     from langdetect.lang_detect_exception import LangDetectException
 
-    detector = _factory().create()
     detector.append(text[:_MAX_CHARS])
     try:
         return str(detector.detect())

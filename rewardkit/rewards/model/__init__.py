@@ -81,11 +81,15 @@ def register_reward_model(
         load=load,
         options_type=ModelOptions,
         presets=presets,
+        needs=_NEEDS.get(str(options.get("backend")), _NEEDS["transformers"]),
         reads=("prompt",),
         summary=f"The logit of the reward model {name} for prompt and response",
     )
     made.make_options({})
     return registry.register(made, replace_existing=True)
+
+
+_NEEDS = {"vllm": {"vllm": "vllm"}, "transformers": {"torch": "model", "transformers": "model"}}
 
 
 def score(samples: Sequence[Sample], options: ModelOptions) -> list[Score]:

@@ -18,7 +18,7 @@ try:
     import transformers
 except ImportError as error:
     raise MissingDependencyError(
-        f"a reward model needs torch and transformers ({error}); pip install 'rewardkit[train]'"
+        f"a reward model needs torch and transformers ({error}); pip install 'rewardkit[model]'"
     ) from None
 
 _NO_LIMIT = 10**9

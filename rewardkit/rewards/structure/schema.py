@@ -63,10 +63,10 @@ def _depth(value: Any) -> int:
 
 @lru_cache(maxsize=4_096)
 def _validator(schema_text: str) -> Any:
-    from jsonschema.exceptions import SchemaError
-
     schema = msgspec.json.decode(schema_text.encode())
     kind = _kind()
+    from jsonschema.exceptions import SchemaError
+
     try:
         kind.check_schema(schema)
     except SchemaError as error:

@@ -135,7 +135,7 @@ def test_a_logger_that_is_not_installed_is_said_and_its_metrics_are_kept(
 ) -> None:
     monkeypatch.setattr(logger_module, "find_spec", lambda name: None)
     (line,) = checks.check_loggers(config("console", "trackio"))
-    assert "pip install trackio" in line and "metrics.jsonl instead" in line
+    assert "rewardkit[trackers]" in line and "metrics.jsonl instead" in line
     assert checks.check_loggers(config("console", "file")) == []
     with Logger(config("trackio", "wandb"), tmp_path, 10) as logger:
         logger.log(STEP, 1)
