@@ -245,7 +245,7 @@ def responses_of(value: Any) -> list[Any] | None:
     """Return the several responses of one row, each a text or chat messages; None if it is a single one.
 
     A list of texts, of lists of messages or of answers of APIs is several responses, and so is an answer with
-    several choices; a list of messages is one.
+    several choices; a list of messages is one. A list of numbers, tokens perhaps, is none.
 
     Raises:
         NoResponseError: as `response_text`.
@@ -259,6 +259,8 @@ def responses_of(value: Any) -> list[Any] | None:
         value = value.tolist()
     if not isinstance(value, list | tuple):
         return None
+    if value and isinstance(value[0], int | float):
+        raise NoResponseError(unknown_shape(f"a list of {len(value)} that begins with {value[0]!r}"))
     one = bool(value) and all(isinstance(item, Mapping) for item in value)
     return None if one and not (len(value) > 1 and is_answers(value)) else list(value)
 

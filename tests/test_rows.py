@@ -219,10 +219,13 @@ def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
         ({}, "nothing in it"),
         ([{"final": "#### 7"}], "a list of 1 that begins with {'final': '#### 7'}"),
         ([["#### 7"], 7], "a list of 2"),
+        ([16, 27, 198], "a list of 3 that begins with 16"),
+        (np.array([0.5, 0.1]), "a list of 2 that begins with 0.5"),
     ],
 )
 def test_an_object_or_list_that_nobody_knows_is_no_response(value: Any, what: str) -> None:
     with pytest.raises(NoResponseError, match="no text, chat messages or known answer of an API") as found:
+        responses_of(value)
         response_text(value)
     assert what in str(found.value)
 

@@ -30,12 +30,12 @@ def _batch_output(row: RawRow) -> Fields:
     """Output of OpenAI's batch API, or of `vllm run-batch`: chat completions, completions or responses."""
     answer = row["response"]
     body = answer.get("body") if isinstance(answer, Mapping) else None
-    if not isinstance(body, Mapping):
-        raise BadRowError(f"the request failed: {_failure_of(row)}")
-    if not isinstance(body.get("output"), list) and not body.get("choices"):
-        raise BadRowError(f"the request failed: {_failure_of(row)}")
-    texts = texts_of(body)
-    return Fields(one_or_several(texts), group=row["custom_id"])
+    if isinstance(body, Mapping) and (isinstance(body.get("output"), list) or body.get("choices")):
+        return Fields(one_or_several(texts_of(body)), group=row["custom_id"])
+    failed = _failure_of(row)
+    if failed or not isinstance(answer, Mapping):
+        raise BadRowError(f"the request failed: {failed or 'it has no answer'}")
+    return Fields(one_or_several(texts_of(answer)), group=row["custom_id"])
 
 
 def _batch_facts(row: RawRow) -> Mapping[str, Any]:
@@ -55,7 +55,7 @@ def _failure_of(row: RawRow) -> str:
     body = answer.get("body")
     error = row.get("error") or (body.get("error") if isinstance(body, Mapping) else body)
     said = (answer.get("status_code"), error and error_said(error))
-    return " ".join(str(part) for part in said if part is not None)[:200] or "it has no answer"
+    return " ".join(str(part) for part in said if part is not None)[:200]
 
 
 def _api_answer(row: RawRow) -> Fields:

@@ -111,6 +111,16 @@ def test_a_batch_output_is_joined_with_its_ground_truths(tmp_path: Path) -> None
     }
 
 
+def test_a_batch_s_answer_without_a_body_is_read_or_named_by_what_it_holds(tmp_path: Path) -> None:
+    said = {"choices": [{"index": 0, "message": {"role": "assistant", "content": RIGHT}}]}
+    answers: list[dict[str, Any]] = [said, {"weird": RIGHT}]
+    batch = read(
+        write(tmp_path / "out.jsonl", [{"custom_id": "a", "response": a, "answer": "7"} for a in answers])
+    )
+    assert responses(batch) == [RIGHT]
+    assert "an object with the keys weird" in batch.bad[1]
+
+
 def test_a_join_that_says_two_things_is_refused(tmp_path: Path) -> None:
     rows = [{"id": "a", "answer": "1"}, {"id": "a", "answer": "2"}]
     with pytest.raises(InputError, match="two rows have id 'a'"):
