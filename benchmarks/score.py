@@ -5,12 +5,14 @@ kill in the middle.
 
 Without --raw the rows come from our own generator. With --verl, the file of that name from an installed
 verl is timed on the same rows in the same run, turn and turn about: its function beside our Scorer, and the
-loop over it in `score_loop.py` beside our command, for parquet and for jsonl.
+loop over it in `score_loop.py` beside our command, for parquet and for jsonl. Where our command's time goes
+is measured of one chunk in one process, step by step, and of the start of its processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import random
@@ -20,7 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -31,6 +34,13 @@ import score_loop
 
 from rewardkit import Sample, Scorer
 from rewardkit.datasets_prep.arithmetic import problems
+from rewardkit.files.inputs import find_inputs
+from rewardkit.logs.reader import PLAIN, opened
+from rewardkit.logs.samples import to_batch
+from rewardkit.offline.chunk import Output, finish
+from rewardkit.offline.columns import score_fields
+from rewardkit.offline.writing import LinesWriter, ParquetWriter
+from rewardkit.scoring.runner import RewardRunner
 
 
 def main() -> None:
@@ -47,9 +57,14 @@ def main() -> None:
         file = Path(scratch) / "responses.parquet"
         write_responses(file, arguments.rows, arguments.raw)
         figures |= time_scoring(file, arguments.verl)
+        part = file.with_name("part.parquet")
+        write_responses(part, 50_000, arguments.raw)
+        figures |= time_starts(Path(scratch))
         write_lines(file)
-        for source in (file, file.with_suffix(".jsonl")):
-            figures |= time_commands(source, arguments.verl, arguments.runs)
+        write_lines(part)
+        for suffix in (".parquet", ".jsonl"):
+            figures |= time_steps(part.with_suffix(suffix))
+            figures |= time_commands(file.with_suffix(suffix), arguments.verl, arguments.runs)
         figures["cores"] = len(os.sched_getaffinity(0))
         figures |= kill_and_resume(file)
     print(json.dumps(figures, indent=2))
@@ -115,13 +130,69 @@ def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
     if verl is not None:
         theirs = score_loop.load(verl)
         contenders["verl bare function"] = lambda: [theirs(s.response, s.ground_truth) for s in samples]
-    best: dict[str, float] = dict.fromkeys(contenders, float("inf"))
-    for _ in range(7):
+    best = _least_cpu(contenders, 7)
+    return {f"{name}, rows per CPU-second": round(len(samples) / t) for name, t in best.items()}
+
+
+def time_steps(file: Path) -> dict[str, object]:
+    """CPU of each step of a chunk in one process, in microseconds a row.
+
+    In the command the first and the last are the parent's, the others the workers'.
+    """
+    (source,) = find_inputs([file])
+    with opened(source, PLAIN) as (rows, layout), Scorer() as scorer:
+        records = next(rows.chunks())
+        batch = to_batch(records, layout, ())
+        name = batch.samples[0].data_source
+        runner = RewardRunner(scorer.reward_for(name), scorer.options_for(name))
+        scores = runner.run(batch.samples)
+        output = Output(as_lines=not records.table)
+        result = finish(batch, scores, layout, output)
+
+        def write() -> None:
+            if records.table is None:
+                LinesWriter(io.BytesIO(), "").write(records, result)
+                return
+            fields = score_fields("", runner.reward.parts, many=False)
+            writer = ParquetWriter(io.BytesIO(), records.table.schema, fields, "", b"")
+            writer.write(records, result)
+            writer.close()
+
+        steps: dict[str, Callable[[], object]] = {
+            "read": lambda: deque(rows.chunks(), maxlen=0),
+            "make samples": lambda: to_batch(records, layout, ()),
+            "score": lambda: runner.run(batch.samples),
+            "make columns or lines, and totals": lambda: finish(batch, scores, layout, output),
+            "write": write,
+        }
+        best = _least_cpu(steps, 9)
+        best["read"] *= records.count / sum(one.count for one in rows.chunks())
+    key = f"steps of a chunk, {file.suffix[1:]}: microseconds a row"
+    return {key: {step: round(1e6 * s / records.count, 2) for step, s in best.items()}}
+
+
+def _least_cpu(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """The least CPU seconds of each in so many rounds of all, turn and turn about."""
+    best = dict.fromkeys(contenders, float("inf"))
+    for _ in range(rounds):
         for name, contender in contenders.items():
             started = time.process_time()
             contender()
             best[name] = min(best[name], time.process_time() - started)
-    return {f"{name}, rows per CPU-second": round(len(samples) / t) for name, t in best.items()}
+    return best
+
+
+def time_starts(scratch: Path) -> dict[str, object]:
+    """CPU of the command on one row, and of what each worker of a large file imports."""
+    line = scratch / "one.jsonl"
+    line.write_text(json.dumps({"data_source": "gsm8k", "response": "#### 7", "ground_truth": "7"}) + "\n")
+    imports = "import rewardkit.scoring.worker, rewardkit.offline.file_workers, rewardkit.rewards.gsm8k"
+    commands = {
+        "start of the command": [*_command(line, scratch / "one.out.jsonl"), "--force"],
+        "start of a worker": [sys.executable, "-c", imports],
+    }
+    least = {name: min(_measured(command)[0] for _ in range(3)) for name, command in commands.items()}
+    return {f"{name}: CPU s": round(seconds, 2) for name, seconds in least.items()}
 
 
 def time_commands(file: Path, verl: Path | None, runs: int) -> dict[str, object]:
