@@ -97,6 +97,7 @@ class Stub:
 
 class _Quiet(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 1024
 
     def handle_error(self, *_: Any) -> None:
         """Say nothing of clients that do not wait."""
