@@ -53,13 +53,11 @@ def _scored(folder: Path, rows: int) -> Walk:
         return walked(lambda: score_file(path, folder / "out.jsonl", scorer=scorer, force=True))
 
 
-def test_seven_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
+def test_five_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
     _scored(tmp_path, 3)
     few, more = _scored(tmp_path, 200), _scored(tmp_path, 400)
     each_row = {file for file, calls in more.calls.items() if calls - few.calls[file] >= 200}
     assert each_row == {
-        "files/records.py",
-        "logs/samples.py",
         "rewards/gsm8k.py",
         "rewards/answers/place.py",
         "rewards/answers/number.py",

@@ -164,19 +164,6 @@ def generate_file(
         scorer: scores each response from when it ends; None: they are not scored.
     """
     check_form(out)
-    with sole_writer(out):
-        return _generate(file, out, values, form, run, scorer, read_options)
-
-
-def _generate(
-    file: str | Path,
-    out: Path,
-    values: dict[str, Any],
-    form: PromptForm,
-    run: RunOptions,
-    scorer: Scorer | None,
-    read_options: ReadOptions,
-) -> Generated | None:
     if out.exists() and not run.force:
         raise InputError(f"{out} is there already; --force writes over it")
     table = read_prompts_table(file, form.limit)
@@ -195,7 +182,7 @@ def _generate(
     along: ScoringAlong | None = None
     if scorer is not None:
         along = ScoringAlong(scorer, samples_to_answer(table, read_options), settings.n)
-    with _progress() as progress:
+    with sole_writer(out), _progress() as progress:
         task = progress.add_task("generating", total=len(prompts) * settings.n, speed="")
         tokens = 0
 

@@ -49,7 +49,7 @@ class Program:
             "module": module,
             "words": list(map(str, words)),
             "folder": str(folder),
-            "environment": dict(os.environ if environment is None else environment),
+            "environment": _clean(os.environ if environment is None else environment),
             "anew": anew,
         }
         streams = [self.out.fileno(), self.err.fileno()]
@@ -91,6 +91,11 @@ class Program:
         number = self._connection.recv(64)
         assert number, "the process that forks programs has ended: its standard error says why"
         return int(number)
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """Less what a cluster of Ray in this process has set: Ray reads it once, which the server has done."""
+    return {name: value for name, value in environment.items() if name != "RAY_AUTH_MODE"}
 
 
 def hold_server() -> None:
