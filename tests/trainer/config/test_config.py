@@ -80,6 +80,7 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
         ("data.seed=many", "data.seed: Value 'many'"),
         ("data.seed", "expected key=value"),
         ("data=3", "'data' in the command line is a section; set one of its settings, as data.train_files"),
+        ("trainer.alarms=off", "'trainer.alarms' in the command line is a section"),
         ("~data.seed", "no setting can be taken away"),
         (
             "data.reward_fn_key=source",
