@@ -112,6 +112,13 @@ def _print_steps(found: Mapping[int, Ledger], as_json: bool) -> None:
         table.add_row(str(step), *(_cell(getattr(one, name)) for name in _COLUMNS))
     console = results_console()
     console.print(table)
+    if all(one.right is None for one in found.values()):
+        console.print(
+            "\nwarning: these scores do not say what is right, so that `length` is among all responses to a "
+            "prompt, and wrong ones may well be the longer ones",
+            style="yellow",
+            soft_wrap=True,
+        )
     console.print(
         "\nfrom `failures as zeros` on: shares of the gradient under GRPO; "
         "--step N shows a step by component of the score",

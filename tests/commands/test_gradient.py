@@ -67,3 +67,12 @@ def test_scores_that_a_dump_has_are_used_and_no_verdict_is_made_up(
     )
     assert run(["gradient", str(tmp_path / "rm.jsonl")]) == 0
     assert "nobody" not in capsys.readouterr().out, "a reward that says no verdict has none"
+
+
+def test_steps_whose_scores_do_not_say_what_is_right_are_shown_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step in (1, 2):
+        dump(tmp_path / "d", step, [RIGHT, WRONG], score=1.0, status="ok")
+    assert run(["gradient", str(tmp_path / "d")]) == 0
+    assert "do not say what is right" in capsys.readouterr().out
