@@ -62,8 +62,12 @@ class Fleet:
 
     def since(self, name: str) -> set[str]:
         """Return the names of these weights and of all that came after them."""
-        names = list(self.published)
-        return set(names[names.index(name) :])
+        found = set()
+        for one in reversed(self.published):  # a long run has many, and nearly always the last will do
+            found.add(one)
+            if one == name:
+                break
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,16 +47,20 @@ class TurnJournal:
         """Return the turns of a table that `table` has made."""
         made = cls()
         for row in table.to_pylist() if table is not None else ():
-            reply = Reply("", row["token_ids"], row["log_probs"], row["finish_reason"])
-            made.put((row["seed"], row["max_tokens"], row["after"]), reply, row["weight_versions"])
+            versions = row["weight_versions"]
+            reply = Reply(
+                "", row["token_ids"], row["log_probs"], row["finish_reason"], weight_versions=versions
+            )
+            made.put((row["seed"], row["max_tokens"], row["after"]), reply)
         return made
 
     def get(self, wanted: Wanted) -> Reply | None:
         """Return a turn, if it is there."""
         return self._turns.get(wanted)
 
-    def put(self, wanted: Wanted, reply: Reply, versions: Sequence[int] | None) -> None:
+    def put(self, wanted: Wanted, reply: Reply) -> None:
         """Keep a turn, in arrays: a token takes 24 bytes in them, and 100 as Python's numbers."""
+        versions = reply.weight_versions
         self._turns[wanted] = Reply(
             "",
             array("q", reply.token_ids),
@@ -101,7 +105,7 @@ class JournaledModel:
         reply = await self.model.generate(
             token_ids, seed=seed, max_tokens=max_tokens, stop_token_ids=stop_token_ids
         )
-        self.journal.put(wanted, reply, reply.weight_versions)
+        self.journal.put(wanted, reply)
         return reply
 
 

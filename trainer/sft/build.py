@@ -19,7 +19,6 @@ from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder
 from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import TrainerConfig, world_size
-from rewardkit.trainer.config.workers import group_size
 from rewardkit.trainer.data import ALONE, PromptLoader
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.feed import Feed
@@ -28,7 +27,7 @@ from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokeni
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.trial import TrialModel, try_model
-from rewardkit.trainer.sft.checks import template_of
+from rewardkit.trainer.sft.checks import sharing, template_of
 from rewardkit.trainer.sft.config import SftConfig, actor_config
 from rewardkit.trainer.sft.data import SftRow, load_rows
 from rewardkit.trainer.training_run import StageRun
@@ -133,7 +132,7 @@ def _try_model(config: SftConfig, device: torch.device, tokenizer: Any, data: _S
         tokens=1 + max(used, tokenizer.pad_token_id),
         longest=max(len(row.token_ids) + len(row.response_ids) for row in rows),
         limit="the longest row has",
-        sequence_parallel=_sharing(config),
+        sequence_parallel=sharing(config),
     )
     tried = try_model(asked)
     for line in tried.notes if tried else ():
@@ -147,13 +146,13 @@ def _open_actor(config: SftConfig, world: World, total_steps: int) -> Actor:
     engine = config.engine
     settings = actor_config(config)
     model, places = outline_causal_lm(config.model.path, DTYPES[engine.model_dtype], config.model)
-    prepared = prepare(model, config.model, world.device, engine, sequence_parallel=_sharing(config))
+    prepared = prepare(model, config.model, world.device, engine, sequence_parallel=sharing(config))
     forward = Batching.of(
         settings.ppo_micro_batch_size_per_gpu,
         settings.ppo_max_token_len_per_gpu,
         dynamic=settings.use_dynamic_bsz,
         balance=config.trainer.balance_batch,
-        sharing=_sharing(config),
+        sharing=sharing(config),
     )
     return Actor(
         shard(prepared, world, engine, places),
@@ -166,7 +165,3 @@ def _open_actor(config: SftConfig, world: World, total_steps: int) -> Actor:
         balance=config.trainer.balance_batch,
         total_steps=total_steps,
     )
-
-
-def _sharing(config: SftConfig) -> int:
-    return group_size(config.engine.ulysses_sequence_parallel_size, world_size(config))

@@ -63,7 +63,7 @@ REFUSED: tuple[Rule, ...] = (
         "trainer.nnodes x trainer.n_gpus_per_node",
     ),
     (
-        lambda c: c.data.use_dynamic_bsz and c.data.max_token_len_per_gpu * _sharing(c) < c.data.max_length,
+        lambda c: c.data.use_dynamic_bsz and c.data.max_token_len_per_gpu * sharing(c) < c.data.max_length,
         "data.max_token_len_per_gpu={c.data.max_token_len_per_gpu} does not hold one row: "
         "data.max_length is {c.data.max_length}",
     ),
@@ -72,13 +72,14 @@ REFUSED: tuple[Rule, ...] = (
         "data.val_files is not set; set it, or trainer.test_freq=-1",
     ),
     (
-        lambda c: _sharing(c) > 1 and not c.model.use_remove_padding,
+        lambda c: sharing(c) > 1 and not c.model.use_remove_padding,
         "engine.ulysses_sequence_parallel_size shares packed rows: set model.use_remove_padding=true",
     ),
 )
 
 
-def _sharing(config: SftConfig) -> int:
+def sharing(config: SftConfig) -> int:
+    """Return how many processes hold a part of each sequence."""
     return group_size(config.engine.ulysses_sequence_parallel_size, world_size(config))
 
 
