@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-import numpy as np
 import pyarrow as pa
 
 from rewardkit.text import writable
@@ -49,7 +48,8 @@ def _validity(values: Sequence[object]) -> pa.Buffer | None:
 
 
 def _bits(flags: Iterable[bool]) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(np.frombuffer(bytes(flags), np.uint8), bitorder="little"))
+    held = pa.py_buffer(bytes(flags))
+    return pa.Array.from_buffers(pa.uint8(), held.size, [None, held]).cast(pa.bool_()).buffers()[1]
 
 
 def _offsets(lengths: Iterable[int]) -> pa.Buffer:
