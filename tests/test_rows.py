@@ -144,6 +144,14 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
             "a",
         ),
         ({"choices": [{"index": "A", "text": "a"}]}, "a"),
+        ({"choices": [{"message": {"content": None, "refusal": "I won't"}}]}, "I won't"),
+        (
+            {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I won't"}]}]},
+            "I won't",
+        ),
+        ({"choices": [{"message": {"content": None, "reasoning_content": "#### 7"}}]}, ""),
+        ({"choices": [{"message": {"content": None}, "finish_reason": "length"}]}, ""),
+        ({"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}, ""),
         ('{"error": {"message": "x"}}', '{"error": {"message": "x"}}'),
         ({"role": "assistant", "content": "a", "tool_calls": True}, "a"),
         ({"status_code": 200, "body": {"choices": [{"message": {"content": "a"}}]}}, "a"),
@@ -162,6 +170,8 @@ def test_a_response_is_what_the_assistant_said(value: Any, text: str | None) -> 
 
 _ERROR = {"message": "Overloaded\ntry later", "type": "overloaded_error", "code": 529}
 _SAID = "the API answered with an error: Overloaded try later"
+_SILENT = "the API's answer holds no text: the message's content is null"
+_WITHHELD = "a filter of the server withheld the answer"
 _OTHERS = "no message is the assistant's, but of the role user: there is no response"
 
 
@@ -197,6 +207,29 @@ _OTHERS = "no message is the assistant's, but of the role user: there is no resp
             "this is a piece of a streamed answer; put its pieces together",
         ),
         ({"choices": [{"message": None}]}, "the API's answer holds a choice without a message"),
+        ({"choices": [{"message": {"content": None, "tool_calls": []}, "finish_reason": "stop"}]}, _SILENT),
+        ({"role": "assistant", "content": None}, _SILENT),
+        ([{"role": "user", "content": "#### 7"}, {"role": "assistant", "content": None}], _SILENT),
+        (
+            {"choices": [{"message": {"content": "#### 7"}, "finish_reason": "content_filter"}]},
+            f"{_WITHHELD}: content_filter",
+        ),
+        (
+            {"candidates": [{"content": {"parts": [{"text": "a"}]}, "finishReason": "SAFETY"}]},
+            f"{_WITHHELD}: SAFETY",
+        ),
+        (
+            {"role": "assistant", "content": [{"type": "text", "text": "a"}], "stop_reason": "refusal"},
+            f"{_WITHHELD}: refusal",
+        ),
+        (
+            {
+                "object": "response",
+                "output": [{"type": "message", "content": "a"}],
+                "incomplete_details": {"reason": "content_filter"},
+            },
+            f"{_WITHHELD}: content_filter",
+        ),
         ({"message": None, "done": False}, "the API's answer holds no text: its 'message' is null"),
         ({"role": "user", "content": "#### 7"}, _OTHERS),
         ({"output": [{"type": "message", "role": "user", "content": "#### 7"}]}, _OTHERS),

@@ -20,7 +20,7 @@ from rewardkit.logs.kind import (
     one_or_several,
 )
 from rewardkit.model_api.answers import answer_texts, choice_index, is_said, role_of, said_in, texts_of
-from rewardkit.model_api.failures import error_said, why_broken
+from rewardkit.model_api.failures import error_said, why_broken, why_failed, why_silent
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 _TURNS = ("messages", "conversations", "conversation")
@@ -87,6 +87,8 @@ def _anthropic_batch(row: RawRow) -> Fields:
     if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
         kind = result.get("type") if isinstance(result, Mapping) else None
         raise BadRowError(f"the request has no answer: {kind or 'no result'}")
+    if (why := why_failed(message)) is not None:
+        raise BadRowError(why)
     return Fields(said_in(message), ground_truth_in(row), None, row.get("data_source"))
 
 
@@ -109,6 +111,8 @@ def _chat(row: RawRow) -> Fields:
     said = [_message(turn) for turn in turns]
     if not said or not is_said(said[-1]):
         raise BadRowError("the last turn is not the assistant's, so there is no response")
+    if isinstance(turns[-1], Mapping) and (why := why_silent(turns[-1])) is not None:
+        raise BadRowError(why)
     ground_truth = ground_truth_in(row)
     return Fields(
         said_in({"content": said[-1]["content"], "tool_calls": turns[-1].get("tool_calls")}),

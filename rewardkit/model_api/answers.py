@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import NoResponseError
-from rewardkit.model_api.failures import broken_choice, why_empty, why_failed
+from rewardkit.model_api.failures import broken_choice, why_broken, why_empty, why_failed, why_silent
 
 _SPEAKERS = frozenset({"assistant", "model", "gpt", "ai", "bot", "chatbot"})
 """Roles of those whose messages are responses."""
@@ -90,7 +90,8 @@ def _keys(value: Mapping[str, Any]) -> str:
 def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
     """Return what an answer says: a text for each of its choices; None for what is no answer of an API.
 
-    Calls of tools stand at its end as Hermes' templates write them. Nothing said is the empty text.
+    Calls of tools stand at its end as Hermes' templates write them. A model that was cut off while it thought
+    said the empty text.
 
     Raises:
         NoResponseError: it is an API's error, an answer without choices or a message of somebody else's.
@@ -186,6 +187,8 @@ def conversation_text(messages: Sequence[Any]) -> str:
     said = [message for message in told if is_said(message)]
     if told and not said:
         raise _only_others(told)
+    if said and (why := why_silent(said[-1])) is not None:
+        raise NoResponseError(why)
     return "".join([*(content_text(_content(message)) for message in said[:-1]), *map(said_in, said[-1:])])
 
 
@@ -221,12 +224,14 @@ def content_text(content: Any) -> str:
 
 
 def _part_text(part: Mapping[str, Any]) -> Any:
-    return None if str(part.get("type")) in _REASONING or part.get("thought") else part.get("text")
+    if str(part.get("type")) in _REASONING or part.get("thought"):
+        return None
+    return part.get("text") or part.get("refusal")
 
 
 def said_in(message: Mapping[str, Any]) -> str:
-    """Return what a message says: its text, and after it the calls that it makes."""
-    content = _content(message)
+    """Return what a message says: its text or refusal, and after it the calls that it makes."""
+    content = _content(message) or message.get("refusal")
     legacy = message.get("function_call")
     calls = [*_calls(message.get("tool_calls") or [legacy]), *_uses(content)]
     return "\n".join(filter(None, [content_text(content), *map(_block, calls)]))
@@ -293,11 +298,17 @@ def output_text(items: list[Any]) -> str:
 
 
 def _choices(choices: list[Any]) -> list[str]:
-    if (why := next(filter(None, map(broken_choice, choices)), None)) is not None:
+    if (why := next(filter(None, map(_why_none, choices)), None)) is not None:
         raise NoResponseError(why)
     if not all("message" in choice or "text" in choice for choice in choices):
         return []
     return [choice_text(choice) for choice in sorted(choices, key=choice_index)]
+
+
+def _why_none(choice: Mapping[str, Any]) -> str | None:
+    message = choice.get("message")
+    spoke = not isinstance(message, Mapping) or choice.get("finish_reason") == "length"
+    return broken_choice(choice) or (None if spoke else why_silent(message))
 
 
 def choice_index(choice: Mapping[str, Any]) -> int:
@@ -309,6 +320,8 @@ def choice_index(choice: Mapping[str, Any]) -> int:
 def _candidates(candidates: list[Any]) -> list[str]:
     contents = [candidate.get("content") for candidate in candidates]
     ended = [candidate.get("finishReason") or candidate.get("finish_reason") for candidate in candidates]
+    if (why := next(filter(None, map(why_broken, ended)), None)) is not None:
+        raise NoResponseError(why)
     if not all(isinstance(one, Mapping) or end for one, end in zip(contents, ended, strict=True)):
         return []
     return [content_text(one.get("parts")) if isinstance(one, Mapping) else "" for one in contents]

@@ -20,6 +20,13 @@ _UNFINISHED = frozenset({"failed", "cancelled", "queued", "in_progress"})
 _BROKEN = frozenset({"abort", "aborted", "error"})
 """Ends of a choice that the server caused."""
 
+_WITHHELD = frozenset(
+    {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety"}
+    | {"guardrail_intervened", "content_filtered", "refusal"}
+)
+"""Ends where the provider's filter took the answer, as OpenAI, Gemini, Bedrock and Anthropic name
+them. A refusal that the model itself wrote is text."""
+
 _OF_ANSWERS = frozenset({"model", "id", "done", "created_at", "usage", "finish_reason", "meta_info"})
 """What stands beside the text of an answer that holds one."""
 
@@ -37,7 +44,15 @@ def why_failed(answer: Mapping[str, Any]) -> str | None:
     if blocked and not answer.get("candidates"):
         return f"the API refused the prompt: {blocked}"
     meta = answer.get("meta_info")
-    return broken_choice(meta) if isinstance(meta, Mapping) else None
+    if isinstance(meta, Mapping):
+        return broken_choice(meta)
+    cut = answer.get("incomplete_details")
+    ends = (
+        answer.get("stop_reason"),
+        answer.get("stopReason"),
+        cut.get("reason") if isinstance(cut, Mapping) else None,
+    )
+    return next(filter(None, map(why_broken, ends)), None)
 
 
 def why_empty(answer: Mapping[str, Any]) -> str | None:
@@ -65,10 +80,19 @@ def broken_choice(choice: Mapping[str, Any]) -> str | None:
     return why_broken(choice.get("finish_reason"))
 
 
+def why_silent(message: Mapping[str, Any]) -> str | None:
+    """Return why a message is no response: it holds neither a text, however short, nor anything else."""
+    held = (value for key, value in message.items() if key not in ("role", "from", "name", "type"))
+    silent = all(value is None or value == [] for value in held)
+    return "the API's answer holds no text: the message's content is null" if silent else None
+
+
 def why_broken(reason: Any) -> str | None:
     """Return what to say of a response that the server ended, from the reason that is given for its end."""
-    kind = reason.get("type") if isinstance(reason, Mapping) else reason  # SGLang's is an object
-    return f"the server ended the request: {error_said(reason)}" if str(kind) in _BROKEN else None
+    kind = str(reason.get("type") if isinstance(reason, Mapping) else reason)  # SGLang's is an object
+    if kind.lower() in _WITHHELD:
+        return f"a filter of the server withheld the answer: {kind}"
+    return f"the server ended the request: {error_said(reason)}" if kind in _BROKEN else None
 
 
 def error_said(error: Any) -> str:
