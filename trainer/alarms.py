@@ -154,8 +154,9 @@ def _limits(given: AlarmsConfig) -> dict[str, float]:
 
 
 def _beyond(rule: AlarmRule, limit: float, metrics: Mapping[str, float]) -> float | None:
-    """The first of the rule's metrics that is at its threshold or beyond it, if any."""
-    return next((v for v in _values(rule, metrics) if (v <= limit if rule.below else v >= limit)), None)
+    """The first of the rule's metrics that is at its threshold or beyond it; a share of 0 never is."""
+    beyond = (v for v in _values(rule, metrics) if (v <= limit if rule.below else v >= limit and v > 0))
+    return next(beyond, None)
 
 
 def _values(rule: AlarmRule, metrics: Mapping[str, float]) -> Iterator[float]:

@@ -91,14 +91,19 @@ def command(
 def _by_step(
     dumps: Mapping[int, Path], read_options: ReadOptions, prefix: str, score: ScoreFiles, temporary: str
 ) -> dict[int, Ledger]:
-    """The ledger of each step; all dumps are scored anew where the first has no scores."""
-    paths = {step: str(path) for step, path in dumps.items()}
-    try:
-        read_groups([next(iter(paths.values()))], read_options, prefix)
-    except UnscoredError:
-        score(list(paths.values()), out := f"{temporary}/scored")
-        paths = {step: str(path) for step, path in find_dumps(out).items()}
-    return {step: ledger(read_groups([path], read_options, prefix)) for step, path in paths.items()}
+    """The ledger of each step; dumps without scores are scored."""
+    found = {}
+    unscored = {}
+    for step, path in dumps.items():
+        try:
+            found[step] = ledger(read_groups([path], read_options, prefix))
+        except UnscoredError:
+            unscored[step] = path
+    if unscored:
+        score([str(path) for path in unscored.values()], out := f"{temporary}/scored")
+        scored = find_dumps(out) if len(unscored) > 1 else dict.fromkeys(unscored, Path(out))
+        found |= {step: ledger(read_groups([path], read_options, prefix)) for step, path in scored.items()}
+    return dict(sorted(found.items()))
 
 
 def _print_steps(found: Mapping[int, Ledger], as_json: bool) -> None:

@@ -306,9 +306,10 @@ def _choices(choices: list[Any]) -> list[str]:
 
 
 def _why_none(choice: Mapping[str, Any]) -> str | None:
+    if (why := broken_choice(choice)) is not None or choice.get("finish_reason") == "length":
+        return why
     message = choice.get("message")
-    spoke = not isinstance(message, Mapping) or choice.get("finish_reason") == "length"
-    return broken_choice(choice) or (None if spoke else why_silent(message))
+    return why_silent(message) if isinstance(message, Mapping) else None
 
 
 def choice_index(choice: Mapping[str, Any]) -> int:

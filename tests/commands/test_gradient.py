@@ -46,6 +46,20 @@ def test_a_folder_without_scores_is_scored_and_shown_step_by_step(
     assert "--step N" in capsys.readouterr().out
 
 
+def test_dumps_without_scores_are_scored_beside_those_that_have_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for unscored in ([2], [2, 3]):
+        dump(tmp_path / "d", 1, [WRONG, WRONG], score=1.0)
+        for step in unscored:
+            dump(tmp_path / "d", step, [RIGHT, WRONG])
+        found = shown(capsys, tmp_path / "d")
+        assert [(step, one["right"]) for step, one in found.items()] == [
+            ("1", None),
+            *((str(step), 0.5) for step in unscored),
+        ]
+
+
 def test_rewards_can_be_given_for_what_has_no_scores(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,6 +70,12 @@ def test_a_rule_speaks_once_when_its_threshold_is_reached_for_its_steps(rule: An
         assert not alarms.look({metric: float("nan")}) and alarms.metrics() == {}
 
 
+def test_a_share_of_nothing_is_no_alarm_whatever_the_threshold() -> None:
+    alarms = Alarms(TrainerConfig(alarms=AlarmsConfig(failures=0.0)))
+    assert not alarms.look({"ledger/failed": 0.0})
+    assert alarms.look({"ledger/failed": 0.01})
+
+
 def test_every_rule_has_a_threshold_that_can_be_set_and_taken_away() -> None:
     assert {one.name for one in fields(AlarmsConfig)} == {rule.name for rule in RULES}
     required = ["data.train_files=x.parquet", "actor_rollout_ref.model.path=x"]

@@ -88,7 +88,7 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Sch
         read_defaults(schema),
         _nested(recipe_layer.values),
         _nested(given_layer.values),
-        [*recipe_layer.notes, *empty, *given_layer.notes, *engine],
+        [*recipe_layer.notes, *empty, *given_layer.notes, *given_layer.twice, *engine],
     )
 
 

@@ -65,6 +65,8 @@ class Translation:
     """By dotted key."""
     notes: list[str]
     """What is taken, but not as given."""
+    twice: list[str]
+    """What stands in it under our name and under verl's, with other values. verl's own files have such."""
 
 
 def leaves(section: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -110,10 +112,15 @@ def translate(given: Mapping[str, Any], where: str, processes: int, schema: Sche
             shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in schema.over_processes)
             renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value, schema))
     notes = schema.keys.notes(foreign, flat, where)
+    twice = [
+        f"{where} sets {ours} twice: {values[ours]} holds, {value}, by verl's name for it, does not"
+        for ours, value in renamed.items()
+        if ours in values and None not in (value, values[ours]) and value != values[ours]
+    ]
     for key in unknown:
         hint = _near(key, known) or _siblings(key, known) or f"; neither verl's {schema.verl} nor we have it"
         raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
-    return Translation({**by_default, **renamed, **values}, notes)
+    return Translation({**by_default, **renamed, **values}, notes, twice)
 
 
 def _value(key: str, value: Any, schema: Schema[Any]) -> Any:

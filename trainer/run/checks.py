@@ -418,6 +418,16 @@ SAID: tuple[Rule, ...] = (
         "not {c.trainer.mode}",
     ),
     (
+        lambda c: c.reward_model.model.path and not c.reward_model.enable,
+        "reward_model.model.path={c.reward_model.model.path} is without effect until "
+        "reward_model.enable=true",
+    ),
+    (
+        lambda c: c.distillation.teacher_models.teacher_model.model_path and not c.distillation.enabled,
+        "distillation.teacher_models.teacher_model.model_path is without effect until "
+        "distillation.enabled=true",
+    ),
+    (
         lambda c: any(worker.strategy == "fsdp" for worker in _workers(c).values()),
         "strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here",
     ),

@@ -80,24 +80,39 @@ def load_rows(
     named = (found for path in file_list(files) for found in _read(str(path), config))
     read = list(islice(named, max_samples if max_samples >= 0 else None))
 
-    def encoded(i: int) -> SftRow | None:
-        return encode(tokenizer, read[i][1], config, read[i][0])
+    def encoded(i: int) -> SftRow | InputError | None:
+        where, given = read[i]
+        try:
+            return given if isinstance(given, InputError) else encode(tokenizer, given, config, where)
+        except InputError as error:
+            return error
 
-    rows = [row for row in world.spread(encoded, len(read)) if row is not None]
+    found = world.spread(encoded, len(read))
+    if broken := [row for row in found if isinstance(row, InputError)]:
+        others = f" ({len(broken) - 1} more of the {len(read)} rows cannot be used)" if broken[1:] else ""
+        raise InputError(f"{broken[0]}{others}")
+    rows = [row for row in found if isinstance(row, SftRow)]
     if len(rows) < len(read):
         world.say(
             f"{len(read) - len(rows)} of the {len(read)} rows have no trained token within data.max_length="
             f"{config.max_length} and are left out"
         )
     if rows and not any(tokenizer.eos_token_id in row.response_ids for row in rows):
+        whole = any(len(row.token_ids) + len(row.response_ids) < config.max_length for row in rows)
+        instead = (
+            "the chat template should put it at the end of the assistant's turns"
+            if whole
+            else f"data.max_length={config.max_length} cuts every row before its end"
+        )
         world.say(
             f"no row trains {tokenizer.eos_token}, which ends a response: the model would not learn to stop; "
-            "the chat template should put it at the end of the assistant's turns"
+            f"{instead}"
         )
     return rows
 
 
-def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation]]:
+def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation | InputError]]:
+    """Yield where each row stands, and its conversation or what is wrong with it."""
     for source in find_inputs([path]):
         file = open_rows(source)
         try:
@@ -107,12 +122,21 @@ def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation]
                     raise InputError(f"{source.path}, row {records.first_row}: {records.damaged}")
                 for i, row in enumerate(parsed(records), records.first_row):
                     where = f"{source.path}, row {i}"
-                    if isinstance(row, BadRowError):
-                        raise InputError(f"{where}: {row}")
                     if row is not None:
-                        yield where, conversation(row, where)
+                        yield where, _conversation_or_error(row, where, conversation)
         finally:
             file.close()
+
+
+def _conversation_or_error(
+    row: Mapping[str, Any] | BadRowError, where: str, read: Callable[[Mapping[str, Any], str], Conversation]
+) -> Conversation | InputError:
+    if isinstance(row, BadRowError):
+        return InputError(f"{where}: {row}")
+    try:
+        return read(row, where)
+    except InputError as error:
+        return error
 
 
 def _reader(

@@ -230,3 +230,23 @@ def test_verl_s_scripts_pass_or_say_what_to_change(
         assert expected in str(error)
     else:
         assert expected is None
+
+
+def test_a_setting_given_by_our_name_and_by_verls_with_other_values_says_which_holds() -> None:
+    both = ["trainer.v1.trainer_mode=separate_async", "trainer.mode=sync"]
+    (line,) = config_notes(None, [*GIVEN, HF, *both])
+    assert "trainer.mode twice: sync holds" in line
+    assert load_config(None, [*GIVEN, HF, *both]).trainer.mode == "sync"
+    assert config_notes(None, [*GIVEN, HF, both[0], "trainer.mode=async"]) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "switch"),
+    [
+        ("reward_model.model.path", "reward_model.enable=true"),
+        ("distillation.teacher_models.teacher_model.model_path", "distillation.enabled=true"),
+    ],
+)
+def test_a_model_whose_switch_is_off_is_said_to_do_nothing(path: str, switch: str) -> None:
+    lines = run_checks(SETTINGS, load_config(None, [*GIVEN, HF, f"{path}=m"]))
+    assert any(path in line and switch in line for line in lines)

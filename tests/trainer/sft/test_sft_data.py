@@ -93,6 +93,7 @@ def test_a_long_row_is_an_error_cut_or_left_out(
     assert len(kept.token_ids) + len(kept.response_ids) == 12
     said = capsys.readouterr().err
     assert "1 of the 2 rows have no trained token" in said and "no row trains <|end|>" in said
+    assert "data.max_length=12 cuts every row" in said and "the chat template" not in said
     both = load(tokenizer, tmp_path, rows, max_length=12, truncation="left")
     assert [trained(tokenizer, row)[-7:] for row in both] == ["<|end|>"] * 2
 
@@ -120,6 +121,14 @@ def test_a_row_that_cannot_be_used_is_named(
     with pytest.raises(InputError) as error:
         load(tokenizer, tmp_path, [row], **changes)
     assert line in str(error.value) and "\n" not in str(error.value)
+
+
+def test_all_rows_that_cannot_be_used_are_counted_at_once(tokenizer: Any, tmp_path: Path) -> None:
+    rows = [{"messages": TALK}, {"messages": "hi"}, {"messages": TALK[:1]}]
+    with pytest.raises(
+        InputError, match=r"row 1: messages is no list.* \(1 more of the 3 rows cannot be used\)$"
+    ):
+        load(tokenizer, tmp_path, rows)
 
 
 @pytest.mark.parametrize(
