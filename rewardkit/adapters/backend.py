@@ -15,8 +15,8 @@ from pathlib import Path
 from rewardkit.client import AsyncClient, Client
 from rewardkit.composition import load_compositions
 from rewardkit.errors import OptionsError
+from rewardkit.foreign import load_reward
 from rewardkit.groups import LOOKS_AT_GROUPS
-from rewardkit.registry import load_reward_file
 from rewardkit.rows import with_failures
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
@@ -165,7 +165,7 @@ def _register(files: Sequence[str]) -> None:
         if file.endswith((".yaml", ".yml")):
             load_compositions(file)
         else:
-            load_reward_file(file)
+            load_reward(file)
 
 
 def _token() -> str | None:

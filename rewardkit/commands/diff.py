@@ -32,8 +32,8 @@ from rewardkit.evaluation.rescoring import (
     verdict,
     write_pins,
 )
+from rewardkit.foreign import load_reward
 from rewardkit.offline import ReadOptions, read_samples
-from rewardkit.registry import load_reward_file
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.text import printable
 
@@ -75,7 +75,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "--reward",
     "reward_files",
     multiple=True,
-    metavar="[SOURCE=]FILE.py[:FUNCTION]",
+    metavar="[SOURCE=]SPEC",
     help="Register your own reward.",
 )
 @click.option(
@@ -112,7 +112,7 @@ def command(
     test that a new version moves nothing.
     """
     for spec in reward_files:
-        load_reward_file(spec)
+        load_reward(spec)
     with ExitStack() as stack:
 
         def scorer(options: Mapping[str, Mapping[str, Any]]) -> ScoreBatch:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,10 @@ import click
 
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
+from rewardkit.foreign import is_spec, load_reward
 from rewardkit.groups import LOOKS_AT_GROUPS
-from rewardkit.registry import load_reward_file
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
-
-_REWARD_FILE = re.compile(r"\.py(:|$)")
 
 
 @click.command(
@@ -48,7 +45,7 @@ def command(
     """
     if response == "-":
         response = sys.stdin.read()
-    files = tuple(word for word in reward_files if _REWARD_FILE.search(word))
+    files = tuple(word for word in reward_files if is_spec(word))
     names = [word for word in reward_files if word not in files]
     source = data_source or _only(names, files)
     options = read_reward_options(files, option_words, options_file)
@@ -93,7 +90,7 @@ def _only(names: list[str], files: tuple[str, ...]) -> str:
     """
     if len(names) == 1 and not files:
         return names[0]
-    rewards = [reward for spec in files for reward in load_reward_file(spec)]
+    rewards = [reward for spec in files for reward in load_reward(spec)]
     sources = [source for reward in rewards for source in reward.data_sources]
     if names or len(sources) != 1:
         found = ", ".join([*names, *sources]) or "none"

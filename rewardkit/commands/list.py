@@ -10,18 +10,19 @@ from rich.text import Text
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.commands.options.printing import results_console
-from rewardkit.registry import REGISTRY, Reward, load_reward_file
+from rewardkit.foreign import load_reward
+from rewardkit.registry import REGISTRY, Reward
 
 
 @click.command(epilog="Example: rewardkit list --json")
 @click.option(
-    "--reward", "reward_files", multiple=True, metavar="FILE.py", help="Show the rewards of a file too."
+    "--reward", "reward_files", multiple=True, metavar="[SOURCE=]SPEC", help="Show these rewards too."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(reward_files: tuple[str, ...], as_json: bool) -> None:
     """Show the registered data sources, their aliases, options and where they run."""
     for spec in reward_files:
-        load_reward_file(spec)
+        load_reward(spec)
     rewards = sorted(REGISTRY, key=lambda reward: reward.name)
     if as_json:
         click.echo(json.dumps([reward.describe() for reward in rewards], indent=2))

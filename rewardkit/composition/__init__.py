@@ -1,4 +1,5 @@
-"""Compositions: rewards made of rewards. `compose` registers one, `load_compositions` those of a YAML file.
+"""Compositions: rewards made of rewards. `compose` registers one, `load_compositions` those of a YAML
+file, in which rewards of other projects may stand too (`import: SPEC`).
 
 `tree` reads them, `running` runs their members, `combining` combines the scores, `check` warns of bad ones.
 
@@ -19,6 +20,7 @@ from rewardkit.composition.reading import read_yaml
 from rewardkit.composition.running import reward_from
 from rewardkit.composition.tree import compose_tree
 from rewardkit.errors import InputError, OptionsError
+from rewardkit.foreign import register, spec_of_entry
 from rewardkit.registry import REGISTRY, Registry, Reward
 
 __all__ = ["check", "compose", "load_compositions"]
@@ -63,17 +65,21 @@ def check(reward: Reward) -> list[str]:
 
 
 def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> list[Reward]:
-    """Register the compositions of a YAML file: one, a list of them, or a mapping of name to composition.
+    """Register what a YAML file holds: one composition or imported reward, a list of them, or a mapping of
+    name to each. Compositions can be made of what is imported.
 
     Raises:
-        InputError: the file cannot be read, or is no YAML.
+        InputError: the file cannot be read, or is no YAML; or what is imported cannot be.
         OptionsError: a composition cannot be read. The message says where it stands.
     """
     path = Path(path)
     given = read_yaml(path)
     named = _named(given, path)
     _refuse_shared(named, path)
-    return [compose(name, spec, registry=registry) for name, spec in named]
+    imports = [(name, spec) for name, spec in named if "import" in spec]
+    made = {name: register(spec_of_entry(name, spec), registry) for name, spec in imports}
+    made |= {name: compose(name, spec, registry=registry) for name, spec in named if name not in made}
+    return [made[name] for name, _ in named]
 
 
 def _refuse_shared(named: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -> None:
@@ -91,7 +97,7 @@ def _refuse_shared(named: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -
 
 
 def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    if isinstance(given, Mapping) and "data_sources" in given:
+    if isinstance(given, Mapping) and ("data_sources" in given or isinstance(given.get("import"), str)):
         return [(path.stem, given)]
     if isinstance(given, list):
         named = [(f"{path.stem}_{i + 1}", spec) for i, spec in enumerate(given)]
@@ -101,6 +107,7 @@ def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
         named = []
     if not named or not all(isinstance(spec, Mapping) for _, spec in named):
         raise InputError(
-            f"{path} holds no composition: expected data_sources and a tree (`gate: ...`), or several of them"
+            f"{path} holds no composition: expected data_sources and a tree (`gate: ...`), `import: SPEC`, "
+            "or several of them"
         )
     return named

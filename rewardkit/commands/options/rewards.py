@@ -13,7 +13,7 @@ import msgspec
 from rewardkit.commands.options.printing import err
 from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
-from rewardkit.registry import load_reward_file
+from rewardkit.foreign import is_spec, load_reward
 from rewardkit.rewards.judge.reward import register_judge
 from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
@@ -39,8 +39,8 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         register_neural_rewards(reward_model, judge_file, sources)
         if composition_files:
             for spec in rest.get("reward_files", ()):
-                if ".py" in spec:  # `explain` takes names too
-                    load_reward_file(spec)  # compositions may be made of them
+                if is_spec(spec):  # `explain` takes names too
+                    load_reward(spec)  # compositions may be made of them
             register_compositions(composition_files)
         return function(**rest)
 
@@ -68,8 +68,8 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--reward",
             "reward_files",
             multiple=True,
-            metavar="[SOURCE=]FILE.py[:FUNCTION]",
-            help="Register your own reward from a Python file. May be repeated.",
+            metavar="[SOURCE=]SPEC",
+            help="Your own or an imported reward: FILE.py[:NAME], MODULE:NAME, KIND:TARGET. May be repeated.",
         ),
     ):
         command = option(command)
@@ -84,7 +84,7 @@ def compositions_option(function: F) -> F:
         type=click.Path(dir_okay=False, path_type=Path),
         multiple=True,
         metavar="FILE.yaml",
-        help="Register compositions of rewards from a YAML file (docs/rewards.md). May be repeated.",
+        help="Register compositions and imported rewards of a YAML file (docs/rewards.md). May be repeated.",
     )(function)
 
 
@@ -165,7 +165,7 @@ def read_reward_options(
         OptionsError: a malformed `--option`, or an option in the file that its reward does not have or take.
     """
     for spec in reward_files:
-        load_reward_file(spec)
+        load_reward(spec)
     options: dict[str, dict[str, Any]] = {}
     if options_file:
         kind = dict[str, dict[str, Any]]

@@ -1,0 +1,29 @@
+"""Rewards that other projects' users wrote, taken as they are and run outside our processes.
+
+`spec` names them; `entries` reads them from YAML files.
+"""
+
+from __future__ import annotations
+
+from rewardkit.foreign.entries import ForeignEntry, spec_of_entry
+from rewardkit.foreign.spec import (
+    KINDS,
+    ForeignSpec,
+    foreign_reward,
+    is_spec,
+    load_reward,
+    parse_spec,
+    register,
+)
+
+__all__ = [
+    "KINDS",
+    "ForeignEntry",
+    "ForeignSpec",
+    "foreign_reward",
+    "is_spec",
+    "load_reward",
+    "parse_spec",
+    "register",
+    "spec_of_entry",
+]

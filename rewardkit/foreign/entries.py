@@ -1,0 +1,67 @@
+"""An entry of a YAML file that imports somebody else's reward: its keys, and the spec that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+
+from rewardkit.errors import OptionsError, did_you_mean
+from rewardkit.foreign.spec import ForeignSpec, parse_spec
+
+
+class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The keys of an entry; all but `import` may be left out."""
+
+    spec: str = msgspec.field(name="import")
+    """`KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`."""
+    name: str = ""
+    kind: str = ""
+    python: str | None = None
+    options: dict[str, Any] = {}
+    columns: dict[str, str] = {}
+    ground_truth: Literal["json", "text"] = "json"
+    batch: Literal["sample", "group"] = "sample"
+    data_sources: list[str] | str = []
+    timeout_s: float | None = None
+
+
+def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
+    """Return the spec of an entry.
+
+    Args:
+        name: of the reward, where the entry itself does not name it.
+        given: the entry, as it stands in the file.
+
+    Raises:
+        OptionsError: a key or value is not allowed. The message says where.
+        InputError: its spec is none.
+    """
+    where = f"{place}: " if (place := getattr(given, "place", "")) else ""
+    keys = msgspec.structs.fields(ForeignEntry)
+    for key in given:
+        if key not in (known := [one.encode_name for one in keys]):
+            near = did_you_mean(str(key), known) or f"; expected {', '.join(known)}"
+            raise OptionsError(f"{where}import '{name}': unknown key '{key}'{near}")
+    try:
+        entry = msgspec.convert(dict(given), ForeignEntry)
+    except msgspec.ValidationError as error:
+        raise OptionsError(f"{where}import '{name}': {error}") from None
+    if entry.timeout_s is not None and not 0.0 < entry.timeout_s < float("inf"):
+        raise OptionsError(f"{where}import '{name}': timeout_s is {entry.timeout_s}; expected more than 0")
+    spec = parse_spec(entry.spec)
+    sources = [entry.data_sources] if isinstance(entry.data_sources, str) else entry.data_sources
+    return replace(
+        spec,
+        name=entry.name or name,
+        kind=entry.kind or spec.kind,
+        python=entry.python,
+        options={**spec.options, **entry.options},
+        columns=entry.columns,
+        ground_truth=entry.ground_truth,
+        batch=entry.batch,
+        data_sources=tuple(sources),
+        timeout_s=entry.timeout_s or spec.timeout_s,
+    )

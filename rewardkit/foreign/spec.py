@@ -1,0 +1,139 @@
+"""Specs: how somebody else's reward is named, and which kinds there are. `load_reward` takes `--reward`'s.
+
+Nothing here imports what a spec names: each kind makes a `Reward` of it that runs elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from rewardkit.errors import InputError
+from rewardkit.registry import REGISTRY, Registry, Reward, import_target, load_reward_file
+
+KINDS: dict[str, str] = {}
+"""The kinds of specs (`KIND:TARGET`) and what makes a Reward of each: `module:function` of a ForeignSpec."""
+
+_IN_A_FILE = re.compile(r"\.py(:|\?|$)")
+_IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.\w+)*(\?.*)?$")
+
+
+@dataclass(frozen=True)
+class ForeignSpec:
+    """One reward that somebody else wrote, as a spec or an entry of a YAML file names it."""
+
+    target: str
+    """What the kind finds it by: `FILE.py:NAME`, `package.module:NAME`, a name, a URL, a folder."""
+    kind: str = ""
+    """One of `KINDS`; empty: what the function's parameters say."""
+    python: str | None = None
+    """The interpreter that runs it; None: ours."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Goes to the function with every call, or to what makes it."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Parameter -> field of the sample or key of `extra_info` that it gets, where its name does not say."""
+    ground_truth: Literal["json", "text"] = "json"
+    """How it gets a ground truth that is a JSON object or array: as that, or as its text."""
+    batch: Literal["sample", "group"] = "sample"
+    """What a function of lists gets in one call: one response, or all responses to a prompt."""
+    name: str = ""
+    """Of the reward; empty: that of the function."""
+    data_sources: tuple[str, ...] = ()
+    """What it scores; empty: it can be a member of compositions."""
+    timeout_s: float = 10.0
+    """Deadline for one call."""
+
+
+def parse_spec(text: str) -> ForeignSpec:
+    """Read `[SOURCE=]SPEC`, where SPEC is `KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`, and may
+    end in options: `?name=value&name=value`, values as in JSON.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    source, spec = _split_source(text)
+    rest, _, query = spec.partition("?")
+    kind, colon, target = rest.partition(":")
+    if not (colon and kind in KINDS):
+        kind, target = "", rest
+        if not is_spec(rest):
+            raise InputError(
+                f"--reward {text}: expected FILE.py[:NAME], package.module:NAME or KIND:TARGET, "
+                f"where KIND is one of {', '.join(sorted(KINDS))}"
+            )
+    return ForeignSpec(target, kind, options=_options(query), data_sources=(source,) if source else ())
+
+
+def is_spec(text: str) -> bool:
+    """True for what names a file's or a module's function, or begins with a kind; registered names do not."""
+    return (
+        text.partition(":")[0] in KINDS or bool(_IN_A_FILE.search(text)) or bool(_IN_A_MODULE.fullmatch(text))
+    )
+
+
+def foreign_reward(spec: ForeignSpec) -> Reward:
+    """Return the Reward that runs what a spec names; it is not registered.
+
+    Raises:
+        InputError: there is no such kind, or nothing that can be run.
+    """
+    if spec.kind not in KINDS:
+        raise InputError(f"there is no kind '{spec.kind}' of rewards; there are: {', '.join(sorted(KINDS))}")
+    made: Reward = import_target(KINDS[spec.kind])(spec)
+    return made
+
+
+def register(spec: ForeignSpec, registry: Registry = REGISTRY) -> Reward:
+    """Make and register the Reward of a spec for its data sources. Without any it can be a member of a
+    composition.
+
+    Raises:
+        InputError: as `foreign_reward`.
+    """
+    return registry.register(foreign_reward(spec), replace_existing=True)
+
+
+def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
+    """Register what `--reward [SOURCE=]SPEC` names, and return it: rewards of a Python file, or a reward of
+    another kind. Without SOURCE, the latter scores every data source.
+
+    Raises:
+        InputError: nothing can be made of it.
+    """
+    source, spec = _split_source(text)
+    if _is_ours(spec):
+        return load_reward_file(text)
+    parsed = parse_spec(spec)
+    made = foreign_reward(replace(parsed, data_sources=(source,) if source else ("*",)))
+    if source:
+        return [registry.register(made, replace_existing=True)]
+    return [registry.use_for_all(made)]
+
+
+def _is_ours(spec: str) -> bool:
+    """Whether a spec names a Python file."""
+    return spec.partition("?")[0].partition(":")[0].endswith(".py")
+
+
+def _split_source(text: str) -> tuple[str, str]:
+    """The data source in front of a spec, or "", and the spec; options behind it may hold `=` too."""
+    head, equals, rest = text.partition("=")
+    in_options = "?" in head and is_spec(head.partition("?")[0])
+    return (head, rest) if equals and not in_options else ("", text)
+
+
+def _options(query: str) -> dict[str, Any]:
+    """Options as they stand behind a spec; a value that is no JSON is a text."""
+    return {
+        name: _value(value) for name, _, value in (word.partition("=") for word in query.split("&")) if name
+    }
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
