@@ -11,9 +11,7 @@ compare as those do (verl: the first 10 tests when not all pass, no partial cred
 
 from __future__ import annotations
 
-import atexit
 import functools
-import os
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -40,9 +38,10 @@ from rewardkit.rewards.code.running import (
     limits_of,
     run_tests,
 )
-from rewardkit.sandbox import Sandbox, SandboxUnavailable
+from rewardkit.sandbox import SandboxUnavailable
 from rewardkit.sandbox.fusion_client import FusionClient
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find
+from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.text import writable
 from rewardkit.types import Sample, Score, failure
@@ -347,21 +346,9 @@ def _result(
 def _runner(options: CodeOptions) -> ProgramRunner:
     if options.sandbox_url is not None:
         return _client(options.sandbox_url)
-    return _sandbox(options.level, options.allow_unsafe)
+    return sandbox_of_process(options.level, allow_unsafe=options.allow_unsafe)
 
 
 @functools.lru_cache(maxsize=8)
 def _client(url: str) -> FusionClient:
     return FusionClient(url)
-
-
-_sandboxes: dict[tuple[int, str], Sandbox] = {}
-
-
-def _sandbox(level: Literal["auto", "full", "warm", "guard", "none"], allow_unsafe: bool) -> Sandbox:
-    """This process's sandbox, kept warm; a fork of the process gets its own."""
-    key = (os.getpid(), level)
-    if key not in _sandboxes:
-        _sandboxes[key] = Sandbox(level, allow_unsafe=allow_unsafe)
-        atexit.register(_sandboxes[key].close)
-    return _sandboxes[key]

@@ -23,9 +23,7 @@ may also stand in `extra_info`. A bare query is taken where `extra_info` has the
 
 from __future__ import annotations
 
-import atexit
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +35,8 @@ import msgspec
 from rewardkit.fences import last_fence
 from rewardkit.rewards.answers.place import reply, tags
 from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
-from rewardkit.sandbox import Limits, Sandbox
+from rewardkit.sandbox import Limits
+from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.types import Sample, Score, failure
 
 _MAX_QUERY = 20_000
@@ -268,7 +267,8 @@ def _run(queries: tuple[str, ...], schema: str, options: SqlOptions, kept: _Kept
     limited = {"steps": options.max_steps, "rows": options.max_rows}
     task = {"queries": queries, "schema": schema, "kept": kept, **limited}
     limits = Limits(cpu_s=10.0, memory_mb=options.memory_mb)
-    outcome = _sandbox(options).run(_PROGRAM, json.dumps(task), limits)
+    sandbox = sandbox_of_process(options.level, allow_unsafe=options.allow_unsafe)
+    outcome = sandbox.run(_PROGRAM, json.dumps(task), limits)
     if outcome.status in ("sandbox_error", "cancelled"):
         raise _SandboxFailed(outcome.detail or outcome.status)
     if outcome.status != "ok":
@@ -283,15 +283,3 @@ def _result(answer: dict[str, Any], options: SqlOptions) -> Result:
     if len(answer["rows"]) > options.max_rows:
         return Result(error=f"more than {options.max_rows} rows")
     return Result(tuple(map(tuple, answer["rows"])), answer["columns"], bool(answer["tables"]))
-
-
-_sandboxes: dict[tuple[int, str], Sandbox] = {}
-
-
-def _sandbox(options: SqlOptions) -> Sandbox:
-    """This process's sandbox, started at first use and closed with the process."""
-    key = (os.getpid(), options.level)
-    if key not in _sandboxes:
-        _sandboxes[key] = Sandbox(options.level, allow_unsafe=options.allow_unsafe)
-        atexit.register(_sandboxes[key].close)
-    return _sandboxes[key]

@@ -1,0 +1,24 @@
+"""The sandbox that a process keeps warm for all that runs programs in it, one for each level."""
+
+from __future__ import annotations
+
+import atexit
+import os
+
+from rewardkit.sandbox.box import Sandbox
+from rewardkit.sandbox.levels import LevelChoice
+
+_sandboxes: dict[tuple[int, str], Sandbox] = {}
+
+
+def sandbox_of_process(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Sandbox:
+    """Return this process's sandbox of a level, for one thread at a time; a fork of it gets its own.
+
+    Raises:
+        SandboxUnavailable: the level does not hold on this host.
+    """
+    key = (os.getpid(), level)
+    if key not in _sandboxes:
+        _sandboxes[key] = Sandbox(level, allow_unsafe=allow_unsafe)
+        atexit.register(_sandboxes[key].close)
+    return _sandboxes[key]
