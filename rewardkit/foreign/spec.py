@@ -14,7 +14,12 @@ from typing import Any, Literal
 from rewardkit.errors import InputError
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target, load_reward_file
 
-KINDS: dict[str, str] = {}
+KINDS: dict[str, str] = {
+    "harbor": "rewardkit.foreign.harbor:harbor",
+    "nemo-gym": "rewardkit.foreign.nemo_gym:nemo_gym",
+    "openai-grader": "rewardkit.foreign.openai.grader:openai_grader",
+    "ors": "rewardkit.foreign.ors:ors",
+}
 """The kinds of specs (`KIND:TARGET`) and what makes a Reward of each: `module:function` of a ForeignSpec."""
 
 _IN_A_FILE = re.compile(r"\.py(:|\?|$)")

@@ -25,6 +25,7 @@ _LINKS = (
     ("w", "/box/cwd"),
     ("box/w", "/tmp"),
     ("box/w", "/mnt"),
+    *((f"box/w/{name}", f"/{name}") for name in ("app", "tests", "logs")),  # where scripts of Harbor's look
     ("/proc/self/fd", "/dev/fd"),
     ("/proc/self/fd/0", "/dev/stdin"),
     ("/proc/self/fd/1", "/dev/stdout"),

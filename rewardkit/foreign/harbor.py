@@ -1,0 +1,90 @@
+"""`harbor:FOLDER`: a Harbor task's own grader scores a response, in our sandbox.
+
+The response is a shell script that does the task (its last fenced block, or all of it), as the task's own
+`solve.sh` is; or, with the option `file`, the text of one file in `/app`. FOLDER is a task, or holds tasks by
+the name in `extra_info.task`.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rewardkit.errors import InputError
+from rewardkit.fences import last_fence
+from rewardkit.foreign.harbor_box import BoxError, grade, run_command
+from rewardkit.foreign.harbor_task import HarborTask, read_task, task_folder
+from rewardkit.foreign.making import made
+from rewardkit.foreign.spec import ForeignSpec
+from rewardkit.registry import Reward
+from rewardkit.sandbox import Limits, SandboxUnavailable
+from rewardkit.sandbox.of_process import sandbox_of_process
+from rewardkit.types import Sample, Score, failure
+
+_OUTPUT = 48 << 20
+
+
+@dataclass(frozen=True)
+class HarborOptions:
+    """Which tasks, and what a response is."""
+
+    folder: str = ""
+    file: str = ""
+    """Where in `/app` the response is put, such as `answer.txt`; empty: it is a script that is run there."""
+    cpu_s: float = 60.0
+    """CPU time of that script. The grader has the task's own limit."""
+    level: Literal["auto", "full", "warm"] = "auto"
+    """The sandbox's isolation; scripts run only at levels with namespaces."""
+
+
+def harbor(spec: ForeignSpec) -> Reward:
+    """Return the reward of a task's folder, or of a folder of tasks.
+
+    Raises:
+        InputError: it is no such folder, or a task that cannot be played here.
+    """
+    folder = Path(spec.target).resolve()
+    timeout_s = spec.timeout_s
+    if (folder / "task.toml").is_file():
+        timeout_s = max(timeout_s, read_task(folder).timeout_s + 60.0)
+    elif not folder.is_dir():
+        raise InputError(f"no such folder of Harbor tasks: {spec.target}")
+    return made(
+        spec,
+        score,
+        HarborOptions,
+        runs="sandbox",
+        presets={"folder": str(folder)},
+        timeout_s=timeout_s,
+        summary=f"The grader of the Harbor task {folder.name}",
+    )
+
+
+def score(sample: Sample, options: HarborOptions) -> Score:
+    """Do in `/app` what the response says, and run the grader."""
+    try:
+        task = _task(task_folder(Path(options.folder), sample.extra_info.get("task")))
+        sandbox = sandbox_of_process(options.level)
+        limits = Limits(cpu_s=options.cpu_s, memory_mb=task.memory_mb, output_bytes=_OUTPUT)
+        command = _command(sample.response, options.file)
+        done = run_command(sandbox, command, b"", limits)
+    except InputError as error:
+        return failure("invalid", str(error))
+    except (SandboxUnavailable, BoxError) as error:
+        return failure("error", str(error))
+    return grade(sandbox, task, done.state)
+
+
+@functools.lru_cache(maxsize=64)
+def _task(folder: Path) -> HarborTask:
+    return read_task(folder)
+
+
+def _command(response: str, file: str) -> str:
+    if not file:
+        return last_fence(response, "bash", "sh", "shell", "console")
+    path = shlex.quote(file)
+    return f'mkdir -p "$(dirname {path})" && printf %s {shlex.quote(response)} > {path}'

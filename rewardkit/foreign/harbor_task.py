@@ -1,0 +1,141 @@
+"""A Harbor task as its folder says it: what is asked, how it is graded, and whether it can be played here.
+
+Tasks whose image has more in it than a usual system are refused in words: nothing is built or pulled here.
+Reading alone; `harbor_box` runs what a task brings.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import InputError
+
+_BASES = ("alpine", "bash", "busybox", "debian", "python", "ubuntu")
+"""Images that hold no more than the sandbox shows anyway, for tests that are scripts."""
+_HARMLESS = ("FROM", "WORKDIR", "CMD", "LABEL")
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_MOST_BYTES = 4 << 20
+"""Of all files of the tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class HarborTask:
+    """One task."""
+
+    folder: Path
+    instruction: str
+    tests: tuple[tuple[str, bytes], ...]
+    """Relative paths and contents; `test.sh` is among them."""
+    timeout_s: float = 600.0
+    """Of the grader."""
+    agent_timeout_s: float | None = None
+    memory_mb: int = 1024
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Of the grader; resolved with the environment of this process."""
+
+
+def read_task(folder: Path) -> HarborTask:
+    """Read the folder of a task.
+
+    Raises:
+        InputError: it is none, or one that cannot be played without its image.
+    """
+    try:
+        said = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
+        instruction = (folder / "instruction.md").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{folder} is no Harbor task that can be read: {error}") from None
+    why = _why_not_here(folder, said)
+    if why is not None:
+        raise InputError(f"the Harbor task {folder} cannot be played here: {why}")
+    verifier, environment = _table(said, "verifier"), _table(said, "environment")
+    agent_s = _table(said, "agent").get("timeout_sec")
+    return HarborTask(
+        folder,
+        instruction,
+        _files_of(folder / "tests"),
+        float(verifier.get("timeout_sec", 600.0)),
+        None if agent_s is None else float(agent_s),
+        int(environment.get("memory_mb", 1024)),
+        {name: _resolved(str(value)) for name, value in _table(verifier, "env").items()},
+    )
+
+
+def task_folder(root: Path, name: Any) -> Path:
+    """Return the folder of a row's task: `root` itself if that is one, else the folder in it of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    if (root / "task.toml").is_file():
+        return root
+    found = root / str(name or "")
+    if not name or not found.resolve().is_relative_to(root.resolve()) or not (found / "task.toml").is_file():
+        raise InputError(f"{root} holds no Harbor task '{name or ''}'; extra_info.task names its folder")
+    return found
+
+
+def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
+    """Why a task needs more than the sandbox has; None: it does not."""
+    environment = _table(said, "environment")
+    image = str(environment.get("docker_image") or "")
+    if (folder / "steps").is_dir() or said.get("steps"):
+        return "it has several steps"
+    if image and not _is_base(image):
+        return f"it needs the image {image}"
+    if str(environment.get("os") or "linux").lower() != "linux" or environment.get("gpus"):
+        return "it needs a machine of its own"
+    if not (folder / "tests" / "test.sh").is_file():
+        return "it has no tests/test.sh"
+    workdir = str(environment.get("workdir") or "/app")
+    if workdir != "/app":
+        return f"its files are in {workdir}; only /app can be given"
+    return _why_image(folder / "environment")
+
+
+def _why_image(folder: Path) -> str | None:
+    """Why an environment's own image is needed; None: it holds nothing of its own."""
+    if any(folder.glob("docker-compose.y*ml")):
+        return "it is made of several containers"
+    try:
+        lines = (folder / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        word, _, rest = line.strip().partition(" ")
+        if not word or word.startswith("#"):
+            continue
+        if word.upper() not in _HARMLESS:
+            return f"its image has to be built: '{line.strip()[:60]}'"
+        if word.upper() == "FROM" and not _is_base(rest.strip()):
+            return f"it needs the image {rest.strip()}"
+        if word.upper() == "WORKDIR" and rest.strip().rstrip("/") != "/app":
+            return f"its files are in {rest.strip()}; only /app can be given"
+    return None
+
+
+def _is_base(image: str) -> bool:
+    return image.split()[0].split(":")[0].split("@")[0].removeprefix("docker.io/library/") in _BASES
+
+
+def _table(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = said.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _files_of(folder: Path) -> tuple[tuple[str, bytes], ...]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = tuple((str(path.relative_to(folder)), path.read_bytes()) for path in paths)
+    if sum(len(content) for _, content in files) > _MOST_BYTES:
+        raise InputError(f"the tests in {folder} have more than {_MOST_BYTES >> 20} MB")
+    return files
+
+
+def _resolved(text: str) -> str:
+    return _VARIABLE.sub(lambda found: os.environ.get(found[1], found[2] or ""), text)

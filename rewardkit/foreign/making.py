@@ -1,0 +1,61 @@
+"""What the kinds that run no Python of somebody else's have in common: how their Reward is made of a spec."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import Any
+
+from rewardkit.errors import OptionsError
+from rewardkit.foreign.spec import ForeignSpec
+from rewardkit.http_addresses import address_of
+from rewardkit.registry import Reward
+
+
+def made(
+    spec: ForeignSpec, score: Callable[..., Any], options_type: type, *, url: bool = False, **more: Any
+) -> Reward:
+    """Return the Reward of a spec.
+
+    Args:
+        url: The target is an address, and goes to the option `url`.
+        more: Further fields of `Reward`; `presets` go below the spec's options.
+
+    Raises:
+        OptionsError: an option does not exist or does not fit, or the target is no address.
+    """
+    presets = {**more.pop("presets", {}), **spec.options}
+    if url:
+        presets["url"] = _checked_url(spec)
+    reward = Reward(
+        name=spec.name or default_name(spec),
+        version=1,
+        target=score,
+        data_sources=spec.data_sources,
+        options_type=options_type,
+        presets=presets,
+        **{"runs": "process", "timeout_s": spec.timeout_s, **more},
+    )
+    reward.make_options({})
+    return reward
+
+
+def default_name(spec: ForeignSpec) -> str:
+    """Return a name for a reward: its kind and the end of its target."""
+    return f"{spec.kind}:{PurePosixPath(spec.target.rstrip('/')).name}"
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number that a server gave; None for anything else. True and False are 1 and 0."""
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _checked_url(spec: ForeignSpec) -> str:
+    try:
+        address_of(spec.target)
+    except ValueError as error:
+        raise OptionsError(f"{spec.kind}:{spec.target}: {error}") from None
+    return spec.target

@@ -1,0 +1,125 @@
+"""`nemo-gym:URL`: a NeMo-Gym resources server scores a response by its `/verify`.
+
+The row's fields go with the response, as the server's data sets have them. What the server masks, or cannot
+score, is an `error`; an answer without a reward is never a 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rewardkit.foreign.making import made, number
+from rewardkit.foreign.services import Service, ServiceError
+from rewardkit.foreign.spec import ForeignSpec
+from rewardkit.http_addresses import CredentialsUnshown
+from rewardkit.registry import Reward
+from rewardkit.types import Sample, Score, failure
+
+
+@dataclass(frozen=True, repr=False)
+class NemoGymOptions(CredentialsUnshown):
+    """Which server, and what a row is to it."""
+
+    url: str = ""
+    ground_truth_field: str = "expected_answer"
+    """The field of the row in which the server looks for the ground truth; what `extra_info` says goes before
+    it."""
+    session: Literal["auto", "always", "never"] = "auto"
+    """Call `/seed_session` with the row first. auto: unless the server says that it keeps nothing."""
+    request_timeout_s: float = 60.0
+    retries: int = 3
+
+
+def nemo_gym(spec: ForeignSpec) -> Reward:
+    """Return the reward of a server. It is not asked before the first sample."""
+    return made(spec, score, NemoGymOptions, url=True, summary=f"NeMo-Gym's /verify of {spec.target}")
+
+
+async def score(sample: Sample, options: NemoGymOptions) -> Score:
+    """Score by the server's `/verify`."""
+    server = Service(
+        options.url,
+        who="the NeMo-Gym server",
+        timeout_s=options.request_timeout_s,
+        retries=options.retries,
+    )
+    row = _row(sample, options.ground_truth_field)
+    cookies: dict[str, str] = {}
+    try:
+        seeded = await _has_session(server, options.session)
+        if seeded:
+            await server.json("POST", "/seed_session", row, cookies=cookies)
+        answer = await server.json("POST", "/verify", {**row, **_said(sample)}, cookies=cookies)
+        if seeded:
+            await _close(server, cookies)
+    except ServiceError as error:
+        # 422: the row lacks a field that the server's data sets have.
+        return failure("invalid" if error.status == 422 else "error", str(error))
+    return read_verdict(answer)
+
+
+def read_verdict(answer: Any) -> Score:
+    """Return what an answer of `/verify` says."""
+    if not isinstance(answer, Mapping):
+        return failure("error", f"/verify answered {answer!r:.80}; expected an object with a reward")
+    kind = answer.get("failure_kind") or answer.get("_ng_failure_class")
+    if answer.get("mask_sample") or kind:
+        return failure("error", f"{kind or 'masked'}: {answer.get('failure_reason') or 'no reason given'}")
+    reward = number(answer.get("reward"))
+    if reward is None:
+        return failure(
+            "error", f"/verify answered the reward {answer.get('reward')!r:.40}; expected a number"
+        )
+    components = answer.get("reward_components")
+    given = components if isinstance(components, Mapping) else {}
+    parts = {str(name): value for name, one in given.items() if (value := number(one)) is not None}
+    return Score(reward, parts=parts)
+
+
+async def _has_session(server: Service, session: str) -> bool:
+    if session != "auto":
+        return session == "always"
+    try:
+        return bool(await server.json("GET", "/reverify_mode") != "stateless")
+    except ServiceError as error:
+        if error.status in (404, 405):  # before 0.7 there was no such question
+            return True
+        raise
+
+
+async def _close(server: Service, cookies: dict[str, str]) -> None:
+    try:
+        await server.json("POST", "/close_session", {}, cookies=cookies)
+    except ServiceError:
+        return  # the verdict has been given; servers before 0.7 have no such route
+
+
+def _row(sample: Sample, ground_truth_field: str) -> dict[str, Any]:
+    prompt = sample.prompt or []
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    asked = {"input": [dict(message) for message in messages], "tools": []}
+    return {
+        ground_truth_field: sample.ground_truth,
+        "data_source": sample.data_source,
+        "ground_truth": sample.ground_truth,
+        **sample.extra_info,
+        "responses_create_params": asked,
+    }
+
+
+def _said(sample: Sample) -> dict[str, Any]:
+    text = {"type": "output_text", "text": sample.response, "annotations": []}
+    message = {"id": "msg", "type": "message", "role": "assistant", "status": "completed", "content": [text]}
+    response = {
+        "id": "resp",
+        "created_at": 0,
+        "object": "response",
+        "model": "policy",
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "output": [message],
+    }
+    return {"response": response}

@@ -1,0 +1,194 @@
+"""The JSON of OpenAI's graders as typed trees, read and checked before anything is scored. `grader` runs
+them.
+
+Fields that decide on nothing here (an image tag, how a run displays a grader) are ignored.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.foreign.openai.formula import FormulaError, FormulaNode, parse_formula
+from rewardkit.foreign.openai.similarity import METRICS, REFUSED, require_metric
+from rewardkit.foreign.openai.template import check_template
+
+_DEEPEST = 5
+"""Graders of several within each other."""
+
+
+class StringCheck(msgspec.Struct, frozen=True, tag="string_check"):
+    """1 or 0: `eq` and `ne` compare as they stand, `like` and `ilike` look for the reference in the input."""
+
+    input: str
+    reference: str
+    operation: Literal["eq", "ne", "like", "ilike"]
+    name: str = ""
+
+
+class TextSimilarity(msgspec.Struct, frozen=True, tag="text_similarity"):
+    """How alike two texts are, 0 to 1."""
+
+    input: str
+    reference: str
+    evaluation_metric: str
+    name: str = ""
+    pass_threshold: float | None = None
+
+
+class PythonGrader(msgspec.Struct, frozen=True, tag="python"):
+    """`grade(sample, item) -> float` of a source, run in the sandbox."""
+
+    source: str
+    name: str = ""
+
+
+class ModelMessage(msgspec.Struct, frozen=True):
+    """A message to the model that grades."""
+
+    content: str | dict[str, Any] | list[Any]
+    role: Literal["user", "assistant", "system", "developer"] = "user"
+
+    @property
+    def texts(self) -> list[str]:
+        """The templates in it. Raises InputError for what is no text."""
+        parts = self.content if isinstance(self.content, list) else [self.content]
+        return [_text_of(part) for part in parts]
+
+
+class LabelModel(msgspec.Struct, frozen=True, tag="label_model"):
+    """1 if the label that a model chooses is a passing one, otherwise 0."""
+
+    input: list[ModelMessage]
+    labels: list[str]
+    passing_labels: list[str]
+    model: str = ""
+    name: str = ""
+
+
+class ScoreModel(msgspec.Struct, frozen=True, tag="score_model"):
+    """The number that a model gives, within `range` and not rescaled."""
+
+    input: list[ModelMessage]
+    model: str = ""
+    name: str = ""
+    range: tuple[float, float] = (0.0, 1.0)
+    sampling_params: dict[str, Any] | None = None
+    pass_threshold: float | None = None
+
+
+class Multi(msgspec.Struct, frozen=True, tag="multi"):
+    """A formula over the numbers of other graders."""
+
+    graders: dict[str, AnyGrader]
+    calculate_output: str
+    name: str = ""
+
+
+AnyGrader = StringCheck | TextSimilarity | PythonGrader | LabelModel | ScoreModel | Multi
+ModelGrader = LabelModel | ScoreModel
+_decoder: msgspec.json.Decoder[AnyGrader] = msgspec.json.Decoder(AnyGrader)
+
+
+def read_grader(text: str | bytes) -> AnyGrader:
+    """Return the grader of a JSON text, with every template, formula and metric in it checked.
+
+    Raises:
+        InputError: it is no grader, or one that cannot be run here; the message says why.
+        MissingDependencyError: a metric needs an extra that is not installed.
+    """
+    try:
+        found = _decoder.decode(text)
+    except msgspec.DecodeError as error:
+        raise InputError(f"not one of OpenAI's graders: {error}") from None
+    _check(found, "", _DEEPEST)
+    return found
+
+
+def members(grader: AnyGrader, path: str = "") -> Iterator[tuple[str, AnyGrader]]:
+    """Yield a grader and all that it is made of, each with its path, such as `tidy` or `both.tidy`."""
+    yield path, grader
+    if isinstance(grader, Multi):
+        for name, one in grader.graders.items():
+            yield from members(one, f"{path}.{name}".lstrip("."))
+
+
+@functools.lru_cache(maxsize=64)
+def formula_of(text: str, names: frozenset[str]) -> FormulaNode:
+    """Return the tree of a formula that has been read before."""
+    return parse_formula(text, names)
+
+
+def _check(grader: AnyGrader, path: str, depth: int) -> None:
+    try:
+        _CHECKS[type(grader)](grader)
+    except (ValueError, FormulaError) as error:
+        where = f"the grader '{path}'" if path else "the grader"
+        raise InputError(f"{where}: {error}") from None
+    if isinstance(grader, Multi):
+        if not depth:
+            raise InputError(f"the graders are nested more than {_DEEPEST} times")
+        for name, one in grader.graders.items():
+            _check(one, f"{path}.{name}".lstrip("."), depth - 1)
+
+
+def _check_string(grader: StringCheck) -> None:
+    check_template(grader.input)
+    check_template(grader.reference)
+
+
+def _check_similarity(grader: TextSimilarity) -> None:
+    check_template(grader.input)
+    check_template(grader.reference)
+    metric = grader.evaluation_metric
+    if metric in REFUSED:
+        raise ValueError(f"the metric {metric} cannot be computed here: {REFUSED[metric]}")
+    if metric not in METRICS:
+        raise ValueError(f"there is no metric '{metric}'{did_you_mean(metric, METRICS)}")
+    require_metric(metric)
+
+
+def _check_label(grader: LabelModel) -> None:
+    _check_messages(grader.input)
+    strange = sorted(set(grader.passing_labels) - set(grader.labels))
+    if strange or not grader.passing_labels:
+        raise ValueError(f"passing_labels has {strange or 'none'}; expected some of {grader.labels}")
+
+
+def _check_score(grader: ScoreModel) -> None:
+    _check_messages(grader.input)
+    if not grader.range[0] < grader.range[1]:
+        raise ValueError(f"range must rise, found {list(grader.range)}")
+
+
+def _check_messages(messages: list[ModelMessage]) -> None:
+    for message in messages:
+        for text in message.texts:
+            check_template(text)
+
+
+def _check_multi(grader: Multi) -> None:
+    formula_of(grader.calculate_output, frozenset(grader.graders))
+
+
+def _text_of(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and isinstance(part.get("text"), str):
+        return str(part["text"])
+    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+    raise ValueError(f"a message has a part of the type {kind}; only texts can be sent")
+
+
+_CHECKS: dict[type, Any] = {
+    StringCheck: _check_string,
+    TextSimilarity: _check_similarity,
+    PythonGrader: lambda grader: None,
+    LabelModel: _check_label,
+    ScoreModel: _check_score,
+    Multi: _check_multi,
+}

@@ -1,0 +1,262 @@
+"""A grader of OpenAI's as a reward: each part is scored, and `multi` combines the parts by its formula.
+
+A part that could not be graded makes the whole a failure, never 0. Only what the response itself lacks (a
+template asks for `sample.output_json.x` of a response that is no such JSON) is worth 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rewardkit.errors import InputError, OptionsError
+from rewardkit.foreign.making import made
+from rewardkit.foreign.openai.forms import (
+    AnyGrader,
+    LabelModel,
+    ModelGrader,
+    Multi,
+    PythonGrader,
+    ScoreModel,
+    StringCheck,
+    TextSimilarity,
+    formula_of,
+    members,
+    read_grader,
+)
+from rewardkit.foreign.openai.formula import FormulaError, evaluate
+from rewardkit.foreign.openai.similarity import similarity
+from rewardkit.foreign.openai.template import FieldMissing, fields_of, fill
+from rewardkit.foreign.spec import ForeignSpec
+from rewardkit.http_addresses import CredentialsUnshown, address_of
+from rewardkit.registry import Reward
+from rewardkit.sandbox import Limits, SandboxUnavailable
+from rewardkit.sandbox.jail import values
+from rewardkit.sandbox.of_process import sandbox_of_process
+from rewardkit.types import Sample, Score, Status, failure
+
+_CHECK: Mapping[str, Callable[[str, str], bool]] = {
+    "eq": lambda said, reference: said == reference,
+    "ne": lambda said, reference: said != reference,
+    "like": lambda said, reference: reference in said,
+    "ilike": lambda said, reference: reference.casefold() in said.casefold(),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class GraderOptions(CredentialsUnshown):
+    """The grader itself, who is asked by its models, and what its Python may use."""
+
+    grader: str = ""
+    """Its JSON."""
+    url: str = ""
+    """Base of an OpenAI-compatible API for `label_model` and `score_model`."""
+    model: str = ""
+    """Asked instead of the model that the grader names."""
+    api_key_env: str = ""
+    request_timeout_s: float = 60.0
+    retries: int = 4
+    cpu_s: float = 10.0
+    """CPU time of one call of a `python` grader."""
+    memory_mb: int = 1024
+    level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
+    """The sandbox's isolation."""
+
+
+class GradeFailed(RuntimeError):
+    """A grader that could not grade. `status`: whose fault it is."""
+
+    def __init__(self, status: Status, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+ModelAnswers = Mapping[str, float | GradeFailed]
+"""What the models said, by the path of the grader that asked."""
+
+
+def openai_grader(spec: ForeignSpec) -> Reward:
+    """Return the reward of a grader's JSON file.
+
+    Raises:
+        InputError: the file cannot be read, or holds no grader that can be run here.
+        OptionsError: it asks a model, and no `url` says where.
+        MissingDependencyError: a package that it needs is not installed.
+    """
+    text = _text(Path(spec.target))
+    grader = read_grader(text)
+    kinds = [type(one) for _, one in members(grader)]
+    asks = LabelModel in kinds or ScoreModel in kinds
+    if asks:
+        _check_endpoint(spec)
+    return made(
+        spec,
+        score_by_model if asks else score,
+        GraderOptions,
+        runs="sandbox" if PythonGrader in kinds else "process",
+        presets={"grader": text},
+        parts=tuple(path for path, _ in members(grader) if path),
+        summary=f"OpenAI's grader {getattr(grader, 'name', '') or Path(spec.target).stem}",
+    )
+
+
+def score(sample: Sample, options: GraderOptions) -> Score:
+    """Score by a grader that asks no model."""
+    return _scored(sample, options, {})
+
+
+async def score_by_model(sample: Sample, options: GraderOptions) -> Score:
+    """Score by a grader that asks models: all at once, and then the rest."""
+    asked = {
+        path: one
+        for path, one in members(_grader(options.grader))
+        if isinstance(one, LabelModel | ScoreModel)
+    }
+    answers = await asyncio.gather(*(_ask(one, sample, options) for one in asked.values()))
+    return _scored(sample, options, dict(zip(asked, answers, strict=True)))
+
+
+def _scored(sample: Sample, options: GraderOptions, answers: ModelAnswers) -> Score:
+    grader = _grader(options.grader)
+    run = _Grading(fields_of(sample), answers, options)
+    try:
+        value = run.value_of(grader, "")
+    except GradeFailed as error:
+        return failure(error.status, str(error))
+    parts = {path: value for path, value in run.parts.items() if path}
+    detail = "; ".join(run.notes) or None
+    return Score(value, correct=_correct(grader, value), parts=parts, detail=detail)
+
+
+def _correct(grader: AnyGrader, value: float) -> bool | None:
+    if isinstance(grader, StringCheck | LabelModel):
+        return value == 1.0
+    bound = getattr(grader, "pass_threshold", None)
+    return None if bound is None else value >= bound
+
+
+class _Grading:
+    """The grading of one response."""
+
+    def __init__(self, fields: Mapping[str, Any], answers: ModelAnswers, options: GraderOptions) -> None:
+        self.fields = fields
+        self.answers = answers
+        self.options = options
+        self.parts: dict[str, float] = {}
+        self.notes: list[str] = []
+
+    def value_of(self, grader: AnyGrader, path: str) -> float:
+        """Return the number of a grader and note it under its path.
+
+        Raises:
+            GradeFailed: it could not grade.
+        """
+        try:
+            value = self._value(grader, path)
+        except FieldMissing as error:
+            if not error.of_response:
+                raise GradeFailed("invalid", f"sample_parse_error: {error.args[0]}") from None
+            self.notes.append(f"{path or 'grader'}: {error.args[0]}")
+            value = 0.0
+        if not math.isfinite(value):
+            raise GradeFailed("error", f"{path or 'the grader'} gave {value}")
+        self.parts[path] = value
+        return value
+
+    def _value(self, grader: AnyGrader, path: str) -> float:
+        match grader:
+            case StringCheck():
+                said, reference = fill(grader.input, self.fields), fill(grader.reference, self.fields)
+                return float(_CHECK[grader.operation](said, reference))
+            case TextSimilarity():
+                said, reference = fill(grader.input, self.fields), fill(grader.reference, self.fields)
+                return similarity(grader.evaluation_metric, said, reference)
+            case PythonGrader():
+                return _call(grader.source, self.fields, self.options)
+            case Multi():
+                return self._combined(grader, path)
+        answer = self.answers[path]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _combined(self, grader: Multi, path: str) -> float:
+        names = frozenset(grader.graders)
+        values = {
+            name: self.value_of(one, f"{path}.{name}".lstrip(".")) for name, one in grader.graders.items()
+        }
+        try:
+            return evaluate(formula_of(grader.calculate_output, names), values)
+        except FormulaError as error:
+            raise GradeFailed("error", str(error)) from None
+
+
+async def _ask(grader: ModelGrader, sample: Sample, options: GraderOptions) -> float | GradeFailed:
+    from rewardkit.foreign.openai.model import NoGrade, ask_model
+    from rewardkit.model_api.client import Endpoint
+
+    endpoint = Endpoint(
+        options.url,
+        options.model or grader.model,
+        options.api_key_env,
+        options.request_timeout_s,
+        options.retries,
+        who="the grader's model",
+    )
+    try:
+        return await ask_model(grader, fields_of(sample), endpoint)
+    except FieldMissing as error:
+        return 0.0 if error.of_response else GradeFailed("invalid", f"sample_parse_error: {error.args[0]}")
+    except NoGrade as error:
+        return GradeFailed("error", f"model_grader_error: {error}")
+
+
+def _call(source: str, fields: Mapping[str, Any], options: GraderOptions) -> float:
+    """Call `grade(sample, item)` of a source in the sandbox.
+
+    Raises:
+        GradeFailed: it raised, took too long, or returned no number.
+    """
+    limits = Limits(cpu_s=options.cpu_s, memory_mb=options.memory_mb)
+    try:
+        sandbox = sandbox_of_process(options.level)
+        (answer,) = sandbox.call(source, "grade", [[fields["sample"], fields["item"]]], limits)
+    except (SandboxUnavailable, ValueError) as error:
+        raise GradeFailed("error", f"python_grader_server_error: {error}") from None
+    if answer.status != "ok":
+        status: Status = "timeout" if answer.status.endswith("_timeout") else "error"
+        raise GradeFailed(status, f"python_grader_runtime_error: {answer.error}")
+    try:
+        return float(values.decode(values.loads(answer.value)["value"]))
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        raise GradeFailed("error", "python_grader_runtime_error: grade returned no number") from None
+
+
+@functools.lru_cache(maxsize=64)
+def _grader(text: str) -> AnyGrader:
+    return read_grader(text)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the grader {path}: {error}") from None
+
+
+def _check_endpoint(spec: ForeignSpec) -> None:
+    from rewardkit.model_api.client import require_openai
+
+    require_openai("a grader that asks a model")
+    url = str(spec.options.get("url") or "")
+    try:
+        address_of(url)
+    except ValueError:
+        raise OptionsError(
+            f"the grader {spec.target} asks a model; set the option url to an OpenAI-compatible API"
+        ) from None

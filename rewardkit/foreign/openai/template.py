@@ -1,0 +1,99 @@
+"""Templates of OpenAI's graders: `{{ item.answer }}` and `{{ sample.output_text }}`, and what they
+stand for.
+
+A template is filled in one pass, so text that is filled in is never read as a template. A path is names and
+numbers alone: nothing is called.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rewardkit.types import Sample
+
+_PLACE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_PATH = re.compile(r"(item|sample)((?:\.\w+|\[\d+\]|\['[^']*'\]|\[\"[^\"]*\"\])+)")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]|\[['\"]([^'\"]*)['\"]\]")
+
+
+class FieldMissing(LookupError):
+    """A path that leads nowhere. `of_response`: it is the response that lacks it, and not the row."""
+
+    def __init__(self, path: str) -> None:
+        self.of_response = path.startswith("sample")
+        what = "the response" if self.of_response else "the row"
+        super().__init__(f"{what} has no {path}")
+
+
+def fields_of(sample: Sample) -> dict[str, Any]:
+    """Return what the paths of a template begin with.
+
+    `item` has the row's ground truth, data source and prompt, then the fields of a ground truth that is a
+    JSON object, then those of `extra_info`. `sample` has `output_text`, `output_tools`, `choices`, and
+    `output_json` where the response is JSON.
+    """
+    truth = _json(sample.ground_truth)
+    item = {
+        "ground_truth": sample.ground_truth,
+        "data_source": sample.data_source,
+        "prompt": sample.prompt,
+        **(truth if isinstance(truth, dict) else {}),
+        **sample.extra_info,
+    }
+    message = {"role": "assistant", "content": sample.response}
+    said = {"output_text": sample.response, "output_tools": [], "choices": [{"message": message}]}
+    answer = _json(sample.response)
+    if answer is not None:
+        said["output_json"] = answer
+    return {"item": item, "sample": said}
+
+
+def check_template(text: str) -> None:
+    """Refuse a template with a path that no row could have.
+
+    Raises:
+        ValueError: the message names the path.
+    """
+    for path in paths_in(text):
+        if _PATH.fullmatch(path) is None:
+            raise ValueError(f"'{{{{ {path} }}}}' is no path such as item.answer or sample.output_text")
+
+
+def paths_in(text: str) -> Iterator[str]:
+    """Yield the paths of a template."""
+    return (found[1] for found in _PLACE.finditer(text))
+
+
+def fill(text: str, fields: Mapping[str, Any]) -> str:
+    """Return a template with the values of its paths; one that is no text becomes JSON.
+
+    Raises:
+        FieldMissing: a path leads nowhere.
+    """
+    return _PLACE.sub(lambda found: _as_text(_at(found[1], fields)), text)
+
+
+def _at(path: str, fields: Mapping[str, Any]) -> Any:
+    root, steps = _PATH.fullmatch(path).groups()  # type: ignore[union-attr]  # checked at load
+    value: Any = fields[root]
+    for name, place, key in _STEP.findall(steps):
+        try:
+            value = value[int(place)] if place else value[name or key]
+        except (LookupError, TypeError):
+            raise FieldMissing(path) from None
+    return value
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _json(text: str) -> Any:
+    """What a text holds as JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

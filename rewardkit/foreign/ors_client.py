@@ -1,0 +1,206 @@
+"""One session of an Open Reward Standard server: its prompt, its tools, and calls of them with their rewards.
+
+Used by the reward `ors` and by episodes (`rewardkit.agents.environments.ors`). Calls are not repeated once
+they have been sent: a tool might be applied twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from rewardkit.foreign.making import number
+from rewardkit.foreign.services import Service, ServiceError
+from rewardkit.types import Message
+
+PING_S = 30.0
+"""Between two signs of life: servers end a session after 900 s without one."""
+_LONGEST = 16 << 20
+"""Characters of one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrsTool:
+    """A tool as the server describes it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON schema of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrsTools:
+    """What a session offers."""
+
+    tools: tuple[OrsTool, ...]
+    terminal: tuple[str, str] | None = None
+    """The tool that takes the model's plain message, and the name of its argument; None: there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrsOutcome:
+    """What came of a call."""
+
+    text: str
+    reward: float | None = None
+    finished: bool = False
+    refused: bool = False
+    """The call did not fit: the model's fault, and the episode goes on."""
+
+
+class OrsSession:
+    """One session; `open` begins it, and `close` has to end it."""
+
+    def __init__(self, service: Service, environment: str) -> None:
+        self._service = service
+        self._environment = environment
+        self._headers: dict[str, str] = {}
+        self._pinging: asyncio.Task[None] | None = None
+
+    async def open(self, task: Mapping[str, Any]) -> None:
+        """Begin a session.
+
+        Args:
+            task: `split` and `index`, or `task_spec`.
+
+        Raises:
+            ServiceError: the server cannot be reached, or has no such task.
+        """
+        if not self._environment:
+            self._environment = await first_environment(self._service)
+        async for kind, data in self._events("/create_session", {}):
+            if kind == "task_id":
+                self._headers["X-Session-ID"] = data.strip()
+        if not self._headers:
+            raise ServiceError(f"{self._service.who} gave no session")
+        body = {"env_name": self._environment, **task}
+        await self._service.json("POST", "/create", body, headers=self._headers)
+        self._pinging = asyncio.ensure_future(self._ping())
+
+    async def prompt(self) -> list[Message]:
+        """Return what the model is asked. Raises ServiceError, as everything here."""
+        blocks = await self._get("prompt")
+        return [{"role": "user", "content": text_of(blocks)}]
+
+    async def tools(self) -> OrsTools:
+        """Return the tools of the session's task, or where the server knows no such, of all tasks."""
+        try:
+            found = await self._get("task_tools")
+        except ServiceError as error:
+            if error.status != 404:
+                raise
+            found = await self._get("tools")
+        try:
+            return _tools(found)
+        except (LookupError, TypeError, AttributeError):
+            raise ServiceError(f"{self._service.who} answered no tools: {found!r:.80}") from None
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> OrsOutcome:
+        """Call a tool once."""
+        body = {"name": name, "input": dict(arguments), "task_id": None}
+        pieces: list[str] = []
+        async for kind, data in self._events(f"/{self._environment}/call", body):
+            if kind == "error":
+                raise ServiceError(f"{self._service.who}: the tool {name} failed: {data[:200]}")
+            if kind in ("chunk", "end"):
+                pieces.append(data)
+            if sum(map(len, pieces)) > _LONGEST:
+                raise ServiceError(f"{self._service.who} answered more than {_LONGEST >> 20} MB")
+        return self._outcome("".join(pieces))
+
+    async def close(self) -> None:
+        """End the session; a server that is gone has none to end."""
+        if self._pinging is not None:
+            self._pinging.cancel()
+        if self._headers:
+            with contextlib.suppress(ServiceError):
+                for path in ("/delete", "/delete_session"):
+                    await self._service.json("POST", path, {}, headers=self._headers)
+
+    async def _get(self, what: str) -> Any:
+        return await self._service.json("GET", f"/{self._environment}/{what}", headers=self._headers)
+
+    async def _ping(self) -> None:
+        while True:
+            await asyncio.sleep(PING_S)
+            with contextlib.suppress(ServiceError):  # the next call says what is wrong
+                await self._service.json("POST", "/ping", {}, headers=self._headers)
+
+    async def _events(self, path: str, body: Any) -> AsyncIterator[tuple[str, str]]:
+        async with self._service.request("POST", path, body, headers=self._headers) as answer:
+            async for event in events(answer):
+                yield event
+
+    def _outcome(self, text: str) -> OrsOutcome:
+        try:
+            answer = msgspec.json.decode(text.encode("utf-8", "replace"), type=dict[str, Any])
+            if answer["ok"] is True:
+                output = answer["output"]
+                reward = output.get("reward")
+                if reward is not None and number(reward) is None:
+                    raise TypeError
+                return OrsOutcome(text_of(output["blocks"]), number(reward), bool(output.get("finished")))
+            finished = answer.get("reason") == "episode_finished"
+            return OrsOutcome(f"Error: {answer['error']}", finished=finished, refused=True)
+        except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+            raise ServiceError(f"{self._service.who} answered no outcome of a call: {text[:80]!r}") from None
+
+
+async def first_environment(service: Service) -> str:
+    """Return the name of a server's first environment.
+
+    Raises:
+        ServiceError: it has none, or is no server of this kind.
+    """
+    names = await service.json("GET", "/list_environments")
+    if not isinstance(names, list) or not names or not isinstance(names[0], str):
+        raise ServiceError(f"{service.who} is no Open Reward Standard server: {names!r:.80}")
+    return names[0]
+
+
+def text_of(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of blocks; one that is no text is named."""
+    texts = (
+        str(one.get("text") or "") if one.get("type") == "text" else f"[{one.get('type')}]" for one in blocks
+    )
+    return "\n".join(texts)
+
+
+async def events(answer: aiohttp.ClientResponse) -> AsyncIterator[tuple[str, str]]:
+    """Yield the server-sent events of an answer: kind and data. Comments are left out."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    kind, data, rest = "message", list[str](), ""
+    async for piece in answer.content.iter_any():
+        lines = (rest + decoder.decode(piece)).split("\n")
+        rest = lines.pop()
+        for line in (one.rstrip("\r") for one in lines):
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if name == "event":
+                kind = value
+            elif name == "data":
+                data.append(value)
+            elif not line and (data or kind != "message"):
+                yield kind, "\n".join(data)
+                kind, data = "message", []
+
+
+def _tools(found: Mapping[str, Any]) -> OrsTools:
+    tools = tuple(
+        OrsTool(
+            str(one["name"]),
+            str(one.get("description") or ""),
+            one.get("input_schema") or {"type": "object", "properties": {}},
+        )
+        for one in found["tools"]
+    )
+    terminal = found.get("terminal_tool")
+    return OrsTools(tools, (str(terminal["name"]), str(terminal["arg"])) if terminal else None)

@@ -1,0 +1,175 @@
+"""Requests to servers that score or play: JSON over HTTP with aiohttp, the same for every kind of server.
+
+What is asked and what an answer is worth is the callers'. A server that is down, refuses, or answers no JSON
+is a `ServiceError`, which becomes a status; never a score.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from rewardkit.http_addresses import address_of, without_credentials
+from rewardkit.http_retry import retry_after_s
+from rewardkit.http_sessions import end_with_loop
+
+RETRIED = frozenset({429, 502, 503, 504})
+"""Answers after which another try is made: the server has not begun with the request."""
+_PAUSE_S = 0.5
+_LARGEST = 64 << 20
+"""Bytes of an answer."""
+
+_kept: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+
+
+class ServiceError(RuntimeError):
+    """A server that cannot be reached, or whose answer is of no use; the message says why.
+
+    `status`: of its answer; 0: there was none.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Service:
+    """One server. The running event loop keeps connections; cookies are kept by who hands them over."""
+
+    def __init__(
+        self, url: str, *, who: str, token: str = "", timeout_s: float = 60.0, retries: int = 3
+    ) -> None:
+        """Point at a server; nothing is sent.
+
+        Args:
+            url: Name and password in it are sent, and never shown.
+            who: What messages call it.
+            token: Sent as a bearer token; empty: none is.
+            timeout_s: For one request.
+            retries: Further tries where the server has not begun with it.
+
+        Raises:
+            ValueError: the URL is no address of HTTP.
+        """
+        address = address_of(url)
+        self.url = address.url.rstrip("/")
+        self.who = f"{who} {without_credentials(self.url)}"
+        self.timeout_s = timeout_s
+        self.retries = retries
+        self._headers = {"Authorization": address.authorization} if address.authorization else {}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+
+    async def json(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        cookies: dict[str, str] | None = None,
+    ) -> Any:
+        """Return what the server answers, as data.
+
+        Args:
+            path: Behind the address, with its slash.
+            cookies: Sent, and updated with what the answer sets.
+
+        Raises:
+            ServiceError: it cannot be reached, does not answer in time, refuses, or answers no JSON.
+        """
+        async with self.request(method, path, body, headers=headers, cookies=cookies) as answer:
+            content = await self.read(answer)
+        try:
+            return msgspec.json.decode(content)
+        except msgspec.DecodeError:
+            raise ServiceError(f"{self.who} answered no JSON: {_shown(content)!r}", 200) from None
+
+    @asynccontextmanager
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        cookies: dict[str, str] | None = None,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send a request and yield its answer, whose body has not been read. Raises as `json`."""
+        try:
+            answer = await self._sent(method, path, body, dict(headers or {}), cookies)
+            try:
+                yield answer
+            finally:
+                answer.close()
+        except TimeoutError:
+            raise ServiceError(f"{self.who} did not answer in {self.timeout_s:g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            said = without_credentials(f"{type(error).__name__}: {error}")
+            raise ServiceError(f"{self.who} cannot be reached: {said}") from None
+
+    async def _sent(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        headers: dict[str, str],
+        cookies: dict[str, str] | None,
+    ) -> aiohttp.ClientResponse:
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {**self._headers, "Content-Type": "application/json", **headers}
+        if cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        for attempt in range(self.retries + 1):
+            answer = await _of_loop().request(
+                method,
+                f"{self.url}{path}",
+                data=content,
+                headers=headers,
+                allow_redirects=method == "GET",
+                timeout=aiohttp.ClientTimeout(total=self.timeout_s),
+            )
+            if answer.status not in RETRIED or attempt == self.retries:
+                break
+            answer.close()
+            await asyncio.sleep(max(retry_after_s(answer.headers), _PAUSE_S * 2**attempt))
+        if cookies is not None:
+            cookies.update({name: one.value for name, one in answer.cookies.items()})
+        if answer.status != 200:
+            said = _shown(await answer.content.read(400))
+            raise ServiceError(f"{self.who} answered {answer.status}: {said}", answer.status)
+        return answer
+
+    async def read(self, answer: aiohttp.ClientResponse) -> bytes:
+        """Return an answer's body, which has a largest size.
+
+        Raises:
+            ServiceError: it is larger.
+        """
+        content = await answer.content.read(_LARGEST)
+        while not answer.content.at_eof() and len(content) < _LARGEST:
+            content += await answer.content.read(_LARGEST - len(content))
+        if not answer.content.at_eof():
+            raise ServiceError(f"{self.who} answered more than {_LARGEST >> 20} MB", answer.status)
+        return content
+
+
+def _of_loop() -> aiohttp.ClientSession:
+    loop = asyncio.get_running_loop()
+    if loop not in _kept or _kept[loop].closed:
+        for ended in [one for one in _kept if one.is_closed()]:
+            del _kept[ended]
+        _kept[loop] = aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(), connector=aiohttp.TCPConnector(limit=0), trust_env=True
+        )
+        end_with_loop(_kept[loop])
+    return _kept[loop]
+
+
+def _shown(content: bytes) -> str:
+    return " ".join(content[:200].decode("utf-8", "replace").split())
