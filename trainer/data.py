@@ -1,20 +1,26 @@
-"""Parquet files to tokenised prompts, and the order in which training sees them."""
+"""Parquet files to tokenised prompts, and the order in which training sees them.
+
+A process keeps columns, and makes rows of them as it needs some: 100,000 rows as Python objects take half a
+gigabyte in each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from itertools import islice
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import torch
 
 from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.rows import RowNames, to_sample, value_at
-from rewardkit.tables import names_in
+from rewardkit.tables import column_of, names_in
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import DataConfig
 from rewardkit.trainer.distributed import World
@@ -24,6 +30,9 @@ AGENT_NAME = "agent_name"
 MEDIA = ("images", "image", "videos", "video", "audios", "audio")
 """Columns of what is looked at or heard, by their usual names."""
 ALONE = World(0, 1, torch.device("cpu"))
+PIECE = 256
+"""Rows that are Python objects at a time."""
+TOKEN_IDS = pa.list_(pa.int32())
 
 
 def file_list(files: Any) -> list[Path]:
@@ -33,11 +42,36 @@ def file_list(files: Any) -> list[Path]:
     return [Path(str(f)).expanduser() for f in (files if isinstance(files, (list, tuple)) else [files])]
 
 
-def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
-    """Read the columns that training needs: data source, prompt, ground truth, extra info, agent.
+@dataclass(frozen=True)
+class PromptFile:
+    """What training needs of a file: data source, prompt, ground truth, extra info, agent."""
+
+    path: Path
+    table: pa.Table
+    names: RowNames
+
+    def row(self, i: int) -> dict[str, Any]:
+        """Return row `i`, checked."""
+        return next(self.rows(i, i + 1))
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Iterator[dict[str, Any]]:
+        """Yield rows by the names of `PromptRow`.
+
+        Raises:
+            InputError: a row lacks a value.
+        """
+        stop = len(self.table) if stop is None else stop
+        for first in range(start, stop, PIECE):
+            piece = self.table.slice(first, min(PIECE, stop - first)).to_pylist()
+            for i, row in enumerate(piece, first):
+                yield _checked(row, i, self.path, self.names)
+
+
+def open_prompts(path: Path, prompt_key: str) -> PromptFile:
+    """Read the columns of a file that training needs.
 
     Raises:
-        InputError: the file is missing, is no parquet, is empty, or lacks a column or a value.
+        InputError: the file is missing, is no parquet, is empty, lacks a column, or has images.
     """
     if not path.is_file():
         raise InputError(f"no such training file: {path}; `rewardkit prep` makes one")
@@ -56,11 +90,16 @@ def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
             raise InputError(f"{path} has no column '{needed}'; it has: {', '.join(sorted(columns))}")
     agent = AGENT_NAME if AGENT_NAME in columns else None
     read = {names.data_source, prompt_key, names.ground_truth, names.extra_info, agent}
-    rows = parquet.read(columns=[name for name in read if name is not None]).to_pylist()
-    if not rows:
+    table = parquet.read(columns=[name for name in read if name is not None])
+    if not len(table):
         raise InputError(f"{path} has no rows")
     _refuse_media(parquet, path)
-    return [_checked(row, i, path, replace(names, prompt=prompt_key)) for i, row in enumerate(rows)]
+    return PromptFile(path, table.combine_chunks(), replace(names, prompt=prompt_key))
+
+
+def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
+    """Return all rows of a file; InputError as `open_prompts`, and where a row lacks a value."""
+    return list(open_prompts(path, prompt_key).rows())
 
 
 def _refuse_media(parquet: pq.ParquetFile, path: Path) -> None:
@@ -140,6 +179,52 @@ def agent_names(path: Path) -> set[str | None]:
     return set(parquet.read(columns=[AGENT_NAME])[AGENT_NAME].unique().to_pylist())
 
 
+class PromptRows(Sequence[PromptRow]):
+    """The prompts of files, one after the other."""
+
+    def __init__(self, files: Sequence[PromptFile], token_ids: pa.Array) -> None:
+        """Take files, and the ids of their first rows' prompts: int32 lists, null where a row is left out."""
+        self._files = files
+        self._ends = list(accumulate(len(file.table) for file in files))
+        self._ids = token_ids
+        self._kept: list[int] = pc.indices_nonzero(token_ids.is_valid()).to_pylist()
+
+    @overload
+    def __getitem__(self, place: int) -> PromptRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[PromptRow]: ...
+    def __getitem__(self, place: int | slice) -> PromptRow | list[PromptRow]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        i = self._kept[place]
+        file, row = _place(self._ends, i)
+        return PromptRow(token_ids=self._ids[i].as_py(), **self._files[file].row(row))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def largest_id(self) -> int:
+        """The largest id of a token in a prompt; 0 where there is none."""
+        return pc.max(self._ids.flatten()).as_py() or 0
+
+    @property
+    def data_sources(self) -> set[str]:
+        """The data sources of all prompts."""
+        sources = set()
+        for file, start in zip(self._files, [0, *self._ends], strict=False):
+            kept = self._ids.slice(start, len(file.table)).is_valid()
+            column = column_of(file.table, str(file.names.data_source)).slice(0, len(kept))
+            sources |= set(map(str, column.filter(kept).unique().to_pylist()))
+        return sources
+
+
+def _place(ends: Sequence[int], i: int) -> tuple[int, int]:
+    """Return which file row `i` of all is in, and its place there; `ends`: rows up to each file's end."""
+    file = bisect_right(ends, i)
+    return file, i - (ends[file - 1] if file else 0)
+
+
 def load_rows(
     files: Any,
     tokenizer: Any,
@@ -149,7 +234,7 @@ def load_rows(
     say: Callable[[str], None] = lambda line: None,
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
     world: World = ALONE,
-) -> list[PromptRow]:
+) -> PromptRows:
     """Read and tokenise the first `max_samples` prompts (-1: all) of the files together.
 
     Overlong ones are left out (`say` is told how many), cut, or an error, as the config says.
@@ -157,32 +242,42 @@ def load_rows(
     Args:
         tokenise: returns the ids of a row's prompt, where they are not those of its messages alone (there are
             tools in it). Such a prompt is never cut.
-        world: its processes tokenise a share each, which takes most of the time.
+        world: its processes check and tokenise a share each, which takes nearly all of the time.
     """
     if tokenise is not None:
         config = replace(config, truncation="error")
     ids_of = tokenise or (lambda raw: _tokenise(tokenizer, raw["prompt"], config))
-    named = (
-        (f"{path}, row {i}", raw)
-        for path in file_list(files)
-        for i, raw in enumerate(read_rows(path, config.prompt_key))
-    )
-    read = list(islice(named, max_samples if max_samples >= 0 else None))
+    opened = [open_prompts(path, config.prompt_key) for path in file_list(files)]
+    spans = _spans(opened, max_samples, world.size)
+    number = sum(stop - start for _, start, stop in spans)
 
-    def fitted(i: int) -> list[int] | None:
-        where, raw = read[i]
-        return _fit(_templated(ids_of, raw, where), config, where)
+    def piece(k: int) -> pa.Array:
+        file, start, stop = spans[k]
+        named = ((f"{file.path}, row {i}", raw) for i, raw in enumerate(file.rows(start, stop), start))
+        return pa.array([_fit(_templated(ids_of, raw, at), config, at) for at, raw in named], TOKEN_IDS)
 
-    found = world.spread(fitted, len(read))
-    kept = ((ids, raw) for ids, (_, raw) in zip(found, read, strict=True) if ids is not None)
-    rows = [PromptRow(token_ids=ids, **raw) for ids, raw in kept]
-    if len(rows) < len(read):
+    pieces = world.spread(piece, len(spans))
+    rows = PromptRows(opened, pa.concat_arrays([pa.array([], TOKEN_IDS), *pieces]))
+    if len(rows) < number:
         names = ", ".join(str(path) for path in file_list(files))
         say(
-            f"{len(read) - len(rows)} of the {len(read)} prompts of {names} are over data.max_prompt_length="
+            f"{number - len(rows)} of the {number} prompts of {names} are over data.max_prompt_length="
             f"{config.max_prompt_length} and left out (data.filter_overlong_prompts)"
         )
     return rows
+
+
+def _spans(files: Sequence[PromptFile], most: int, processes: int) -> list[tuple[PromptFile, int, int]]:
+    """Cut the first `most` rows of files (-1: all) into pieces, at least one for each process."""
+    total = sum(len(file.table) for file in files)
+    left = total if most < 0 else min(most, total)
+    size = max(1, min(PIECE, left // processes))
+    spans = []
+    for file in files:
+        rows = min(left, len(file.table))
+        left -= rows
+        spans += [(file, start, min(start + size, rows)) for start in range(0, rows, size)]
+    return spans
 
 
 def _templated(ids_of: Callable[[dict[str, Any]], list[int]], raw: dict[str, Any], where: str) -> list[int]:

@@ -3,6 +3,7 @@ steps work with it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class StageRun:
     tokenizer: Any
     feed: Feed[Any]
     """Gives each step its prompts, and the responses to them."""
-    val_rows: list[Any]
+    val_rows: Sequence[Any]
     total_steps: int
     actor: Actor
     alarms: Alarms
@@ -47,7 +48,7 @@ class TrainingRun(StageRun):
     """Everything that PPO's loop works with."""
 
     config: Config
-    val_rows: list[PromptRow]
+    val_rows: Sequence[PromptRow]
     rewards: RewardSource
     reference: Reference | None
     """None where no KL is asked for, in the reward or in the loss."""

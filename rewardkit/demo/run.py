@@ -104,7 +104,7 @@ def run_demo(
     return outcome
 
 
-def make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[list[PromptRow], Any]:
+def make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[Sequence[PromptRow], Any]:
     """Make a model, train it with SFT and save it; return the held-out problems and the tokenizer."""
     train_file = str(config.data.train_files)
     texts = pq.read_table(train_file, columns=["extra_info"])["extra_info"].to_pylist()

@@ -65,13 +65,8 @@ def test_processes_tokenise_a_share_each_and_all_have_all(parquet: Path, tokeniz
     def load(config: DataConfig) -> list[Any]:
         def one(rank: int) -> Any:
             try:
-                return load_rows(
-                    str(parquet),
-                    tokenizer,
-                    config,
-                    tokenise=ids_of,
-                    world=Threads(rank, 3, torch.device("cpu")),
-                )
+                world = Threads(rank, 3, torch.device("cpu"))
+                return list(load_rows(str(parquet), tokenizer, config, tokenise=ids_of, world=world))
             except InputError as error:
                 return str(error)
 
@@ -85,6 +80,25 @@ def test_processes_tokenise_a_share_each_and_all_have_all(parquet: Path, tokeniz
     errors = load(DATA)
     assert errors[0] == errors[1] == errors[2]
     assert "row 4: the prompt has 250 tokens" in errors[0]
+
+
+def test_rows_of_several_files_are_made_of_columns_as_they_are_asked_for(
+    tmp_path: Path, tokenizer: Any
+) -> None:
+    files = []
+    for name, sources, prompts in (
+        ("a", ["x", "y", "x"], ["One?", "How many is that in all, then?", "Two?"]),
+        ("b", ["x", "z"], ["Three?", "Four?"]),
+    ):
+        (folder := tmp_path / name).mkdir()
+        columns = {"data_source": sources, "prompt": prompts, "ground_truth": ["1"] * len(sources)}
+        files.append(str(write(folder, **columns)))
+    config = replace(DATA, max_prompt_length=14, filter_overlong_prompts=True)
+    rows = load_rows(files, tokenizer, config, max_samples=4)
+    assert [row.prompt for row in rows] == ["One?", "Two?", "Three?"]
+    assert (rows[-1], rows[1:]) == (rows[2], [rows[1], rows[2]])
+    assert rows.data_sources == {"x"}, "no reward is opened for what is left out"
+    assert rows.largest_id == max(i for row in rows for i in row.token_ids)
 
 
 @pytest.mark.parametrize("column", ["data_source", "prompt", "ground_truth"])
@@ -124,7 +138,7 @@ def test_overlong_prompts_are_refused_left_out_or_cut(parquet: Path, tokenizer: 
     short = replace(DATA, max_prompt_length=10)
     with pytest.raises(InputError, match=r"row 0: the prompt has \d+ tokens, over data.max_prompt_length=10"):
         load_rows(str(parquet), tokenizer, short)
-    assert load_rows(str(parquet), tokenizer, replace(short, filter_overlong_prompts=True)) == []
+    assert not load_rows(str(parquet), tokenizer, replace(short, filter_overlong_prompts=True))
     left = load_rows(str(parquet), tokenizer, replace(short, truncation="left"))
     right = load_rows(str(parquet), tokenizer, replace(short, truncation="right"))
     assert left[0].token_ids == whole[0].token_ids[-10:]
@@ -154,7 +168,7 @@ def test_fewer_prompts_than_a_batch_is_an_error(parquet: Path, tokenizer: Any) -
 def test_prompts_that_are_left_out_are_counted_aloud(parquet: Path, tokenizer: Any) -> None:
     said: list[str] = []
     config = replace(DATA, max_prompt_length=10, filter_overlong_prompts=True)
-    assert load_rows(str(parquet), tokenizer, config, max_samples=5, say=said.append) == []
+    assert not load_rows(str(parquet), tokenizer, config, max_samples=5, say=said.append)
     assert said == [
         f"5 of the 5 prompts of {parquet} are over data.max_prompt_length=10 and left out "
         "(data.filter_overlong_prompts)"

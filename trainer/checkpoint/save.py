@@ -184,7 +184,9 @@ class Checkpoints:
         for name, model, optimizer in learned.models():
             self._load(_part(self._start, name), model, optimizer)
         learned.feed.loader.load_state_dict(facts["loader"])
-        learned.feed.load_state_dict(facts["feed"], _read_turns(self._start))
+        as_then = len(facts["random"]) == self._world.size
+        turns = _read_turns(self._start, self._world.rank if as_then else None)
+        learned.feed.load_state_dict(facts["feed"], turns)
         if learned.kl.target is not None:
             learned.kl.coef = facts["kl_coef"]
         learned.alarms.beyond.update(
@@ -340,10 +342,11 @@ def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> 
         pq.write_table(table, folder / f"process_{rank}.parquet", compression="zstd")
 
 
-def _read_turns(checkpoint: Path) -> dict[int, pa.Table]:
-    """What all processes had drawn, by step: whoever now has a prompt finds its turns."""
+def _read_turns(checkpoint: Path, rank: int | None) -> dict[int, pa.Table]:
+    """What a process had drawn, by step; `None`: all of them, since others now have its prompts."""
+    name = "" if rank is None else f"process_{rank}.parquet"
     folders = (checkpoint / TURNS).glob("step_*")
-    return {int(f.name.removeprefix("step_")): pq.read_table(f, schema=SCHEMA) for f in folders}
+    return {int(f.name.removeprefix("step_")): pq.read_table(f / name, schema=SCHEMA) for f in folders}
 
 
 def _write_rest(content: Content, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,8 +71,10 @@ LEARNING = {"actor_rollout_ref.model": "actor", "critic.model": "critic"}
 @dataclass(frozen=True)
 class _Data:
     loader: PromptLoader[PromptRow]
-    val_rows: list[PromptRow]
+    val_rows: Sequence[PromptRow]
     data_sources: set[str]
+    largest_id: int
+    """Of a token in a prompt."""
     total_steps: int
 
 
@@ -158,8 +160,7 @@ def _try_models(
     config: Config, device: torch.device, tokenizer: Any, data: _Data, say: Callable[[str], None]
 ) -> None:
     """Build each model without weights (`models/trial.py`), and compare it with what a resume would load."""
-    prompts = (max(row.token_ids, default=0) for row in (*data.loader.rows, *data.val_rows))
-    used = 1 + max(tokenizer.eos_token_id, tokenizer.pad_token_id, *prompts)
+    used = 1 + max(tokenizer.eos_token_id, tokenizer.pad_token_id, data.largest_id)
     _check_teacher(config, tokenizer, say)
     tried = {asked: try_model(asked) for asked in _asked_models(config, device, used, len(tokenizer))}
     for line in dict.fromkeys(line for one in tried.values() if one for line in one.notes):
@@ -255,7 +256,8 @@ def _open_data(
     return _Data(
         loader,
         val_rows,
-        {row.data_source for row in (*train_rows, *val_rows)},
+        train_rows.data_sources | val_rows.data_sources,
+        max(train_rows.largest_id, val_rows.largest_id),
         config.trainer.total_training_steps or config.trainer.total_epochs * loader.steps_per_epoch,
     )
 

@@ -41,7 +41,12 @@ from rewardkit.types import Sample
 
 
 def _check_data(config: Config) -> list[str]:
-    """Read all the data, and score the first reference answer of each data source; return what is odd."""
+    """Read all the data, and score the first reference answer of each data source; return what is odd.
+
+    One process is enough to find what is wrong, and the others read it again when the run is built.
+    """
+    if os.environ.get("RANK", "0") != "0":
+        return []
     first: dict[str, dict[str, Any]] = {}
     files = (*file_list(config.data.train_files), *file_list(config.data.val_files))
     episodes: dict[str, list[EpisodeRow]] = {}
@@ -60,10 +65,8 @@ def _check_data(config: Config) -> list[str]:
         notes += _check_group_rewards(config, rewards, sources)
         trained = set[str]().union(*(sources[str(path)] for path in file_list(config.data.train_files)))
         notes += _evaluation_notes(rewards, trained)
-        # One process is enough to find what is wrong with the rewards.
-        tried = {} if os.environ.get("RANK", "0") != "0" else first
-        odd = _look_at(files, config, rewards) if tried else []
-        return [*notes, *odd, *_try_rewards(config, rewards, tried)]
+        odd = _look_at(files, config, rewards) if first else []
+        return [*notes, *odd, *_try_rewards(config, rewards, first)]
     finally:
         rewards.close()
 

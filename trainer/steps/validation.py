@@ -67,10 +67,11 @@ def respond(
 
     The same seed draws the same responses at every validation, so that only the weights differ.
     """
-    numbered = world.shard(list(enumerate(rows)))
-    mine = [row for _, row in numbered for _ in range(sampling.n)]
-    ids, mask = pad_prompts([row for _, row in numbered], prompt_length, tokenizer.pad_token_id)
-    seeds = [row_seed(VALIDATION, seed, i, j) for i, _ in numbered for j in range(sampling.n)]
+    places = world.shard(range(len(rows)))
+    prompts = [rows[i] for i in places]
+    mine = [row for row in prompts for _ in range(sampling.n)]
+    ids, mask = pad_prompts(prompts, prompt_length, tokenizer.pad_token_id)
+    seeds = [row_seed(VALIDATION, seed, i, j) for i in places for j in range(sampling.n)]
     pending = PendingScores(rewards, tokenizer, mine, timeout_s)
     if agents is not None:
         play_rows(rollout, agents, mine, sampling, seeds, pending.take_episode)
@@ -81,6 +82,8 @@ def respond(
 
 def validation_metrics(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[str, float]:
     """Average over all processes, per data source; see `rewardkit.evaluation.metrics.group_metrics`.
+
+    Scores hold texts: the main process alone gets those of all, and has metrics of them.
 
     Args:
         scored: this process's responses, the n to one prompt next to each other.
@@ -95,7 +98,7 @@ def validation_metrics(scored: Sequence[ScoredRollout], n: int, world: World) ->
     mine = [scored[i : i + n] for i in range(0, len(scored), n)]
     shared = [(group[0].row.data_source, [one.score for one in group]) for group in mine]
     groups: dict[str, list[list[Score]]] = defaultdict(list)
-    for source, scores in (group for share in world.gather(shared) for group in share):
+    for source, scores in (group for share in world.to_main(shared) for group in share):
         groups[source].append(scores)
     metrics: dict[str, float] = {}
     for source, found in sorted(groups.items()):
