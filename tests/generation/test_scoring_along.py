@@ -78,7 +78,7 @@ def test_each_response_is_scored_from_when_it_ends() -> None:
             along.take(Completion(row, sample, f"#### {row}"))
             assert len(scorer.given) == number
         scored, report = along.into(table)
-    assert scored["score"].to_pylist() == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    assert scored["score"].to_pylist() == [[1.0, 1.0], [1.0, 1.0], [None, None]]
     assert (report.scored, report.failures["invalid"]) == (4, 2)
 
 

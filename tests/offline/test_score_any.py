@@ -187,7 +187,7 @@ def test_a_batch_output_is_scored_with_a_join(tmp_path: Path, capsys: pytest.Cap
     told = capsys.readouterr()
     assert "row 2: the request failed: 400 too long" in told.err
     assert "4 of 5" in told.out
-    assert [row["score"] for row in _lines(tmp_path / "out.scored.jsonl")] == [[1.0, 0.1], [1.0, 0.1], [0.0]]
+    assert [row["score"] for row in _lines(tmp_path / "out.scored.jsonl")] == [[1.0, 0.1], [1.0, 0.1], [None]]
     assert run([*words[:4], "--join", str(answers)]) == 2
 
 

@@ -69,7 +69,7 @@ def test_lists_of_responses_get_lists_of_scores(tmp_path: Path) -> None:
     with Scorer() as scorer:
         score_file(file, tmp_path / "out.parquet", scorer=scorer)
     scored = pq.read_table(tmp_path / "out.parquet")
-    assert scored["score"].to_pylist() == [[1.0, 0.1], [0.0], [0.0]]
+    assert scored["score"].to_pylist() == [[1.0, 0.1], [None], [0.0]]
     assert scored["correct"].to_pylist() == [[True, False], [None], [False]]
     assert scored["detail"].to_pylist()[1] == ["there is no response: the list of them is empty"]
 
