@@ -31,6 +31,7 @@ COMMANDS = {
     "eval": "Generate if there is a model, score, and report with intervals and pass@k.",
     "compare": "Compare two scored files over the same prompts.",
     "diff": "Show what another scorer says of the same responses; pin verdicts.",
+    "lock": "Write down which rewards a project trains against; check in CI what moved.",
     "gradient": "Show where the learning signal of a file of rollouts comes from.",
     "serve": "Serve the rewards over HTTP.",
     "sft": "Train a language model on given responses.",

@@ -35,6 +35,14 @@ Place = Literal["inline", "process", "sandbox", "model"]
 
 ENTRY_POINT_GROUP = "rewardkit.rewards"
 
+FILE = "rewardkit.file"
+"""In the metadata of an option: it names a file or folder, of which the content decides scores."""
+
+
+def file_option(default: Any) -> Any:
+    """Return a field of an options dataclass that names a file, perhaps with `:function`, or a folder."""
+    return field(default=default, metadata={FILE: True})
+
 
 @dataclass(frozen=True)
 class NoOptions:
@@ -82,6 +90,8 @@ class Reward:
     """`module:function` that explains a score: (ground_truth, response, options) -> something to print."""
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Packages that it cannot do without, and the extra of ours that brings each."""
+    source: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Digests of the files that decide its scores, by name, where `target` does not stand in them."""
     summary: str = ""
 
     @property

@@ -6,7 +6,7 @@ Parses, calls `rewardkit.evaluation.rescoring` and prints.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,22 @@ from rewardkit.commands.options.rewards import option_words_to_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import OptionsError
 from rewardkit.evaluation.rescoring import (
-    GroupedSample,
     Rescoring,
     ScoreBatch,
     ScorerFlip,
     moved,
     pick,
+    read_grouped,
     read_pins,
     rescore,
     verdict,
     write_pins,
 )
 from rewardkit.foreign import load_reward
-from rewardkit.offline import ReadOptions, read_samples
+from rewardkit.offline import ReadOptions
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.text import printable
 
-_TOLD = 5
-"""Rows that are left out whose reasons are printed."""
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "math": (
         {"preset": "strict"},
@@ -123,7 +121,7 @@ def command(
             return _check(check, first, as_json)
         if not files:
             raise click.UsageError("name FILES of responses, or --check a file of pinned ones")
-        asked = _read(files, read_options)
+        asked = read_grouped(files, read_options, note)
         if pin is not None:
             others = [scorer(options) for options in _variants()]
             pins = pick(asked, first, others, n_pins)
@@ -141,29 +139,6 @@ def command(
 def _variants() -> Iterator[dict[str, dict[str, Any]]]:
     for i in range(max(map(len, VARIANTS.values()))):
         yield {name: dict(options[i % len(options)]) for name, options in VARIANTS.items()}
-
-
-def _read(files: Sequence[str], read_options: ReadOptions) -> Iterator[GroupedSample]:
-    left_out = 0
-    for batch in read_samples(files, read_options):
-        for i, (row, sample) in enumerate(zip(batch.rows, batch.samples, strict=True)):
-            if i in batch.bad:
-                left_out += 1
-                if left_out <= _TOLD:
-                    note(f"row {row}: {batch.bad[i]}; left out")
-                continue
-            group = batch.groups[i] if batch.groups else None
-            prompt = sample.prompt
-            told_apart = (
-                prompt
-                if isinstance(prompt, str)
-                else json.dumps(prompt, default=str)
-                if prompt
-                else f"row {row}"
-            )
-            yield GroupedSample(row, sample, group or told_apart)
-    if left_out > _TOLD:
-        note(f"left out: {left_out:,} rows")
 
 
 def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:

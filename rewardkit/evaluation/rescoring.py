@@ -1,29 +1,37 @@
 """Compares two scorers on the same responses: which verdicts flip, and how the advantages change. Also keeps
 pinned responses, whose verdicts must not change.
 
-Reading of files is in `reader.py`, the command in `commands/diff.py`.
+The command is in `commands/diff.py`; lock files pin whole groups of responses (`rewardkit.lock.pins`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
 from rewardkit.files.publishing import published
-from rewardkit.types import Sample, Score
+from rewardkit.logs.layout import ReadOptions
+from rewardkit.logs.reader import read_samples
+from rewardkit.types import STATUSES, Sample, Score
 
+T = TypeVar("T")
 ScoreBatch = Callable[[Sequence[Sample]], list[Score]]
 EQUAL = 1e-9
 """Scores that differ by less than this are equal."""
+_NAMED = {"right", "wrong", *STATUSES}
+"""Verdicts that are not the score itself."""
+_TOLD = 5
+"""Rows that are left out whose reasons are noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,33 @@ class GroupedSample:
     row: int
     sample: Sample
     group: str
+
+
+def read_grouped(
+    files: Iterable[str | Path], options: ReadOptions, on_note: Callable[[str], None]
+) -> Iterator[GroupedSample]:
+    """Yield the responses of files with their groups. A row that cannot be used is left out, and noted.
+
+    Raises:
+        InputError: as `read_samples`.
+    """
+    left_out = 0
+    for batch in read_samples(files, options):
+        for i, (row, sample) in enumerate(zip(batch.rows, batch.samples, strict=True)):
+            if i in batch.bad:
+                left_out += 1
+                if left_out <= _TOLD:
+                    on_note(f"row {row}: {batch.bad[i]}; left out")
+                continue
+            group = batch.groups[i] if batch.groups else None
+            yield GroupedSample(row, sample, group or prompt_text(sample.prompt) or f"row {row}")
+    if left_out > _TOLD:
+        on_note(f"left out: {left_out:,} rows")
+
+
+def prompt_text(prompt: Any) -> str:
+    """Return a prompt as one text, by which the responses to it are known; empty if there is none."""
+    return prompt if isinstance(prompt, str) else json.dumps(prompt, default=str) if prompt else ""
 
 
 def verdict(score: Score) -> str:
@@ -163,6 +198,8 @@ class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
     verdict: str
     prompt: Any = None
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
+    group: str = ""
+    """Pins of one prompt have the same, where whole groups are pinned."""
 
     def sample(self) -> Sample:
         """Return what is scored."""
@@ -194,8 +231,8 @@ def pick(
             _keep(kept[pattern], n, one.sample, mine[i])
     disagreeing = [p for p in kept if len(set(p[1:])) > 1]
     agreeing = [p for p in kept if len(set(p[1:])) == 1]
-    chosen = _in_turn([kept[p] for p in sorted(disagreeing)], n)
-    return chosen + _in_turn([kept[p] for p in sorted(agreeing)], n - len(chosen))
+    chosen = in_turn([kept[p] for p in sorted(disagreeing)], n)
+    return chosen + in_turn([kept[p] for p in sorted(agreeing)], n - len(chosen))
 
 
 def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> None:
@@ -216,10 +253,11 @@ def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> 
         del some[n:]
 
 
-def _in_turn(patterns: Sequence[list[tuple[str, Pin]]], n: int) -> list[Pin]:
-    ordered = [[pin for _, pin in sorted(some, key=lambda item: item[0])] for some in patterns]
-    turns = (pin for turn in zip_longest(*ordered) for pin in turn if pin is not None)
-    return [pin for pin, _ in zip(turns, range(max(0, n)), strict=False)]
+def in_turn(patterns: Sequence[list[tuple[str, T]]], n: int) -> list[T]:
+    """Return `n` items, one of each pattern in turn, those with the smallest keys first."""
+    ordered = [[item for _, item in sorted(some, key=lambda one: one[0])] for some in patterns]
+    turns = (item for turn in zip_longest(*ordered) for item in turn if item is not None)
+    return [item for item, _ in zip(turns, range(max(0, n)), strict=False)]
 
 
 def write_pins(pins: Sequence[Pin], path: Path) -> None:
@@ -248,11 +286,23 @@ def read_pins(path: Path) -> list[Pin]:
     return pins
 
 
-def moved(pins: Sequence[Pin], scorer: ScoreBatch) -> list[tuple[int, Pin, Score]]:
-    """Return the pinned responses whose verdict or score has changed, with their line numbers from 1."""
+def moved(
+    pins: Sequence[Pin], scorer: ScoreBatch, tolerance: Callable[[str], float] = lambda source: EQUAL
+) -> list[tuple[int, Pin, Score]]:
+    """Return the pinned responses whose verdict or score has changed, with their line numbers from 1.
+
+    Args:
+        tolerance: of a data source: scores that differ by no more are equal.
+    """
     scores = scorer([pin.sample() for pin in pins])
     return [
         (i, pin, score)
         for i, (pin, score) in enumerate(zip(pins, scores, strict=True), 1)
-        if verdict(score) != pin.verdict or abs(score.score - pin.score) > EQUAL
+        if not _as_pinned(pin, score, tolerance(pin.data_source))
     ]
+
+
+def _as_pinned(pin: Pin, score: Score, tolerance: float) -> bool:
+    now = verdict(score)
+    alike = now == pin.verdict or (now not in _NAMED and pin.verdict not in _NAMED)
+    return alike and abs(score.score - pin.score) <= tolerance

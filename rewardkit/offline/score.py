@@ -24,6 +24,7 @@ from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
 from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.files.records import Records
+from rewardkit.lock.identity import identities
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened
@@ -233,7 +234,7 @@ class _FileRun:
         self.parts = {part for reward, _ in rewards.values() for part in reward.parts}
         self._say_how_grouped()
         self.setups = self._setups(rewards)
-        fingerprint = self._fingerprint(scorer.describe(known))
+        fingerprint = self._fingerprint(identities(scorer, known))
         self.run_id = hashlib.sha256(msgspec.json.encode(fingerprint)).hexdigest().encode()
         if self.out == STDIN:
             self._write(None)

@@ -260,22 +260,6 @@ class Scorer:
                     merged |= values
         return reward.make_options(merged)
 
-    def describe(self, data_sources: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """What decides the scores of each data source: the reward, its version, its options, its deadline.
-
-        Raises:
-            UnknownDataSourceError: a data source without a reward.
-        """
-        described = {}
-        for data_source in sorted(set(data_sources)):
-            reward = self.reward_for(data_source)
-            described[data_source] = {
-                "scorer": reward.scorer,
-                "options": asdict(self.options_for(data_source)),
-                "timeout_s": reward.timeout_s,
-            }
-        return described
-
     def job_of_pieces(
         self, name: str, timeout_s: float, make_runner: Callable[[], Runner], files: Sequence[UserFile]
     ) -> WorkerJob:

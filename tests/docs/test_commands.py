@@ -132,6 +132,7 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             assert run(["score", f"{before}.parquet", "--out", target]) == 0
         assert run(["score", "responses.parquet", "--out", "scored.parquet"]) == 0
         assert run(["diff", "responses.parquet", "--pin", "golden.jsonl"]) == 0
+        assert run(["lock", "responses.parquet"]) == 0
         yield folder
 
 
@@ -177,7 +178,7 @@ def test_a_command_runs_as_it_stands(
     if server is not None:
         words = [word.replace("http://HOST/v1", server.url) for word in words]
         words += [] if "--url" in words else ["--url", server.url]
-    if words[0] in ("prep", "score", "generate", "eval"):
+    if words[0] in ("prep", "score", "generate", "eval", "lock"):
         words += ["--force"]
     try:
         assert run(words) == 0, capsys.readouterr().err

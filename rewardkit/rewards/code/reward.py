@@ -17,6 +17,7 @@ from typing import Literal
 
 from rewardkit.errors import InputError
 from rewardkit.http_addresses import address_of
+from rewardkit.registry import file_option
 from rewardkit.rewards.code.assertions import with_body
 from rewardkit.rewards.code.checkers import FunctionChecker, OutputChecker, ProgramChecker, SandboxFailed
 from rewardkit.rewards.code.compare import TEXT, Comparator
@@ -68,7 +69,7 @@ class CodeOptions:
     needed)."""
     comparator: Comparator | None = None
     """tokens, exact, verl, livecodebench or apps. None: the ground truth's own, or tokens."""
-    checker: str | None = None
+    checker: str | None = file_option(None)
     """`path.py:function` that is called with (input, output, expected) and returns True; jailed too."""
     compat: Literal["verl", "livecodebench"] | None = None
     cpu_s: float = 5.0

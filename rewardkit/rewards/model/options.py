@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rewardkit.registry import file_option
+
 
 @dataclass(frozen=True)
 class ModelOptions:
     """How a reward model is loaded and what it is shown."""
 
-    path: str = ""
+    path: str = file_option("")
     """A folder, or the name of a model on the Hugging Face hub."""
     backend: Literal["transformers", "vllm"] = "transformers"
     device: str = "auto"

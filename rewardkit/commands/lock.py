@@ -1,0 +1,138 @@
+"""`rewardkit lock`: writes which rewards a project trains against, and checks in CI what moved since.
+
+Parses, calls `rewardkit.lock` and prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.scoring import note
+from rewardkit.files.publishing import exists_already
+from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, read_lock, write_lock
+from rewardkit.lock.identity import identities
+from rewardkit.lock.pins import pins_of
+from rewardkit.offline import ReadOptions
+from rewardkit.scoring.scorer import Scorer
+
+ScorerArguments = dict[str, Any]
+
+
+@click.command(add_help_option=False)
+@reward_options
+def given_rewards(
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    timeout_s: float | None,
+) -> ScorerArguments:
+    """Register the rewards of the words in a lock, and return the arguments of a Scorer."""
+    options = read_reward_options(reward_files, option_words, options_file)
+    return {"options": options, "timeout_s": timeout_s}
+
+
+@click.command(epilog="Examples: rewardkit lock responses.parquet;  rewardkit lock --check")
+@click.argument("files", nargs=-1)
+@click.option("--check", "checks", is_flag=True, help="Compare the lock with what is here; write nothing.")
+@click.option(
+    "--lock",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=NAME,
+    show_default=True,
+    help="The lock file.",
+)
+@click.option(
+    "--pins",
+    "n_pins",
+    type=click.IntRange(min=0),
+    default=4,
+    show_default=True,
+    help="Prompts of each data source whose responses are pinned with their scores.",
+)
+@click.option("--force", is_flag=True, help="Replace a lock that exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@input_options
+@reward_options
+@click.pass_context
+def command(
+    context: click.Context,
+    files: tuple[str, ...],
+    checks: bool,
+    path: Path,
+    n_pins: int,
+    force: bool,
+    as_json: bool,
+    read_options: ReadOptions,
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    timeout_s: float | None,
+) -> int:
+    """Write the rewards of the data sources in FILES, and pinned rows with their scores, into a lock file.
+
+    FILES are responses, or prepared prompts with reference answers. With --check the rewards and the pinned
+    rows are compared with the lock: exits with 1 where something moved, and names it. The rewards are those
+    of the lock's own command line, read again, unless others are given.
+    """
+    words = _words_of(context.params)
+    given: ScorerArguments = {
+        "options": read_reward_options(reward_files, option_words, options_file),
+        "timeout_s": timeout_s,
+    }
+    if checks:
+        return _check(path, words, given, as_json)
+    if not files:
+        raise click.UsageError("name FILES of responses or prompts, or --check a lock")
+    if path.exists() and not force:
+        raise exists_already(path)
+    with Scorer(**given) as scorer:
+        sources, pins = pins_of(files, read_options, scorer, n_pins, note)
+        folder = os.path.relpath(Path.cwd(), path.resolve().parent)
+        write_lock(Lock(FORM, words, folder, identities(scorer, sources), pins), path)
+    if as_json:
+        click.echo(json.dumps({"lock": str(path), "data_sources": sources, "pins": len(pins)}, indent=2))
+    else:
+        click.echo(f"{path}: {len(sources)} data sources, {len(pins)} pinned rows")
+    return 0
+
+
+def _words_of(given: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command line that say which rewards there are, with paths from this folder."""
+    found = []
+    for option in given_rewards.params:
+        value = given[str(option.name)]
+        for one in value if isinstance(value, tuple) else [value] * (value is not None):
+            found += [option.opts[0], str(one).replace(f"{Path.cwd()}/", "")]
+    return found
+
+
+def _check(path: Path, words: list[str], given: ScorerArguments, as_json: bool) -> int:
+    lock = read_lock(path)
+    with contextlib.chdir(Path.cwd() if words else path.resolve().parent / lock.folder):
+        if not words:
+            given = given_rewards.main(args=lock.rewards_from, standalone_mode=False)
+        with Scorer(**given) as scorer:
+            found = check(lock, scorer)
+    return _print(found, lock, as_json)
+
+
+def _print(found: Moved, lock: Lock, as_json: bool) -> int:
+    lines = found.lines()
+    if as_json:
+        click.echo(json.dumps(found.as_dict() | {"moved": lines}, indent=2, ensure_ascii=False))
+    elif lines:
+        click.echo("\n".join(lines))
+        note(f"moved: {found.summary()}; if that is meant, write the lock again with --force")
+    else:
+        click.echo(f"nothing moved: {len(lock.rewards)} data sources, {len(lock.pins)} pinned rows")
+    return 1 if lines else 0

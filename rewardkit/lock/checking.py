@@ -1,0 +1,196 @@
+"""The lock file, and what has moved since it was made: rewards, the scores of pinned rows, advantages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.evaluation.gradient import grpo
+from rewardkit.evaluation.rescoring import EQUAL, Pin, moved, verdict
+from rewardkit.files.publishing import published
+from rewardkit.lock.changes import Change, changes
+from rewardkit.lock.identity import Identity, identities
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.text import writable
+from rewardkit.types import Score
+
+NAME = "rewardkit.lock"
+FORM = 1
+MODEL_TOLERANCE = 0.01
+"""Scores of neural reward models that differ by no more are equal: devices round otherwise."""
+
+
+class Lock(msgspec.Struct, frozen=True):
+    """What a project trains against."""
+
+    lock: int
+    """The version of this form."""
+    rewards_from: list[str]
+    """The words of a command line that register these rewards."""
+    folder: str
+    """Where paths in these words begin, from the folder of the lock."""
+    rewards: dict[str, Identity]
+    """By data source."""
+    pins: list[Pin]
+
+
+def write_lock(lock: Lock, path: Path) -> None:
+    """Write a lock: the same bytes for the same project, on any machine.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    parts = ((name, getattr(lock, name)) for name in lock.__struct_fields__)
+    content = {name: msgspec.to_builtins(part, order="sorted") for name, part in parts}
+    text = json.dumps(writable(content), indent=1, ensure_ascii=False, allow_nan=False)
+    with published(path) as file:
+        file.write(f"{text}\n".encode())
+
+
+def read_lock(path: Path) -> Lock:
+    """Return the lock of a file.
+
+    Raises:
+        InputError: it cannot be read, or is no lock.
+    """
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Lock)
+    except OSError as error:
+        raise InputError(f"cannot read the lock {path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path} is no lock: {error}; write one with `rewardkit lock FILES`") from None
+    if found.lock != FORM:
+        raise InputError(f"{path} is a lock of form {found.lock}; this rewardkit reads form {FORM}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPin:
+    """A pinned row with another score."""
+
+    number: int
+    """Its place in the lock, from 1."""
+    pin: Pin
+    now: Score
+
+    def __str__(self) -> str:
+        was = _with_score(self.pin.verdict, self.pin.score)
+        now = _with_score(verdict(self.now), self.now.score)
+        return f"{self.pin.data_source}: pin {self.number}: {was} is now {now}"
+
+
+def _with_score(said: str, score: float) -> str:
+    return said if said == f"{score:g}" else f"{said} ({score:g})"
+
+
+@dataclass(frozen=True, slots=True)
+class MovedGroup:
+    """A prompt whose pinned responses get other advantages under GRPO."""
+
+    data_source: str
+    numbers: list[int]
+    """The places of its responses in the lock, from 1."""
+    was: list[float]
+    now: list[float]
+
+    def __str__(self) -> str:
+        pairs = [
+            f"pin {number} {was:+.2f} is now {now:+.2f}"
+            for number, was, now in zip(self.numbers, self.was, self.now, strict=True)
+            if abs(was - now) > EQUAL
+        ]
+        return f"{self.data_source}: advantages of {len(pairs)} of {len(self.was)} rows: {', '.join(pairs)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What has moved since a lock was made."""
+
+    rewards: list[Change]
+    pins: list[MovedPin]
+    groups: list[MovedGroup]
+
+    def lines(self) -> list[str]:
+        """Return one line for each thing that moved."""
+        return [str(one) for several in (self.rewards, self.pins, self.groups) for one in several]
+
+    def summary(self) -> str:
+        """Return how much of each kind moved."""
+        changed = f"{len(self.rewards)} changes of rewards, {len(self.pins)} scores of pinned rows"
+        return f"{changed}, advantages of {len(self.groups)} prompts"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        pins = [
+            {"number": one.number, "was": _of_pin(one.pin), "now": one.now.as_dict()} for one in self.pins
+        ]
+        return {
+            "rewards": msgspec.to_builtins(self.rewards),
+            "pins": pins,
+            "advantages": msgspec.to_builtins(self.groups),
+        }
+
+
+def _of_pin(pin: Pin) -> dict[str, Any]:
+    return {"data_source": pin.data_source, "score": pin.score, "verdict": pin.verdict}
+
+
+def check(lock: Lock, scorer: Scorer) -> Moved:
+    """Compare a lock with the rewards of a scorer, and score its pins again.
+
+    Raises:
+        OptionsError, MissingDependencyError: a reward cannot be used.
+    """
+    known = [source for source in lock.rewards if _is_known(source, scorer)]
+    moved_rewards = changes(lock.rewards, identities(scorer, known))
+    numbered = [(i, pin) for i, pin in enumerate(lock.pins, 1) if pin.data_source in known]
+    pins = [pin for _, pin in numbered]
+    found = moved(pins, scorer.score_batch, lambda source: _tolerance(source, scorer))
+    moved_pins = [MovedPin(numbered[place - 1][0], pin, score) for place, pin, score in found]
+    return Moved(moved_rewards, moved_pins, _moved_groups(numbered, moved_pins))
+
+
+def moved_rewards(lock: Lock, now: Mapping[str, Identity]) -> list[Change]:
+    """Return what moved between a lock and the rewards of a run, of the data sources that the run has."""
+    return changes({source: lock.rewards[source] for source in now if source in lock.rewards}, now)
+
+
+def _is_known(data_source: str, scorer: Scorer) -> bool:
+    try:
+        scorer.check([data_source])
+    except UnknownDataSourceError:
+        return False
+    return True
+
+
+def _tolerance(data_source: str, scorer: Scorer) -> float:
+    reward = scorer.reward_for(data_source)
+    composition = getattr(reward.target, "composition", None)
+    rewards = [member.reward for member in composition.members] if composition is not None else [reward]
+    return MODEL_TOLERANCE if any(one.runs == "model" for one in rewards) else EQUAL
+
+
+def _moved_groups(numbered: Sequence[tuple[int, Pin]], moved_pins: Iterable[MovedPin]) -> list[MovedGroup]:
+    """Return the groups in which a score moved and with it an advantage. What failed then or now is left out,
+    as in training."""
+    now = {one.number: one.now for one in moved_pins}
+    groups: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
+    for number, pin in numbered:
+        score = now.get(number)
+        if pin.group and (score is None or score.ok):
+            value = pin.score if score is None else score.score
+            groups.setdefault((pin.data_source, pin.group), []).append((number, pin.score, value))
+    found = []
+    for (source, _), rows in groups.items():
+        if len(rows) > 1 and any(number in now for number, _, _ in rows):
+            numbers, before, after = map(list, zip(*rows, strict=True))
+            group = MovedGroup(source, numbers, grpo(before), grpo(after))
+            if max(abs(a - b) for a, b in zip(group.was, group.now, strict=True)) > EQUAL:
+                found.append(group)
+    return found
