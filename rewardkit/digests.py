@@ -44,14 +44,15 @@ def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
 
 
 def path_digest(path: Path) -> str:
-    """Return the digest of a file, or of the files that stand directly in a folder.
+    """Return the digest of a file, or of all files in a folder but hidden ones.
 
     Of files above 64 MiB, such as weights, the size and 64 pieces count, the first and the last among them.
     """
     if path.is_file():
         return digest(_content(path))
-    files = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
-    return digest("".join(f"{one.name} {digest(_content(one))}\n" for one in files).encode())
+    files = {one.relative_to(path).as_posix(): one for one in path.rglob("*") if one.is_file()}
+    seen = {name: one for name, one in files.items() if not name.startswith(".") and "/." not in name}
+    return digest("".join(f"{name} {digest(_content(seen[name]))}\n" for name in sorted(seen)).encode())
 
 
 def _content(path: Path) -> bytes:

@@ -19,7 +19,7 @@ from rewardkit.foreign.harbor_box import BoxError, grade, run_command
 from rewardkit.foreign.harbor_task import HarborTask, read_task, task_folder
 from rewardkit.foreign.making import made
 from rewardkit.foreign.spec import ForeignSpec
-from rewardkit.registry import Reward
+from rewardkit.registry import Reward, file_option
 from rewardkit.sandbox import Limits, SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.types import Sample, Score, failure
@@ -31,7 +31,7 @@ _OUTPUT = 48 << 20
 class HarborOptions:
     """Which tasks, and what a response is."""
 
-    folder: str = ""
+    folder: str = file_option("")
     file: str = ""
     """Where in `/app` the response is put, such as `answer.txt`; empty: it is a script that is run there."""
     cpu_s: float = 60.0
