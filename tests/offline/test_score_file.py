@@ -19,8 +19,9 @@ from rewardkit import Sample, Scorer, reward, score_frame
 from rewardkit.cli import run
 from rewardkit.errors import InputError
 from rewardkit.offline import ReadOptions, score_file
-from rewardkit.registry import REGISTRY, Registry
+from rewardkit.registry import REGISTRY, Registry, load_reward_file
 from rewardkit.rows import RowNames
+from rewardkit.user_files import user_module_name
 from tests.living import until
 from tests.offline.holding import write_reward
 
@@ -142,9 +143,9 @@ def test_a_run_that_was_killed_resumes_to_the_same_bytes(
     assert not progress.exists()
 
 
-def _interrupted(tmp_path: Path) -> tuple[Path, Path]:
+def _interrupted(tmp_path: Path, n: int = 40_000) -> tuple[Path, Path]:
     """A file, and the output of a run that was interrupted after the first chunk."""
-    file, out = _responses(tmp_path / "in.parquet", 40_000), tmp_path / "out.parquet"
+    file, out = _responses(tmp_path / "in.parquet", n), tmp_path / "out.parquet"
 
     def stop_after_the_first_chunk(done: int, total: int) -> None:
         if done:
@@ -172,6 +173,20 @@ def test_progress_of_a_different_run_is_refused(tmp_path: Path) -> None:
             score_file(file, out, scorer=other, resume=True)
         score_file(file, out, scorer=other, restart=True)
     assert pq.read_table(out)["score"].to_pylist()[1] == 0.5
+
+
+def test_progress_of_a_reward_with_another_source_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def compute_score(solution_str, ground_truth):\n    return 1.0\n")
+    load_reward_file(f"openai/gsm8k={mine}:compute_score")
+    file, out = _interrupted(tmp_path, 10)
+    mine.write_text(mine.read_text().replace("1.0", "0.0"))
+    monkeypatch.delitem(sys.modules, user_module_name(mine))  # as in a process of its own
+    load_reward_file(f"openai/gsm8k={mine}:compute_score")
+    with Scorer() as scorer, pytest.raises(InputError, match=r"cannot resume.*rewards changed"):
+        score_file(file, out, scorer=scorer, resume=True)
 
 
 def _bad(tmp_path: Path, kind: str) -> Path:
