@@ -1,4 +1,4 @@
-"""The examples of docs/server.md, sent as they stand to a server started as the page says."""
+"""The examples of docs/protocols.md, sent as they stand to a server started as the page says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.server.task_files import open_task_sets
 from tests.server.test_ors import write_tasks
 
-PAGE = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "protocols.md").read_text()
 ELLIPSIS = "…"
 _HEAD = re.compile(
     r"^\*\*(?P<name>[^*]+)\*\* (?P<rest>.*(?:\n(?! {4}|\n).*)*)\n\n(?P<block>(?: {4}.*\n)+)", re.MULTILINE
