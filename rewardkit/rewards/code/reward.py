@@ -89,7 +89,7 @@ class CodeOptions:
     sandbox_url: str | None = None
     """Also written `sandbox.url`: run programs on a service that answers SandboxFusion's `/run_code`, such as
     `rewardkit serve --run-code`, for hosts on which no isolation holds. Ours scores every form of tests;
-    SandboxFusion scores standard input and calls (docs/sandbox.md)."""
+    SandboxFusion scores standard input and calls (docs/run_code.md)."""
 
     def __post_init__(self) -> None:
         """Refuse options with which no program can pass, or none can be run."""
