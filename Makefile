@@ -56,5 +56,8 @@ $(VENV)/installed: setup.cfg pyproject.toml Makefile
 	$(BIN)/python -m compileall -q -j 0 rewardkit sandbox server trainer datasets_prep  # tests start hundreds of processes
 	touch $@
 
+pictures: $(VENV)/installed  ## draw the pictures of README and docs anew; needs Chromium
+	$(BIN)/python docs/pictures/draw.py
+
 clean:
 	rm -rf $(VENV) demo build dist *.egg-info

@@ -18,7 +18,12 @@ def commands(text: str) -> Iterator[str]:
     for line in _joined(text).splitlines():
         found = re.match(r"(?:\$ | {4}(?:\$ )?)?(rewardkit (?!\.).*)", line)
         if found and found[1].split()[1] in COMMANDS:
-            yield found[1]
+            yield found[1].removesuffix(" &")
+
+
+def script(page: Path) -> str:
+    """The ```bash blocks of a page as one script."""
+    return "".join(re.findall(r"```bash\n(.*?)```", page.read_text(), re.S))
 
 
 def first_commands(page: Path) -> list[str]:

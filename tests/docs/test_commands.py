@@ -24,7 +24,7 @@ import pytest
 import rewardkit
 from rewardkit.cli import COMMANDS, cli, run
 from rewardkit.user_files import user_module_name
-from tests.docs.pages import PAGES, README, ROOT, commands, first_commands, write_code
+from tests.docs.pages import PAGES, README, ROOT, commands, first_commands, script, write_code
 from tests.generation.endpoints import Server
 from tests.logs import written as logs
 
@@ -158,7 +158,7 @@ def _shown() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 SHOWN = _shown()
-WALKED = {command.strip() for page in PAGES for command in first_commands(page)}
+WALKED = {command.strip() for page in PAGES for command in first_commands(page)} | {*commands(script(README))}
 """Typed in test_first_commands.py."""
 RUN = sorted({*ALL} - {command for _, steps in SHOWN for command, _ in steps} - WALKED)
 RUN = [command for command in RUN if not _is_only_read(command)]
@@ -216,13 +216,3 @@ def test_the_readme_s_python_prints_what_its_comment_says(capsys: pytest.Capture
     block = next(b for b in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "Scorer" in b)
     exec(block, {})
     assert capsys.readouterr().out.split() == block.rpartition("#")[2].split()
-
-
-def test_the_readme_s_request_is_answered() -> None:
-    client = pytest.importorskip("fastapi.testclient", reason="the server needs fastapi")
-    from rewardkit.server.app import create_app
-
-    sent = re.search(r"curl .*?localhost:8000(/\S+).*?-d '(.*?)'", README.read_text(), re.S)
-    assert sent is not None
-    with rewardkit.Scorer(workers=1) as scorer, client.TestClient(create_app(scorer)) as http:
-        assert http.post(sent[1], json=json.loads(sent[2])).json()["score"] == 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
-from tests.docs.pages import first_commands, in_reading_order, write_code
+from tests.docs.pages import README, first_commands, in_reading_order, script, write_code
 from tests.living import until
 from tests.trainer.running import Program
 
@@ -45,12 +46,29 @@ def shell() -> Iterator[Mapping[str, str]]:
 def test_a_reader_can_type_the_first_commands_of_every_page(
     after_the_demo: Path, shell: Mapping[str, str]
 ) -> None:
+    write_code(README, after_the_demo)
+    _run_readme(after_the_demo, shell)
     for page in in_reading_order():
         write_code(page, after_the_demo)
         for command in first_commands(page):
             typed = _serve if command.startswith("rewardkit serve") else _type
             if said := typed(command, after_the_demo, shell):
                 pytest.fail(f"{page.name}: {command}\n{said}")
+
+
+def _run_readme(folder: Path, shell: Mapping[str, str]) -> None:
+    """Run the README's commands top to bottom in one shell, at a free port in place of 8000."""
+    install, *rest = script(README).partition("rewardkit prep")
+    assert install.splitlines()[1] == "pip install --editable '.[server]'"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    typed = "set -em\n" + "".join(rest).replace("8000", port)
+    done = subprocess.run(["bash", "-c", typed], cwd=folder, env=shell, stdout=PIPE, stderr=STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count('"score":1.0') == 1 and (folder / "report.html").stat().st_size > 10_000, (
+        done.stdout
+    )
 
 
 def _type(command: str, folder: Path, shell: Mapping[str, str]) -> str:
