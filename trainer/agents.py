@@ -5,22 +5,19 @@ Episodes themselves are in `rewardkit.agents`, batches of them in `steps/episode
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from rewardkit.agents.agent_files import register_agents
 from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
-from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent, load_agent
+from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, check_tools, notes_on, prompt_ids
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
-from rewardkit.errors import ConfigError, InputError, reason_of
+from rewardkit.errors import ConfigError, InputError
 from rewardkit.tool_calls.formats import format_named
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import Config
@@ -51,7 +48,7 @@ def open_agents(config: Config) -> EpisodeSetup:
     rollout = config.actor_rollout_ref.rollout
     given = rollout.multi_turn
     format_named(given.format)
-    register_agents(rollout.agent.agent_loop_config_path)
+    register_agents(rollout.agent.agent_loop_config_path, f"{KEY}.agent.agent_loop_config_path")
     AGENTS.resolve(rollout.agent.default_agent_loop)
     sources = _tool_files(config)
     tools: dict[str, Callable[[], Tool]] = {}
@@ -165,53 +162,3 @@ def as_episode_row(
 def prompt_reader(setting: EpisodeSetup) -> Callable[[dict[str, Any]], list[int]]:
     """Return a function from a row as `data.py` reads it to the token ids of its episode's prompt."""
     return lambda raw: prompt_ids(as_episode_row(**raw), setting)
-
-
-def register_agents(path: str | None) -> None:
-    """Register the loops of verl's `agent_loop_config_path`: a YAML list of `name` and `_target_`.
-
-    Raises:
-        InputError: the file cannot be read, or is no such list.
-        ConfigError: a target is not a loop of ours.
-    """
-    if path is None:
-        return
-    try:
-        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise InputError(
-            f"cannot read {KEY}.agent.agent_loop_config_path={path}: {reason_of(error)}"
-        ) from None
-    named = isinstance(entries, list) and all(
-        isinstance(entry, dict) and {"name", "_target_"} <= entry.keys() for entry in entries
-    )
-    if not named:
-        raise InputError(f"{path} must be a list of mappings with `name` and `_target_`")
-    for entry in entries:
-        _register(str(entry["name"]), str(entry["_target_"]), sorted(entry.keys() - {"name", "_target_"}))
-
-
-def _register(name: str, target: str, more: Sequence[str]) -> None:
-    if more:
-        raise ConfigError(f"agent '{name}': a loop takes no settings, found {', '.join(more)}")
-    try:
-        AGENTS.register(replace(_target(target), name=name))
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"agent '{name}': cannot import {target}: {error}") from None
-
-
-def _target(target: str) -> Agent:
-    """The loop of `path.py:name` or `package.module.name`."""
-    if target.partition(":")[0].endswith(".py"):
-        return load_agent(target)
-    module, _, attribute = target.replace(":", ".").rpartition(".")
-    loop = getattr(importlib.import_module(module), attribute)
-    found = getattr(loop, "__rewardkit_agent__", None)
-    if isinstance(found, Agent):
-        return found
-    if isinstance(loop, type):
-        raise ConfigError(
-            f"{target} is a class; a loop here is a coroutine function of an Episode, decorated with @agent "
-            "(docs/agents.md)"
-        )
-    return Agent(target, loop)

@@ -121,7 +121,10 @@ class Episode:
         self.interaction_score: float | None = None
         self.metrics: Counter[str] = Counter()
         """Sums of the metrics of observations and of the interaction's turns, by name."""
-        self._speaking = speaking
+        self.branches: list[Episode] = []
+        """Where a program rewrites its history: what it had, each with a prompt of its own. The episode
+        itself is what was said last."""
+        self.speaking = speaking
         self._counted = 0  # tokens of a ChatModel's turns
         self._clock = clock
         self._started = clock()
@@ -186,18 +189,18 @@ class Episode:
             EpisodeEnded: no turn or no token is left, or the engine gave the request up.
         """
         self._go_on()
-        if self._speaking.transcript is not None and not self.prompt_ids:
-            self.prompt_ids = self._speaking.transcript.prompt_ids(self.messages, self.schemas)
+        if self.speaking.transcript is not None and not self.prompt_ids:
+            self.prompt_ids = self.speaking.transcript.prompt_ids(self.messages, self.schemas)
         budget = self._budget()
         if max_tokens is not None:
             budget = min(budget, max_tokens)
         seed = turn_seed(self.seed, self.count("assistant"))
-        ends = (*self._speaking.stop_token_ids, *stop_token_ids)
-        wanted = TurnRequest(seed, budget, (*self._speaking.stop, *stop), ends)
-        if self._speaking.transcript is None:
+        ends = (*self.speaking.stop_token_ids, *stop_token_ids)
+        wanted = TurnRequest(seed, budget, (*self.speaking.stop, *stop), ends)
+        if self.speaking.transcript is None:
             reply = await self._chat(wanted)
         else:
-            reply = await self._continue(self._speaking.transcript, wanted)
+            reply = await self._continue(self.speaking.transcript, wanted)
         if reply.finish_reason == "aborted":
             self._stop("cancelled", "the engine has given the request up")
         return reply
@@ -218,7 +221,7 @@ class Episode:
         self._user_turn_left()
         allowed = self.limits.parallel_calls
         running = [
-            asyncio.ensure_future(execute_call(call, self.tools, self.limits, self._seconds_left()))
+            asyncio.ensure_future(execute_call(call, self.tools, self.limits, self.seconds_left()))
             for call in calls[:allowed]
         ]
         try:
@@ -242,7 +245,7 @@ class Episode:
         if self.interaction is None:
             raise RuntimeError(f"the row has no interaction; '{self.agent_name}' asked for its answer")
         self._user_turn_left()
-        left = self._seconds_left()
+        left = self.seconds_left()
         timeout = self.limits.tool_seconds if left is None else min(self.limits.tool_seconds, max(left, 0.0))
         try:
             said = await within(self.interaction.respond(list(self.messages)), timeout)
@@ -287,7 +290,7 @@ class Episode:
         """Append messages as one turn, and end the episode if no turn of the model can follow."""
         start = len(self.response_ids)
         reason = self._why_no_turn()
-        transcript = self._speaking.transcript
+        transcript = self.speaking.transcript
         if reason is None and transcript is not None:
             ids = transcript.appended(self.response_ids, messages, self.schemas)
             reason = self._why_too_long(len(ids))
@@ -339,7 +342,7 @@ class Episode:
 
     async def _continue(self, transcript: Transcript, wanted: TurnRequest) -> Reply:
         """Ask a TokenModel for a turn, and keep its ids as they were produced."""
-        reply = await continue_ids(self._speaking, [*self.prompt_ids, *self.response_ids], wanted)
+        reply = await continue_ids(self.speaking, [*self.prompt_ids, *self.response_ids], wanted)
         ids = list(reply.token_ids)
         start = len(self.response_ids)
         self.response_ids += ids
@@ -351,7 +354,7 @@ class Episode:
 
     async def _chat(self, wanted: TurnRequest) -> Reply:
         """Ask a ChatModel for a turn."""
-        reply = await continue_messages(self._speaking, list(self.messages), self.schemas, wanted)
+        reply = await continue_messages(self.speaking, list(self.messages), self.schemas, wanted)
         # Where nobody counts, four characters are a token: a model that calls for ever comes to an end.
         self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
         turn = Turn("assistant", reply.text, finish_reason=reply.finish_reason, tokens=reply.tokens)
@@ -365,8 +368,8 @@ class Episode:
         """
         content = reply.text
         calls = list(reply.calls or ())
-        if reply.calls is None and self.tools:
-            found, calls = parse(self._speaking.calls, text)
+        if reply.calls is None and (self.tools or self.schemas):
+            found, calls = parse(self.speaking.calls, text)
             content = found if calls else content
         turn.calls = calls
         self.turns.append(turn)
@@ -379,7 +382,7 @@ class Episode:
         return replace(reply, calls=tuple(calls))
 
     def _go_on(self) -> None:
-        if self.ended is None and (left := self._seconds_left()) is not None and left <= 0:
+        if self.ended is None and (left := self.seconds_left()) is not None and left <= 0:
             self.end("seconds", f"the episode has taken its {self.limits.seconds:g} s")
         if self.ended is not None:
             raise EpisodeEnded(self.ended)
@@ -390,7 +393,7 @@ class Episode:
 
     def _end_late(self, reason: str, detail: str) -> None:
         """End as `seconds` if the episode's time is up, otherwise as `reason`."""
-        left = self._seconds_left()
+        left = self.seconds_left()
         self.end("seconds" if left is not None and left <= 0 else reason, detail)
 
     def _user_turn_left(self) -> None:
@@ -423,7 +426,8 @@ class Episode:
             left = min(left, limits.context_tokens - used - len(self.prompt_ids))
         return left if limits.turn_tokens is None else min(left, limits.turn_tokens)
 
-    def _seconds_left(self) -> float | None:
+    def seconds_left(self) -> float | None:
+        """Return what is left of the episode's time; None: it has no limit."""
         if self.limits.seconds is None:
             return None
         return self.limits.seconds - (self._clock() - self._started)

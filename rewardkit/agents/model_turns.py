@@ -62,6 +62,11 @@ def turn_seed(seed: int, turn: int) -> int:
     return int.from_bytes(digest, "big") >> 33
 
 
+def branch_seed(seed: int, branch: int) -> int:
+    """Return the seed of an episode's branch, counted from 0: the first has the episode's own."""
+    return turn_seed(turn_seed(seed, branch), branch)  # no turn of another branch has it
+
+
 async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnRequest) -> Reply:
     """Return a TokenModel's turn after the token ids `ids`, cut behind the first stop text."""
     model: Any = speaking.model

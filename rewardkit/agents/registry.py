@@ -26,9 +26,10 @@ ENTRY_POINT_GROUP = "rewardkit.agents"
 SINGLE_TURN = "single_turn_agent"
 """The loop of rows that name none."""
 
-Loop = Callable[["Episode"], Awaitable[object]]
+Loop = Callable[..., Awaitable[object]]
+"""Gets an `Episode`, and the settings of its agent where that takes some."""
 Prepare = Callable[[list[Message], Sequence[Mapping[str, Any]]], list[Message]]
-ToolsBy = Literal["template", "text", "none"]
+ToolsBy = Literal["template", "text", "program", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Agent:
     """Drives one episode; when it returns, the episode has ended."""
     tools: ToolsBy = "template"
     """How the model is told of its tools. `template`: by the chat template, which must take tool messages.
-    `text`: by the text that `prepare` writes. `none`: not at all, and rows get no tools."""
+    `text`: by the text that `prepare` writes. `program`: by the template, of tools that a program has.
+    `none`: not at all. With these two rows get no tools."""
     prepare: Prepare | None = None
     """(messages, tool schemas) -> the messages of the prompt. It must be pure: prompts are also made only to
     count their tokens."""
@@ -49,6 +51,20 @@ class Agent:
     interaction: bool = True
     """Whether the loop asks the row's interaction. If not, no interaction is made."""
     summary: str = ""
+    settings: Callable[..., Any] | None = None
+    """Makes the loop's second argument from the keys of its entry in a file of agents, and raises ConfigError
+    for what does not fit; None: the loop takes an episode alone."""
+    given: Any = None
+    """What `settings` has made; None: the loop takes nothing, or is in no file yet."""
+
+    @property
+    def takes_tools(self) -> bool:
+        """Whether its rows get tools of the run."""
+        return self.tools in ("template", "text")
+
+    async def play(self, episode: Episode) -> None:
+        """Drive an episode to its end."""
+        await (self.loop(episode) if self.settings is None else self.loop(episode, self.given))
 
 
 class Agents:
@@ -120,6 +136,7 @@ def agent(
     prepare: Prepare | None = None,
     calls: str | None = None,
     interaction: bool = True,
+    settings: Callable[..., Any] | None = None,
 ) -> Callable[[Loop], Loop]:
     """Register the decorated coroutine function as the loop of rows whose `agent_name` is `name`.
 
@@ -135,7 +152,7 @@ def agent(
 
     def register(loop: Loop) -> Loop:
         summary = (loop.__doc__ or "").strip().partition("\n")[0]
-        made = AGENTS.register(Agent(name, loop, tools, prepare, calls, interaction, summary))
+        made = AGENTS.register(Agent(name, loop, tools, prepare, calls, interaction, summary, settings))
         loop.__rewardkit_agent__ = made  # type: ignore[attr-defined]
         return loop
 

@@ -76,7 +76,7 @@ def notes_on(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[str]:
     agents = [agent_of(row, setting) for row in rows]
     pairs = list(zip(rows, agents, strict=True))
     replaced = sum(bool(row.agent_name) and agent.name != row.agent_name for row, agent in pairs)
-    asked = (tools_of(row.extra_info).create_kwargs for row, agent in pairs if agent.tools != "none")
+    asked = (tools_of(row.extra_info).create_kwargs for row, agent in pairs if agent.takes_tools)
     unknown = set().union(*asked) - set(setting.tools)
     notes = []
     if replaced:
@@ -94,7 +94,7 @@ def check_tools(agents: Iterable[Agent], setting: EpisodeSetup) -> None:
     Raises:
         InputError: none does.
     """
-    if setting.tools and all(agent.tools == "none" for agent in agents):
+    if setting.tools and not any(agent.takes_tools for agent in agents):
         names = ", ".join(setting.tools)
         raise InputError(f"no row has an agent that calls tools, and the run has {names}; name 'tool_agent'")
 
@@ -104,10 +104,16 @@ def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
     run's as well: so do rows that were written without a thought of agents.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: there is none of that name, or it needs settings that no file gives it.
     """
     named = None if row.agent_name == SINGLE_TURN else row.agent_name
-    return AGENTS.resolve(named or setting.default_agent)
+    found = AGENTS.resolve(named or setting.default_agent)
+    if found.settings is not None and found.given is None:
+        raise InputError(
+            f"the agent '{found.name}' needs settings: a file of agents with an entry of that name "
+            "(--agent-file, or rollout.agent.agent_loop_config_path; docs/agents.md)"
+        )
+    return found
 
 
 def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
@@ -179,7 +185,7 @@ async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitab
     """Create the tools, run the loop, and ask for the rewards of the whole episode."""
     try:
         await _create(episode, begun)
-        await agent.loop(episode)
+        await agent.play(episode)
         episode.end(episode.why_answered())
     except EpisodeEnded:
         pass
@@ -328,7 +334,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
 
 def _tool_names(row: EpisodeRow, agent: Agent, setting: EpisodeSetup) -> tuple[str, ...]:
     """The tools that a row is offered: those it selects, or all that the run has."""
-    if agent.tools == "none":
+    if not agent.takes_tools:
         return ()
     said = tools_of(row.extra_info)
     names = tuple(setting.tools) if said.selection is None else said.selection

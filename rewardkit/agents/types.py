@@ -21,6 +21,7 @@ ENDED = (
     "context_tokens",  # what the model can take, prompt included
     "assistant_turns",
     "user_turns",
+    "branches",  # a program has rewritten its history too often
     "seconds",
     "tool_failed",  # beyond its retries, for a reason that is ours
     "interaction_failed",
@@ -56,6 +57,8 @@ class EpisodeLimits:
     """Elapsed time of one execution of a tool, or of one answer of an interaction."""
     tool_retries: int = 1
     """Further tries after the tool itself has failed. A bad call is not tried again."""
+    prompt_tokens: int | None = None
+    """Tokens of a prompt that a program writes."""
 
 
 @dataclass(frozen=True, slots=True)

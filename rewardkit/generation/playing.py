@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rewardkit.agents.agent_files import register_agents
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS
@@ -95,7 +96,9 @@ def setting_of(
     """Return what the episodes of a run have in common.
 
     Raises:
-        ConfigError: a tool, an interaction or the format of calls does not exist.
+        ConfigError: a tool, an interaction or the format of calls does not exist, or an agent's settings do
+            not fit.
+        InputError: there is no such agent, or the file of agents cannot be read.
     """
     chosen = settings.episodes or EpisodeSettings()
     limits = EpisodeLimits(
@@ -111,6 +114,7 @@ def setting_of(
         chosen.tool_seconds,
     )
     calls = _format_of(chosen, transcript)
+    register_agents(chosen.agent_file or None, "--agent-file")
     AGENTS.resolve(chosen.agent)
     return EpisodeSetup(
         limits,

@@ -22,6 +22,8 @@ class EpisodeSettings:
 
     agent: str = SINGLE_TURN
     """The loop of rows that name none."""
+    agent_file: str = ""
+    """A file of agents, see `rewardkit.agents.agent_files`; empty: none."""
     tools: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.loading.load_tools` takes them."""
     interactions: str = ""

@@ -17,7 +17,7 @@ from rewardkit.agents.types import ENDED, EpisodeLimits, Reply
 from rewardkit.generation.episodes import EPISODE_COLUMNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
-(EXAMPLE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLE = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "@agent" in block)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ prints, that is what it prints.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -127,6 +128,7 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     _write_code(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")  # programs run our python
         for before, after in (("lists", "gen"), ("responses", "before"), ("responses", "after")):
             target = f"{after}.parquet" if after == "gen" else f"{after}.scored.parquet"
             assert run(["score", f"{before}.parquet", "--out", target]) == 0

@@ -315,7 +315,7 @@ class AgentConfig:
     default_agent_loop: str = "single_turn_agent"
     """The agent of rows that name none."""
     agent_loop_config_path: str | None = None
-    """A YAML list of `name` and `_target_` (`path.py:name`): agents of your own."""
+    """A YAML list of `name` and `_target_` (`path.py:name`): agents of your own; `external`'s program."""
 
 
 @dataclass

@@ -52,6 +52,7 @@ _OPTIONS = (
 
 _EPISODE_OPTIONS = (
     click.option("--agent", help="Loop of rows that name none; path.py:name is one of your own."),
+    click.option("--agent-file", help="YAML of agents with their settings, such as the program of external."),
     click.option("--tools", help="Tools that the model may call: names with commas, or verl's tool YAML."),
     click.option("--interactions", help="What answers the model, by the rows' interaction_kwargs: a YAML."),
     click.option("--tool-format", "calls", help="hermes, llama3, ...  [default: the template's]"),

@@ -14,8 +14,8 @@ GROUPS = {
     "responses": "n temperature top_p top_k max_tokens seed stop log_probs template",
     "model": "engine url api_key_env concurrency retries max_prompt_tokens max_model_len dtype "
     "tensor_parallel_size gpu_memory_utilization max_num_seqs trust_remote_code address price_in price_out",
-    "episodes": "agent tools interactions calls max_assistant_turns max_user_turns max_turn_tokens "
-    "max_parallel_calls max_tool_response_length tool_seconds episode_seconds",
+    "episodes": "agent agent_file tools interactions calls max_assistant_turns max_user_turns "
+    "max_turn_tokens max_parallel_calls max_tool_response_length tool_seconds episode_seconds",
     "columns": "data_source data_source_key response_key ground_truth_key prompt_key join_file on prefix",
     "rewards": "reward_files reward_model judge_file sources composition_files option_words options_file "
     "timeout_s",

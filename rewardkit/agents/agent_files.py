@@ -1,0 +1,85 @@
+"""Files of agents: loops of a user's own under names, and the settings of those that take some.
+
+verl's form, a YAML list of `name` and `_target_`. Without `_target_` the name is that of one that is there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rewardkit.agents.registry import AGENTS, Agent, load_agent
+from rewardkit.errors import ConfigError, InputError, reason_of
+
+
+def register_agents(path: str | None, option: str) -> None:
+    """Register the agents of a file; None: there is none.
+
+    Args:
+        option: What named the file, for messages.
+
+    Raises:
+        InputError: the file cannot be read, is no such list, or names a loop that does not exist.
+        ConfigError: a target is not a loop, or its settings do not fit.
+    """
+    if path is None:
+        return
+    try:
+        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError(f"cannot read {option}={path}: {reason_of(error)}") from None
+    named = isinstance(entries, list) and all(
+        isinstance(entry, dict) and "name" in entry for entry in entries
+    )
+    if not named:
+        raise InputError(
+            f"{path} must be a list of mappings with `name`, and `_target_` for a loop of your own"
+        )
+    for entry in entries:
+        settings = {str(key): value for key, value in entry.items() if key not in ("name", "_target_")}
+        name = str(entry["name"])
+        found = _target(name, str(entry["_target_"])) if "_target_" in entry else AGENTS.resolve(name)
+        AGENTS.register(replace(found, name=name, given=_given(name, found, settings)))
+
+
+def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
+    """What the loop's settings come to."""
+    if found.settings is None:
+        if settings:
+            raise ConfigError(f"agent '{name}': a loop takes no settings, found {', '.join(settings)}")
+        return None
+    try:
+        inspect.signature(found.settings).bind(**settings)
+    except TypeError as error:
+        takes = ", ".join(inspect.signature(found.settings).parameters)
+        raise ConfigError(f"agent '{name}': {error}; it takes {takes}") from None
+    try:
+        return found.settings(**settings)
+    except ConfigError as error:
+        raise ConfigError(f"agent '{name}': {error}") from None
+
+
+def _target(name: str, target: str) -> Agent:
+    """The loop of `path.py:name` or `package.module.name`."""
+    if target.partition(":")[0].endswith(".py"):
+        return load_agent(target)
+    module, _, attribute = target.replace(":", ".").rpartition(".")
+    try:
+        loop = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"agent '{name}': cannot import {target}: {error}") from None
+    found = getattr(loop, "__rewardkit_agent__", None)
+    if isinstance(found, Agent):
+        return found
+    if isinstance(loop, type):
+        raise ConfigError(
+            f"{target} is a class; a loop here is a coroutine function of an Episode, decorated with @agent "
+            "(docs/agents.md)"
+        )
+    return Agent(target, loop)

@@ -1,0 +1,239 @@
+"""The branches of an episode whose history a program keeps: which of them a request goes on with.
+
+A branch is an `Episode` of its own: the same turns, limits and tokens as where a loop of ours drives it. A
+request whose messages begin with all that was said on a branch goes on with its tokens, exactly. One that
+leaves it behind a turn of the model has the tokens up to there, which are trained on the first branch alone.
+Every other one begins anew, with a prompt that the chat template writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rewardkit.agents.endpoint.asking import ApiError, AskedTurn
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.model_turns import branch_seed
+from rewardkit.agents.transcript import TemplateError
+from rewardkit.agents.types import Reply
+from rewardkit.types import Message
+
+TOO_LONG = "context_length_exceeded"
+"""The code by which programs know that they have to shorten their history."""
+Key = tuple[str, str, tuple[tuple[str, str], ...]]
+"""What is compared of a message: its role, text, and calls."""
+
+
+@dataclass
+class EpisodeBranch:
+    """One branch, and what a request is compared with."""
+
+    episode: Episode
+    keys: list[Key]
+    """Of all its messages."""
+    ends: dict[int, int] = field(default_factory=dict)
+    """By the number of messages up to and with a turn of the model, the number of the episode's turns."""
+    made: int = 0
+    """Turns of the model that were generated on it."""
+
+    def says(self, reply: Reply, asked: AskedTurn, number: int) -> tuple[str, list[dict[str, Any]]]:
+        """Keep a turn that was generated as it is handed out, and return it: its text, and its calls.
+
+        Calls of a turn in which one cannot be read stay in the text.
+
+        Args:
+            number: Of the turn in the whole episode.
+        """
+        message = self.episode.messages[-1]
+        text, calls = str(message["content"]), list(message.get("tool_calls") or ())
+        if any(call.error for call in reply.calls or ()):
+            text, calls = reply.text, []
+        places = [place for one in asked.stop if (place := text.find(one)) >= 0]
+        text = text[: min(places)] if places else text
+        calls = [{**one, "id": f"call_{number}_{i}"} for i, one in enumerate(calls)]
+        calls = calls[:1] if asked.one_call else calls
+        kept: Message = {"role": "assistant", "content": text}
+        return text, self._keep({**kept, "tool_calls": calls} if calls else kept)
+
+    def appended(self, messages: Sequence[Message]) -> None:
+        """Know of messages that have been appended to the episode."""
+        self.keys = [*self.keys, *(key_of(message) for message in messages)]
+
+    def _keep(self, message: Message) -> list[dict[str, Any]]:
+        self.episode.messages[-1] = message
+        self.keys = [*self.keys, key_of(message)]
+        self.ends[len(self.keys)] = len(self.episode.turns)
+        self.made += 1
+        calls: list[dict[str, Any]] = message.get("tool_calls", [])
+        return calls
+
+
+class EpisodeBranches:
+    """All branches of an episode, in the order in which they began."""
+
+    def __init__(self, episode: Episode, most: int) -> None:
+        """Begin with none; `episode` has the row, the model and the limits of all."""
+        self._episode = episode
+        self._most = most
+        self.all: list[EpisodeBranch] = []
+        self.last: EpisodeBranch | None = None
+        """The one that the model spoke on last."""
+
+    @property
+    def made(self) -> int:
+        """Turns of the model on all of them."""
+        return sum(branch.made for branch in self.all)
+
+    @property
+    def full(self) -> bool:
+        """Whether no further one may begin."""
+        return len(self.all) >= self._most
+
+    def find(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]] | None:
+        """Return the branch that a request goes on with, and the messages that are new; None: there is none.
+
+        It may be new, where the request leaves another one behind a turn of the model.
+        """
+        keys = [key_of(message) for message in asked.messages]
+        best: tuple[int, int, EpisodeBranch] | None = None
+        for number, branch in enumerate(self.all):
+            shared = _shared(branch, keys) if branch.episode.schemas == asked.schemas else 0
+            new = asked.messages[shared:]
+            if shared and new and all(message["role"] in ("user", "tool") for message in new):
+                best = max(best or (0, 0, branch), (shared, number, branch), key=lambda one: one[:2])
+        if best is None:
+            return None
+        shared, _, branch = best
+        if shared < len(branch.keys):
+            if self.full:
+                return None
+            branch = self._left(branch, shared)
+        return branch, asked.messages[shared:]
+
+    def begin(self, asked: AskedTurn) -> EpisodeBranch:
+        """Begin a branch with all messages of a request as its prompt.
+
+        Raises:
+            ApiError: the template cannot write them, or they are too long.
+        """
+        made = self._episode_of(asked.messages, asked.schemas)
+        made.prompt_messages = len(made.messages)
+        transcript = made.speaking.transcript
+        if transcript is not None:
+            made.prompt_ids = _prompt_ids(made)
+            _check_length(made)
+        return self._add(made, [key_of(message) for message in made.messages])
+
+    def _left(self, branch: EpisodeBranch, shared: int) -> EpisodeBranch:
+        """A branch with another one's tokens up to one of its turns."""
+        old = branch.episode
+        made = self._episode_of(old.messages[:shared], old.schemas)
+        made.prompt_messages, made.prompt_ids = old.prompt_messages, list(old.prompt_ids)
+        made.turns = [replace(turn) for turn in old.turns[: branch.ends[shared]]]
+        length = made.turns[-1].end
+        made.response_ids = old.response_ids[:length]
+        made.response_mask, made.log_probs = [0] * length, [0.0] * length
+        made.weight_versions = [0] * length
+        ends = {messages: turns for messages, turns in branch.ends.items() if messages <= shared}
+        added = self._add(made, branch.keys[:shared])
+        added.ends = ends
+        return added
+
+    def _add(self, episode: Episode, keys: list[Key]) -> EpisodeBranch:
+        self.all.append(EpisodeBranch(episode, keys))
+        return self.all[-1]
+
+    def _episode_of(self, messages: Sequence[Message], schemas: Sequence[Any]) -> Episode:
+        whole = self._episode
+        return Episode(
+            whole.row,
+            whole.speaking,
+            replace(whole.limits, seconds=whole.seconds_left()),
+            seed=branch_seed(whole.seed, len(self.all)),
+            agent_name=whole.agent_name,
+            messages=messages,
+            schemas=schemas,
+        )
+
+    def settle(self) -> None:
+        """Make the episode what was said last, and keep the other branches with it."""
+        spoken = [branch.episode for branch in self.all if branch.made]
+        if self.last is None:
+            return
+        main, whole = self.last.episode, self._episode
+        whole.branches = [one for one in spoken if one is not main]
+        whole.messages, whole.prompt_messages, whole.schemas = (
+            main.messages,
+            main.prompt_messages,
+            main.schemas,
+        )
+        whole.prompt_ids, whole.response_ids = main.prompt_ids, main.response_ids
+        whole.response_mask, whole.log_probs = main.response_mask, main.log_probs
+        whole.weight_versions, whole.turns = main.weight_versions, main.turns
+
+
+def key_of(message: Message) -> Key:
+    """Return what is compared of a message, without what clients write otherwise when they send it again."""
+    text = str(message["content"] or "")
+    if message["role"] != "assistant":
+        return message["role"], text, ()
+    calls = [
+        (one["function"]["name"], one["function"]["arguments"]) for one in message.get("tool_calls") or ()
+    ]
+    return "assistant", text.strip(), tuple((name, _canonical(arguments)) for name, arguments in calls)
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _shared(branch: EpisodeBranch, keys: Sequence[Key]) -> int:
+    """How many messages a request shares with a branch, up to the last turn of the model among them; or 0."""
+    equal = next((i for i, (a, b) in enumerate(zip(branch.keys, keys, strict=False)) if a != b), None)
+    length = min(len(branch.keys), len(keys)) if equal is None else equal
+    return max((messages for messages in branch.ends if messages <= length), default=0)
+
+
+def _prompt_ids(episode: Episode) -> list[int]:
+    """The prompt of a branch. Arguments of calls in it are objects, as most templates expect, or texts."""
+    transcript: Any = episode.speaking.transcript
+    try:
+        ids: list[int] = transcript.prompt_ids(
+            [_with_objects(one) for one in episode.messages], episode.schemas
+        )
+        return ids
+    except TemplateError as error:
+        first = error
+    try:
+        ids = transcript.prompt_ids(episode.messages, episode.schemas)
+        return ids
+    except TemplateError:
+        raise ApiError(str(first), param="messages") from None
+
+
+def _with_objects(message: Message) -> Message:
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    return {**message, "tool_calls": [{**one, "function": _with_object(one["function"])} for one in calls]}
+
+
+def _with_object(function: dict[str, Any]) -> dict[str, Any]:
+    try:
+        arguments = json.loads(function["arguments"])
+    except (ValueError, RecursionError):
+        return function
+    return {**function, "arguments": arguments} if isinstance(arguments, dict) else function
+
+
+def _check_length(episode: Episode) -> None:
+    limits, length = episode.limits, len(episode.prompt_ids)
+    most = [limit for limit in (limits.prompt_tokens, limits.context_tokens) if limit is not None]
+    if most and length > min(most):
+        text = f"This model's maximum context length is {min(most)} tokens for a prompt; yours has {length}."
+        raise ApiError(text, code=TOO_LONG, param="messages")

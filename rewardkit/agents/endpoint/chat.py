@@ -1,0 +1,117 @@
+"""Chat completions: requests read, answers and streams written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rewardkit.agents.endpoint.asking import (
+    ApiError,
+    AskedTurn,
+    SaidTurn,
+    call_in,
+    named,
+    number_in,
+    objects_in,
+    refuse_others,
+    schema_of,
+    stops_in,
+    text_in,
+)
+from rewardkit.types import Message
+
+ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+HONOURED: Mapping[str, tuple[Any, ...] | None] = {
+    **dict.fromkeys(("messages", "tools", "max_tokens", "max_completion_tokens", "stop", "stream")),
+    "n": (1,),
+    "tool_choice": ("auto", "none"),
+    "parallel_tool_calls": (True, False),
+    "logprobs": (False,),
+    "response_format": ({"type": "text"},),
+    "modalities": (["text"],),
+}
+
+
+def read(body: Mapping[str, Any]) -> AskedTurn:
+    """Return what a request asks for.
+
+    Raises:
+        ApiError: it is malformed, or asks for what there is not.
+    """
+    refuse_others(body, HONOURED)
+    messages = named([_message(one) for one in objects_in(body, "messages")])
+    if not messages:
+        raise ApiError("'messages' is empty", param="messages")
+    tools = [] if body.get("tool_choice") == "none" else objects_in(body, "tools")
+    return AskedTurn(
+        messages,
+        [schema_of(tool, tool.get("function")) for tool in tools],
+        number_in(body, "max_completion_tokens", "max_tokens"),
+        stops_in(body),
+        bool(body.get("stream")),
+        body.get("parallel_tool_calls") is False,
+        body,
+    )
+
+
+def _message(given: Mapping[str, Any]) -> Message:
+    role = ROLES.get(str(given.get("role")))
+    if role is None:
+        raise ApiError(f"there is no role '{given.get('role')}'", param="messages")
+    message: Message = {"role": role, "content": text_in(given.get("content"))}
+    if role == "tool":
+        message["tool_call_id"] = str(given.get("tool_call_id") or "")
+    calls = objects_in(given, "tool_calls")
+    if calls and role == "assistant":
+        functions = [(one.get("id"), one.get("function") or {}) for one in calls]
+        message["tool_calls"] = [
+            call_in(id, function.get("name"), function.get("arguments"), "messages")
+            for id, function in functions
+        ]
+    return message
+
+
+def answer(asked: AskedTurn, said: SaidTurn) -> dict[str, Any]:
+    """Return the body of the answer."""
+    message: dict[str, Any] = {"role": "assistant", "content": said.text or None, "refusal": None}
+    if said.calls:
+        message["tool_calls"] = said.calls
+    elif not said.text:
+        message["content"] = ""
+    choice = {"index": 0, "message": message, "finish_reason": _finish(said), "logprobs": None}
+    return {**_head(asked, said, "chat.completion"), "choices": [choice], "usage": _usage(said)}
+
+
+def events(asked: AskedTurn, said: SaidTurn) -> Iterator[tuple[str | None, Any]]:
+    """Yield the events of the answer's stream: no name, and the data."""
+    head = _head(asked, said, "chat.completion.chunk")
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+        return {**head, "choices": [choice]}
+
+    yield None, chunk({"role": "assistant", "content": ""})
+    if said.text:
+        yield None, chunk({"content": said.text})
+    for i, call in enumerate(said.calls):
+        yield None, chunk({"tool_calls": [{"index": i, **call}]})
+    yield None, chunk({}, _finish(said))
+    if (asked.body.get("stream_options") or {}).get("include_usage"):
+        yield None, {**head, "choices": [], "usage": _usage(said)}
+
+
+def _finish(said: SaidTurn) -> str:
+    if said.calls:
+        return "tool_calls"
+    return "length" if said.cut else "stop"
+
+
+def _head(asked: AskedTurn, said: SaidTurn, kind: str) -> dict[str, Any]:
+    model = str(asked.body.get("model") or "policy")
+    return {"id": f"chatcmpl-{said.number}", "object": kind, "created": int(time.time()), "model": model}
+
+
+def _usage(said: SaidTurn) -> dict[str, Any]:
+    total = said.prompt_tokens + said.tokens
+    return {"prompt_tokens": said.prompt_tokens, "completion_tokens": said.tokens, "total_tokens": total}

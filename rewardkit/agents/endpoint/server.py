@@ -1,0 +1,191 @@
+"""The HTTP side of the endpoint: one server for all episodes of an event loop, each with its base URL."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from aiohttp import web
+
+from rewardkit.agents.endpoint import chat, responses
+from rewardkit.agents.endpoint.asking import ApiError, AskedTurn, SaidTurn
+from rewardkit.agents.endpoint.session import ProgramSession
+
+MOST_BYTES = 256 * 1024**2
+"""Of a request: a history of many turns is sent with each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiForm:
+    """One of the forms that requests and answers have."""
+
+    read: Callable[[dict[str, Any], ProgramSession], AskedTurn]
+    answer: Callable[[AskedTurn, SaidTurn], dict[str, Any]]
+    events: Callable[[AskedTurn, SaidTurn], Iterable[tuple[str | None, Any]]]
+    end: str
+    """What follows the last event of a stream."""
+    keep: Callable[[AskedTurn, SaidTurn, ProgramSession], None]
+    """Keeps what later requests may refer to."""
+
+
+def _keep_response(asked: AskedTurn, said: SaidTurn, session: ProgramSession) -> None:
+    session.earlier[responses.response_id(said)] = responses.conversation(asked, said)
+
+
+CHAT = ApiForm(
+    lambda body, session: chat.read(body),
+    chat.answer,
+    chat.events,
+    "data: [DONE]\n\n",
+    lambda asked, said, session: None,
+)
+RESPONSES = ApiForm(
+    lambda body, session: responses.read(body, session.earlier),
+    responses.answer,
+    responses.events,
+    "",
+    _keep_response,
+)
+
+
+class EpisodeEndpoint:
+    """The server of one event loop; it is there while an episode uses it."""
+
+    def __init__(self) -> None:
+        """Listen to nothing yet."""
+        self._sessions: dict[str, ProgramSession] = {}
+        self._starting = asyncio.Lock()
+        self._runner: web.AppRunner | None = None
+        self._address = ""
+
+    @asynccontextmanager
+    async def serve(self, session: ProgramSession) -> AsyncIterator[str]:
+        """Answer an episode's program in the block; its base URL, which ends with `/v1`."""
+        key = secrets.token_hex(16)
+        self._sessions[key] = session
+        try:
+            await self._start()
+            yield f"{self._address}/{key}/v1"
+        finally:
+            del self._sessions[key]
+            await session.close()
+            await self._stop()
+
+    async def _start(self) -> None:
+        async with self._starting:
+            if self._runner is not None:
+                return
+            app = web.Application(client_max_size=MOST_BYTES)
+            app.router.add_post("/{key}/v1/chat/completions", self._chat)
+            app.router.add_post("/{key}/v1/responses", self._responses)
+            app.router.add_get("/{key}/v1/models", self._models)
+            app.router.add_route("*", "/{path:.*}", self._nothing)
+            self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0)
+            await self._runner.setup()
+            site = web.TCPSite(self._runner, "127.0.0.1", 0, backlog=1024)
+            await site.start()
+            self._address = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+
+    async def _stop(self) -> None:
+        async with self._starting:
+            if self._runner is not None and not self._sessions:
+                runner, self._runner = self._runner, None
+                await runner.cleanup()
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        return await self._answer(request, CHAT)
+
+    async def _responses(self, request: web.Request) -> web.StreamResponse:
+        return await self._answer(request, RESPONSES)
+
+    async def _answer(self, request: web.Request, api: ApiForm) -> web.StreamResponse:
+        try:
+            session = self._session(request)
+            text = await request.read()
+            asked = api.read(_body(text), session)
+
+            async def work() -> SaidTurn:
+                said = await session.turn(asked)
+                api.keep(asked, said, session)
+                return said
+
+            said = await session.once(*_again(request, text), work)
+        except ApiError as error:
+            return _refusal(error)
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
+            return _refusal(ApiError("the episode has ended", code="episode_ended"))
+        if not asked.stream:
+            return web.json_response(api.answer(asked, said))
+        return await _stream(request, api.events(asked, said), api.end)
+
+    def _session(self, request: web.Request) -> ProgramSession:
+        found = self._sessions.get(request.match_info["key"])
+        if found is None:
+            raise ApiError("there is no such episode, or it has ended", code="episode_ended")
+        return found
+
+    async def _models(self, request: web.Request) -> web.Response:
+        models = [{"id": "policy", "object": "model", "created": 0, "owned_by": "rewardkit"}]
+        return web.json_response({"object": "list", "data": models})
+
+    async def _nothing(self, request: web.Request) -> web.Response:
+        known = "POST .../v1/chat/completions and .../v1/responses"
+        return _refusal(
+            ApiError(f"there is no {request.method} {request.path}; there are {known}", status=404)
+        )
+
+
+_ENDPOINTS: WeakKeyDictionary[asyncio.AbstractEventLoop, EpisodeEndpoint] = WeakKeyDictionary()
+
+
+def endpoint() -> EpisodeEndpoint:
+    """Return the endpoint of the running event loop."""
+    return _ENDPOINTS.setdefault(asyncio.get_running_loop(), EpisodeEndpoint())
+
+
+def _body(text: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise ApiError("the body must be an object of JSON")
+    return body
+
+
+def _again(request: web.Request, text: bytes) -> tuple[str, bool]:
+    """The key of a request, and whether its sender says that it may have been sent before. A body that comes
+    twice without a word of that is two turns."""
+    key = request.headers.get("Idempotency-Key")
+    if key is not None:
+        return key, True
+    retries = request.headers.get("x-stainless-retry-count", "0")
+    return hashlib.sha256(request.path.encode() + b"\n" + text).hexdigest(), retries != "0"
+
+
+def _refusal(error: ApiError) -> web.Response:
+    return web.json_response(error.body, status=error.status, headers={"x-should-retry": "false"})
+
+
+async def _stream(
+    request: web.Request, events: Iterable[tuple[str | None, Any]], end: str
+) -> web.StreamResponse:
+    """Send a turn that is there already: what ends a program comes when the turn is recorded."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+    await response.prepare(request)
+    for name, data in events:
+        head = "" if name is None else f"event: {name}\n"
+        await response.write(f"{head}data: {json.dumps(data)}\n\n".encode())
+    if end:
+        await response.write(end.encode())
+    await response.write_eof()
+    return response

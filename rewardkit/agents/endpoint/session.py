@@ -1,0 +1,153 @@
+"""One episode that a program plays: its turns one after the other, its limits, and when it is over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from rewardkit.agents.endpoint.asking import ApiError, AskedTurn, SaidTurn
+from rewardkit.agents.endpoint.branches import TOO_LONG, EpisodeBranch, EpisodeBranches
+from rewardkit.agents.episode import FAILED, Episode, EpisodeEnded
+from rewardkit.agents.transcript import TemplateError
+from rewardkit.types import Message
+
+REFUSALS = 16
+"""Requests one after the other that are over a limit: then the episode ends, whatever the program does."""
+KEPT_ANSWERS = 8
+"""That are there still for a request that is sent again."""
+OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")
+"""Limits of a history, which a program may write anew to go on."""
+
+
+class ProgramSession:
+    """What the endpoint knows of one episode."""
+
+    def __init__(self, episode: Episode, most_branches: int) -> None:
+        """Begin with no turn, and at most so many branches."""
+        self.episode = episode
+        self.branches = EpisodeBranches(episode, most_branches)
+        self.over = asyncio.Event()
+        """No further turn will be given."""
+        self.refused: str | None = None
+        """The limit that the last request was over, one of `ENDED`."""
+        self.failed: BaseException | None = None
+        """What the engine, or we, have met with."""
+        self.earlier: dict[str, list[Message]] = {}
+        """Conversations by the id of a response."""
+        self.answers: dict[str, asyncio.Task[Any]] = {}
+        """By the key of a request, its answer: one that is sent again has the same."""
+        self._one_at_a_time = asyncio.Lock()
+        self._refusals = 0
+
+    async def once(self, key: str, again: bool, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what `work` gives; for a request that is sent again what the first sending of it gave.
+
+        It goes on if the program hangs up.
+        """
+        if not again or key not in self.answers:
+            old = [one for one, task in self.answers.items() if task.done()][:-KEPT_ANSWERS]
+            for one in old:
+                del self.answers[one]
+            self.answers[key] = asyncio.ensure_future(work())
+        return await asyncio.shield(self.answers[key])
+
+    async def turn(self, asked: AskedTurn) -> SaidTurn:
+        """Return the model's next turn.
+
+        Raises:
+            ApiError: a limit is reached, or the messages cannot be taken.
+        """
+        async with self._one_at_a_time:
+            try:
+                self._check_open()
+                branch, said = await self._speak(asked)
+            except ApiError:
+                raise
+            except Exception as error:  # of the engine, or ours: the run has to know
+                self.failed = error
+                self.over.set()
+                raise ApiError("the episode has failed") from error
+            self.refused, self._refusals = None, 0
+            self.branches.last = branch
+            return said
+
+    async def _speak(self, asked: AskedTurn) -> tuple[EpisodeBranch, SaidTurn]:
+        branch, new = self._branch(asked)
+        try:
+            if new:
+                await branch.episode.append(new)
+                branch.appended(new)
+        except TemplateError:  # it may take them where they stand in a prompt
+            branch = self._begin(asked)
+        except EpisodeEnded:
+            raise self._limit(str(branch.episode.ended)) from None
+        one = branch.episode
+        before = len(one.prompt_ids) + len(one.response_ids)
+        try:
+            reply = await one.generate(stop=asked.stop, max_tokens=asked.max_tokens)
+        except EpisodeEnded:
+            raise self._limit(str(one.ended), one.detail) from None
+        number = self.branches.made + 1
+        text, calls = branch.says(reply, asked, number)
+        tokens = len(reply.token_ids) or reply.tokens or 0
+        return branch, SaidTurn(str(number), text, calls, reply.finish_reason == "length", before, tokens)
+
+    def _branch(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]]:
+        found = self.branches.find(asked)
+        return found or (self._begin(asked), [])
+
+    def _begin(self, asked: AskedTurn) -> EpisodeBranch:
+        if self.branches.full:
+            raise self._limit("branches")
+        try:
+            return self.branches.begin(asked)
+        except ApiError as error:
+            if error.body["error"]["code"] == TOO_LONG and self.branches.made:
+                raise self._limit("context_tokens", str(error)) from None
+            raise
+
+    def _check_open(self) -> None:
+        """Refuse a turn where the whole episode has none left."""
+        if self.failed is not None:
+            raise ApiError("the episode has failed", code="episode_ended")
+        limits, left = self.episode.limits, self.episode.seconds_left()
+        if left is not None and left <= 0:
+            raise self._limit("seconds")
+        if limits.assistant_turns is not None and self.branches.made >= limits.assistant_turns:
+            raise self._limit("assistant_turns")
+        if self.over.is_set():
+            raise self._limit(self.refused or "done")
+
+    def _limit(self, reason: str, detail: str | None = None) -> ApiError:
+        """The answer to a request that is over a limit, which may end the episode."""
+        self.refused = reason
+        self._refusals += 1
+        if reason in FAILED:
+            self.episode.end(reason, detail)
+        if reason not in OF_A_BRANCH or self._refusals >= REFUSALS:
+            self.over.set()
+        return ApiError(
+            detail or _MESSAGES.get(reason, f"the episode has ended: {reason}"), code=_code(reason)
+        )
+
+    async def close(self) -> None:
+        """End what is still asked for, and leave in the episode what was said."""
+        for task in self.answers.values():
+            task.cancel()
+        await asyncio.gather(*self.answers.values(), return_exceptions=True)
+        self.branches.settle()
+
+
+_MESSAGES: Mapping[str, str] = {
+    "response_tokens": "This model's maximum context length is reached: the history has no tokens left.",
+    "context_tokens": "This model's maximum context length is reached: the history has no tokens left.",
+    "assistant_turns": "the episode has no turns left",
+    "user_turns": "the episode has no turns of tools or users left",
+    "branches": "the episode's history has been written anew too often",
+    "seconds": "the episode's time is up",
+}
+
+
+def _code(reason: str) -> str:
+    return TOO_LONG if reason in ("response_tokens", "context_tokens") else "episode_ended"
