@@ -32,6 +32,7 @@ COMMANDS = {
     "compare": "Compare two scored files over the same prompts.",
     "diff": "Show what another scorer says of the same responses; pin verdicts.",
     "lock": "Write down which rewards a project trains against; check in CI what moved.",
+    "replay": "Score a scored file again as its receipt says, and show the rows that differ.",
     "gradient": "Show where the learning signal of a file of rollouts comes from.",
     "serve": "Serve the rewards over HTTP.",
     "sft": "Train a language model on given responses.",

@@ -22,12 +22,15 @@ from rewardkit.evaluation.gradient import grpo
 from rewardkit.files.publishing import published
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.reader import read_samples
+from rewardkit.registry import Reward
 from rewardkit.types import STATUSES, Sample, Score
 
 T = TypeVar("T")
 ScoreBatch = Callable[[Sequence[Sample]], list[Score]]
 EQUAL = 1e-9
 """Scores that differ by less than this are equal."""
+MODEL_TOLERANCE = 0.01
+"""Scores of neural reward models that differ by no more are equal: devices round otherwise."""
 _NAMED = {"right", "wrong", *STATUSES}
 """Verdicts that are not the score itself."""
 _TOLD = 5
@@ -113,6 +116,13 @@ def read_grouped(
 def prompt_text(prompt: Any) -> str:
     """Return a prompt as one text, by which the responses to it are known; empty if there is none."""
     return prompt if isinstance(prompt, str) else json.dumps(prompt, default=str) if prompt else ""
+
+
+def tolerance(reward: Reward) -> float:
+    """Return by how much two equal scores of a reward may differ."""
+    composition = getattr(reward.target, "composition", None)
+    rewards = [member.reward for member in composition.members] if composition is not None else [reward]
+    return MODEL_TOLERANCE if any(one.runs == "model" for one in rewards) else EQUAL
 
 
 def verdict(score: Score) -> str:

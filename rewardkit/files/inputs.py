@@ -41,6 +41,8 @@ FORMATS: dict[str, FileFormat] = {
 }
 COMPRESSIONS = (".gz", ".zst")
 ZIP = ".zip"
+RECEIPT = ".receipt"
+"""Behind the name of a scored file: its receipt (`rewardkit.offline.receipt`), which has no rows."""
 STDIN = "-"
 SAMPLE = "sample://"
 """Before the name of a file that ships with the package: `sample://responses.jsonl`."""
@@ -117,7 +119,8 @@ def find_inputs(
     found: dict[str, Input] = {}
     for word in map(str, words):
         for one in _meant(word, on_note):
-            found.setdefault(f"{one.path}:{one.member}", one)
+            if not one.path.endswith(RECEIPT):  # as in what a shell makes of `out.*`
+                found.setdefault(f"{one.path}:{one.member}", one)
     if not found:
         raise InputError("no file was named")
     return list(found.values())

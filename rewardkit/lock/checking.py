@@ -10,20 +10,18 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
-from rewardkit.evaluation.rescoring import EQUAL, Pin, moved, verdict
+from rewardkit.evaluation.rescoring import EQUAL, Pin, moved, tolerance, verdict
 from rewardkit.files.publishing import published
 from rewardkit.lock.changes import Change, changes
-from rewardkit.lock.identity import Identity, identities
+from rewardkit.lock.identity import Identity, identities, known_sources
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.text import writable
 from rewardkit.types import Score
 
 NAME = "rewardkit.lock"
 FORM = 1
-MODEL_TOLERANCE = 0.01
-"""Scores of neural reward models that differ by no more are equal: devices round otherwise."""
 
 
 class Lock(msgspec.Struct, frozen=True):
@@ -147,11 +145,11 @@ def check(lock: Lock, scorer: Scorer) -> Moved:
     Raises:
         OptionsError, MissingDependencyError: a reward cannot be used.
     """
-    known = [source for source in lock.rewards if _is_known(source, scorer)]
+    known = known_sources(lock.rewards, scorer)
     moved_rewards = changes(lock.rewards, identities(scorer, known))
     numbered = [(i, pin) for i, pin in enumerate(lock.pins, 1) if pin.data_source in known]
     pins = [pin for _, pin in numbered]
-    found = moved(pins, scorer.score_batch, lambda source: _tolerance(source, scorer))
+    found = moved(pins, scorer.score_batch, lambda source: tolerance(scorer.reward_for(source)))
     moved_pins = [MovedPin(numbered[place - 1][0], pin, score) for place, pin, score in found]
     return Moved(moved_rewards, moved_pins, _moved_groups(numbered, moved_pins))
 
@@ -159,21 +157,6 @@ def check(lock: Lock, scorer: Scorer) -> Moved:
 def moved_rewards(lock: Lock, now: Mapping[str, Identity]) -> list[Change]:
     """Return what moved between a lock and the rewards of a run, of the data sources that the run has."""
     return changes({source: lock.rewards[source] for source in now if source in lock.rewards}, now)
-
-
-def _is_known(data_source: str, scorer: Scorer) -> bool:
-    try:
-        scorer.check([data_source])
-    except UnknownDataSourceError:
-        return False
-    return True
-
-
-def _tolerance(data_source: str, scorer: Scorer) -> float:
-    reward = scorer.reward_for(data_source)
-    composition = getattr(reward.target, "composition", None)
-    rewards = [member.reward for member in composition.members] if composition is not None else [reward]
-    return MODEL_TOLERANCE if any(one.runs == "model" for one in rewards) else EQUAL
 
 
 def _moved_groups(numbered: Sequence[tuple[int, Pin]], moved_pins: Iterable[MovedPin]) -> list[MovedGroup]:

@@ -18,12 +18,10 @@ import msgspec
 
 from rewardkit.composition.tree import Combine, CompositionNode, walk
 from rewardkit.digests import path_digest, source_digests
+from rewardkit.errors import UnknownDataSourceError
 from rewardkit.http_addresses import without_credentials
 from rewardkit.model_folders import model_folder
 from rewardkit.registry import FILE, Reward
-from rewardkit.sandbox import SandboxUnavailable
-from rewardkit.sandbox.languages import LANGUAGES, find, toolchain
-from rewardkit.sandbox.levels import LevelChoice, choose
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import user_reward_file
 
@@ -42,6 +40,20 @@ def identities(scorer: Scorer, data_sources: Iterable[str]) -> dict[str, Identit
         source: identity(scorer.reward_for(source), scorer.options_for(source))
         for source in sorted(set(data_sources))
     }
+
+
+def known_sources(data_sources: Iterable[str], scorer: Scorer) -> list[str]:
+    """Return those of some data sources that have a reward.
+
+    Raises:
+        OptionsError, MissingDependencyError: one of these rewards cannot be used.
+    """
+    found = []
+    for source in data_sources:
+        with contextlib.suppress(UnknownDataSourceError):
+            scorer.check([source])
+            found.append(source)
+    return found
 
 
 def identity(reward: Reward, options: Any) -> Identity:
@@ -122,6 +134,11 @@ def _sandbox(options: Any) -> dict[str, str]:
     """Return the isolation level here and versions of languages; nothing where a service runs programs."""
     if getattr(options, "sandbox_url", None):
         return {}
+    # Not at the top: most files are scored by rewards that run no programs.
+    from rewardkit.sandbox import SandboxUnavailable
+    from rewardkit.sandbox.languages import LANGUAGES, find, toolchain
+    from rewardkit.sandbox.levels import LevelChoice, choose
+
     asked: LevelChoice = getattr(options, "level", "auto")
     try:
         level: str = choose(asked, allow_unsafe=getattr(options, "allow_unsafe", False))

@@ -57,6 +57,14 @@ class ChunkResult(msgspec.Struct):
         with pa.ipc.open_stream(self.columns) as stream:
             return stream.read_next_batch()
 
+    def parts(self) -> set[str]:
+        """The names of the parts that its scores have."""
+        schema = self.table().schema if self.columns else pa.schema([])
+        if "parts" not in schema.names:
+            return set()
+        kind = schema.field("parts").type
+        return {one.name for one in (kind.value_type if pa.types.is_list(kind) else kind)}
+
 
 def mark_unknown_sources(batch: SampleBatch, check: Callable[[Sequence[str]], None]) -> None:
     """Count the samples without a reward among those that cannot be used.

@@ -24,7 +24,7 @@ from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
 from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.files.records import Records
-from rewardkit.lock.identity import identities
+from rewardkit.lock.identity import identities, known_sources
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened
@@ -41,15 +41,16 @@ from rewardkit.offline.chunk import (
 from rewardkit.offline.columns import score_fields, score_names
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
+from rewardkit.offline.receipt import receipt_of, write_beside
 from rewardkit.offline.report import Report, SourceReport
 from rewardkit.offline.writing import (
-    RUN_KEY,
     CsvWriter,
     LinesWriter,
     ParquetWriter,
     Writer,
     check_output,
     output_name,
+    run_of,
     schema_of,
     sink_for,
 )
@@ -297,7 +298,7 @@ class _FileRun:
         """
         if not out.exists() or self.settings.force or Progress.left_by(out):
             return False
-        if self.settings.resume and self.kind == "parquet" and _run_of(out) == self.run_id:
+        if self.settings.resume and self.kind == "parquet" and run_of(out) == self.run_id:
             self.settings.on_note(f"{out} is finished: nothing is left to do")
             return True
         raise exists_already(out)
@@ -327,9 +328,21 @@ class _FileRun:
                     self._count(chunk, result)
                     done += chunk.records.count
                     self.settings.on_progress(done, total)
+                if writer is not None:
+                    self._leave_receipt(writer)
             finally:
                 if writer is not None:
                     writer.close()
+
+    def _leave_receipt(self, writer: Writer) -> None:
+        """Put the receipt into the file's metadata, or beside it; standard output has none."""
+        scorer = self.settings.scorer
+        rewards = identities(scorer, known_sources(self.report.sources, scorer))
+        receipt = receipt_of([layout for _, layout in self.files], rewards, self.settings.prefix)
+        if isinstance(writer, ParquetWriter):
+            writer.add_receipt(receipt)
+        elif self.out != STDIN:
+            write_beside(Path(self.out), receipt)
 
     def _total(self) -> int | None:
         totals = [file.total for file, _ in self.files]
@@ -343,7 +356,7 @@ class _FileRun:
         if self.kind == "csv":
             return CsvWriter(sink, prefix)
         fields = score_fields(
-            prefix, self.parts | _parts_in(first), many=any(layout.many for _, layout in self.files)
+            prefix, self.parts | first.parts(), many=any(layout.many for _, layout in self.files)
         )
         return ParquetWriter(sink, self._schema(), fields, prefix, self.run_id)
 
@@ -432,21 +445,3 @@ def _is_inline(reward: Reward) -> bool:
     from rewardkit.scoring.runner import is_async
 
     return reward.runs == "inline" and not is_async(reward)
-
-
-def _parts_in(result: ChunkResult) -> set[str]:
-    if not result.columns:
-        return set()
-    schema = result.table().schema
-    if "parts" not in schema.names:
-        return set()
-    kind = schema.field("parts").type
-    return {one.name for one in (kind.value_type if pa.types.is_list(kind) else kind)}
-
-
-def _run_of(out: Path) -> bytes | None:
-    try:
-        found: bytes | None = (pa.parquet.read_metadata(out).metadata or {}).get(RUN_KEY)
-    except (pa.ArrowException, OSError):
-        return None
-    return found

@@ -22,6 +22,7 @@ from rewardkit.files.records import BadRowError, Records
 from rewardkit.logs.samples import parsed
 from rewardkit.offline.chunk import RENAMED, ChunkResult, renamed
 from rewardkit.offline.columns import conform, score_names
+from rewardkit.offline.receipt import KEY, Receipt, encoded
 from rewardkit.tables import is_list, is_text
 
 RUN_KEY = b"rewardkit.run"
@@ -71,6 +72,15 @@ def check_output(out: str) -> str:
     return found
 
 
+def run_of(out: Path) -> bytes | None:
+    """Return the fingerprint of the run that wrote a parquet; None if it has none, or is none."""
+    try:
+        found: bytes | None = (pq.read_metadata(out).metadata or {}).get(RUN_KEY)
+    except (pa.ArrowException, OSError):
+        return None
+    return found
+
+
 def output_name(name: str) -> str:
     """Return the name of the output for an input: its own where it can be written, else that of a jsonl."""
     path = PurePosixPath(name)
@@ -113,6 +123,10 @@ class ParquetWriter:
         names = score_names(self._prefix)
         rows = [renamed(row, names) if isinstance(row, Mapping) else {} for row in parsed(records)]
         return table_of(rows, self._schema)
+
+    def add_receipt(self, receipt: Receipt) -> None:
+        """Put a receipt into the metadata."""
+        self._writer.add_key_value_metadata({KEY: encoded(receipt)})
 
     def close(self) -> None:
         self._writer.close()

@@ -1,0 +1,90 @@
+"""`rewardkit replay`: scores a scored file again, as its receipt says, and shows the rows that differ.
+
+Parses, calls `rewardkit.lock.replay` and prints.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.scoring import note
+from rewardkit.errors import InputError
+from rewardkit.lock.replay import Replay, options_of, replay
+from rewardkit.offline import ReadOptions
+from rewardkit.offline.receipt import read_receipt
+from rewardkit.scoring.scorer import Scorer
+
+
+@click.command(epilog="Example: rewardkit replay scored.parquet")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@input_options
+@click.option(
+    "--prefix", help="Before the names of the score columns. Default: what the receipt says, or none."
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Processes to score with. Default: one per core.")
+@click.option(
+    "--examples", type=click.IntRange(min=0), default=20, show_default=True, help="Rows that differ to show."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reward_options
+def command(
+    files: tuple[Path, ...],
+    read_options: ReadOptions,
+    prefix: str | None,
+    workers: int | None,
+    examples: int,
+    as_json: bool,
+    reward_files: tuple[str, ...],
+    option_words: tuple[str, ...],
+    options_file: Path | None,
+    timeout_s: float | None,
+) -> int:
+    """Score the scored FILES again with the options of their receipts; exit with 1 if a row differs.
+
+    Rewards of your own, compositions and judges are given as to `score`; what moved in them since is named.
+    """
+    given = read_reward_options(reward_files, option_words, options_file)
+    found: dict[str, Replay] = {}
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"no such file: {path}")
+        receipt = read_receipt(path)
+        if receipt is None:
+            note(f"{path} has no receipt: it is scored with the options that are given")
+        options = options_of(receipt) if receipt is not None else {}
+        for source, values in given.items():
+            options[source] = options.get(source, {}) | values
+        with Scorer(options=options, workers=workers, timeout_s=timeout_s) as scorer:
+            found[str(path)] = replay(path, scorer, read_options, prefix)
+    if as_json:
+        content = {path: _as_dict(one, examples) for path, one in found.items()}
+        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        for name, one in found.items():
+            _print(name, one, examples)
+    return 1 if any(one.differ for one in found.values()) else 0
+
+
+def _as_dict(found: Replay, examples: int) -> dict[str, Any]:
+    content: dict[str, Any] = msgspec.to_builtins(found)
+    return content | {"first": content["first"][:examples], "lines": [str(one) for one in found.moved]}
+
+
+def _print(path: str, found: Replay, examples: int) -> None:
+    for change in found.moved:
+        click.echo(f"{path}: {change}")
+    for row in found.first[:examples]:
+        click.echo(f"{path}: {row}")
+    what = (
+        f"{found.differ:,} of {found.rows:,} rows differ"
+        if found.differ
+        else f"all {found.rows:,} rows are equal"
+    )
+    click.echo(f"{path}: {what}")

@@ -1,0 +1,153 @@
+"""Scores a scored file again, as its receipt says, and compares each row with what stands in the file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import InputError
+from rewardkit.evaluation.rescoring import EQUAL, MODEL_TOLERANCE, tolerance
+from rewardkit.files.formats import open_rows
+from rewardkit.files.inputs import find_inputs
+from rewardkit.lock.changes import Change, changes
+from rewardkit.lock.identity import identities, known_sources
+from rewardkit.logs.layout import ReadOptions
+from rewardkit.logs.samples import parsed
+from rewardkit.offline.receipt import Receipt, read_receipt
+from rewardkit.offline.score import score_file
+from rewardkit.offline.writing import output_name
+from rewardkit.registry import FILE, REGISTRY, Registry
+from rewardkit.rows import RowNames
+from rewardkit.scoring.scorer import Scorer
+
+AGAIN = "replayed_"
+"""Put before the names of the columns of the second scoring."""
+COMPARED = ("score", "status", "correct", "extracted", "parts")
+_KEPT = 1000
+"""Rows that differ which are kept; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """A row whose score is another one now."""
+
+    row: int
+    """Its number in the file, from 0."""
+    was: dict[str, Any]
+    """The columns that differ."""
+    now: dict[str, Any]
+
+    def __str__(self) -> str:
+        pairs = (f"{name} {self.was[name]!r:.60} is now {self.now[name]!r:.60}" for name in self.was)
+        return f"row {self.row}: {', '.join(pairs)}"
+
+
+@dataclass
+class Replay:
+    """What came of a file that was scored again."""
+
+    rows: int = 0
+    differ: int = 0
+    first: list[Differing] = field(default_factory=list)
+    """The first of the rows that differ."""
+    moved: list[Change] = field(default_factory=list)
+    """What moved in the rewards since it was scored."""
+
+
+def options_of(receipt: Receipt, registry: Registry = REGISTRY) -> dict[str, dict[str, Any]]:
+    """Return the options of a receipt by data source, but those that a file of the user's sets or names."""
+    found = {}
+    for source, one in receipt.rewards.items():
+        reward = registry.find(source)
+        if reward is not None and one["reward"].partition("@")[0] == reward.name:
+            own = {field.name: field.metadata.get(FILE) for field in fields(reward.options_class)}
+            found[source] = {
+                name: value
+                for name, value in one.get("options", {}).items()
+                if name in own and not own[name] and name not in reward.presets
+            }
+    return found
+
+
+def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None = None) -> Replay:
+    """Score a file again and compare.
+
+    Args:
+        options: how its rows are read, where the receipt does not say it.
+        prefix: of the score columns; None: that of the receipt.
+
+    Raises:
+        InputError: it cannot be read, or holds no scores.
+    """
+    receipt = read_receipt(path)
+    found = Replay()
+    models: set[str] = set()
+    if receipt is not None and prefix in (None, receipt.prefix):
+        prefix = receipt.prefix
+        options = _as_read(receipt, options, path)
+        known = known_sources(receipt.rewards, scorer)
+        found.moved = changes(receipt.rewards, identities(scorer, known))
+        rewards = map(scorer.reward_for, known)
+        models = {reward.scorer for reward in rewards if tolerance(reward) == MODEL_TOLERANCE}
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder, output_name(path.name))
+        score_file(path, again, scorer=scorer, options=options, prefix=AGAIN)
+        for raw in _rows(again, prefix or "", path):
+            _count(found, raw, prefix or "", models)
+    return found
+
+
+def _as_read(receipt: Receipt, options: ReadOptions, path: Path) -> ReadOptions:
+    """Return how rows are read: as the receipt says, and what is given on top."""
+    if receipt.join is not None and options.join is None:
+        key = receipt.join
+        raise InputError(f"the ground truths of {path} were joined by '{key}': pass --join FILE --on {key}")
+    given = {name: value for name, value in asdict(options.names).items() if value is not None}
+    names = RowNames(**{**receipt.names, **given})
+    return replace(options, names=names, data_source=options.data_source or receipt.data_source)
+
+
+def _rows(again: Path, prefix: str, path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the second scoring, which have the columns of both."""
+    file = open_rows(find_inputs([again])[0])
+    try:
+        for records in file.chunks():
+            for row in parsed(records):
+                if not isinstance(row, Mapping):
+                    continue
+                if f"{prefix}status" not in row:
+                    raise InputError(f"{path} holds no scores; first run: rewardkit score {path}")
+                yield row
+    finally:
+        file.close()
+
+
+def _count(found: Replay, raw: Mapping[str, Any], prefix: str, models: set[str]) -> None:
+    allowed = MODEL_TOLERANCE if _first(raw.get(f"{AGAIN}scorer")) in models else EQUAL
+    was, now = ({name: raw.get(f"{head}{name}") for name in COMPARED} for head in (prefix, AGAIN))
+    differ = [name for name in COMPARED if not _equal(was[name], now[name], allowed)]
+    if differ:
+        found.differ += 1
+        if len(found.first) < _KEPT:
+            both = ({name: values[name] for name in differ} for values in (was, now))
+            found.first.append(Differing(found.rows, *both))
+    found.rows += 1
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, Sequence) and value and not isinstance(value, str) else value
+
+
+def _equal(was: Any, now: Any, allowed: float) -> bool:
+    """Compare two values of a score column; a part that is null is none."""
+    if isinstance(was, Mapping) or isinstance(now, Mapping):
+        one, other = ({k: v for k, v in (side or {}).items() if v is not None} for side in (was, now))
+        return one.keys() == other.keys() and all(_equal(one[key], other[key], allowed) for key in one)
+    if isinstance(was, list) and isinstance(now, list):
+        return len(was) == len(now) and all(_equal(a, b, allowed) for a, b in zip(was, now, strict=True))
+    if isinstance(was, float) and isinstance(now, float):
+        return abs(was - now) <= allowed
+    return bool(was == now)

@@ -1,0 +1,129 @@
+"""`rewardkit replay`: every row of a scored file again, elsewhere, and which differ."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewardkit.cli import run
+from rewardkit.offline.receipt import read_receipt
+from tests.lock.projects import WORDS, make_project
+from tests.logs import written as logs
+
+ROWS = [
+    {"data_source": "gsm8k", "prompt": "1 + 1?", "response": f"It is {n}", "ground_truth": "2"}
+    for n in range(4)
+]
+LISTS = [{"data_source": "gsm8k", "prompt": "1 + 1?", "responses": ["#### 2", "3"], "ground_truth": "2"}]
+UNNAMED = [{"completion": row["response"], "target": "2", "detail": "long words of it"} for row in ROWS]
+BAD = [
+    *ROWS,
+    {"data_source": "gsm8k", "response": None, "ground_truth": "2"},
+    {"data_source": "no such", "response": "2", "ground_truth": "2"},
+]
+FLEXIBLE = ("--option", "gsm8k:method=flexible")
+
+FILES: list[tuple[str, list[dict[str, Any]], tuple[str, ...]]] = [
+    ("parquet", ROWS, FLEXIBLE),
+    ("jsonl", ROWS, FLEXIBLE),
+    ("jsonl.gz", ROWS, FLEXIBLE),
+    ("csv", ROWS, FLEXIBLE),
+    ("parquet", LISTS, FLEXIBLE),
+    ("jsonl", LISTS, ("--prefix", "old_")),
+    ("jsonl", BAD, FLEXIBLE),
+    ("parquet", BAD, ("--bad-rows", "drop")),
+    ("jsonl", UNNAMED, ("--data-source", "gsm8k", "--response-key", "completion", "--ground-truth-key", "target")),
+    ("jsonl", logs.verl_dump(), ("--data-source", "gsm8k")),
+    ("parquet", logs.verl_dump(), ("--data-source", "gsm8k")),
+]  # fmt: skip
+"""The output's format, the rows, and the words of `score`."""
+
+
+def _written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def _scored(folder: Path, suffix: str, rows: list[dict[str, Any]], *words: str) -> Path:
+    folder.mkdir(parents=True)
+    out = folder / f"out.{suffix}"
+    assert run(["score", str(_written(folder / "in.jsonl", rows)), "--out", str(out), *words]) == 0
+    return out
+
+
+def test_every_row_is_reproduced_in_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for i, (suffix, rows, words) in enumerate(FILES):
+        out = _scored(tmp_path / f"made{i}", suffix, rows, *words)
+        receipt = read_receipt(out)
+        assert receipt is not None and str(tmp_path) not in repr(receipt)
+        other = tmp_path / f"other{i}"
+        other.mkdir()
+        for file in out.parent.glob("out.*"):
+            shutil.move(file, other)
+        shutil.rmtree(out.parent)
+        monkeypatch.chdir(other)
+        capsys.readouterr()
+        assert run(["replay", out.name]) == 0, (suffix, words, capsys.readouterr().out)
+        assert capsys.readouterr().out.endswith("rows are equal\n"), (suffix, words)
+
+
+def test_a_row_that_was_changed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = _scored(tmp_path / "a", "jsonl", ROWS, *FLEXIBLE)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows[3]["ground_truth"] = "3"
+    _written(out, rows)
+    capsys.readouterr()
+    assert run(["replay", str(out), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)[str(out)]
+    assert (found["rows"], found["differ"], found["moved"]) == (4, 1, [])
+    assert found["first"][0]["row"] == 3 and found["first"][0]["now"]["score"] == 1.0
+
+
+def test_what_moved_since_is_named_and_rows_are_scored_as_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = make_project(tmp_path / "one")
+    monkeypatch.chdir(project)
+    assert run(["score", "rows.jsonl", "--out", "out.parquet", *WORDS]) == 0
+    other = make_project(tmp_path / "two")
+    monkeypatch.chdir(other)
+    (other / "rewards.py").write_text("def compute_score(solution_str, ground_truth):\n    return 0.5\n")
+    (other / "mix.yaml").write_text((other / "mix.yaml").read_text().replace("0.1", "0.2"))
+    out = str(project / "out.parquet")
+    capsys.readouterr()
+    assert run(["replay", out, *WORDS]) == 1
+    said = capsys.readouterr().out
+    assert "mine: source rewards.py: sha256:" in said and "mine: source closeness.py: sha256:" in said
+    assert "mixed: member sum.think_format weight: 0.1 is now 0.2" in said
+    assert "row 0: score 0.0 is now 0.5" in said and "12 of 36 rows differ" in said
+    assert "gsm8k: " not in said
+
+
+def test_a_file_without_a_receipt_is_scored_as_the_options_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = _scored(tmp_path / "a", "parquet", ROWS, *FLEXIBLE)
+    pq.write_table(pa.Table.from_pandas(pd.read_parquet(out)), out)
+    capsys.readouterr()
+    assert run(["replay", str(out)]) == 1
+    assert "has no receipt" in capsys.readouterr().err
+    assert run(["replay", str(out), *FLEXIBLE]) == 0
+    assert run(["replay", str(_written(tmp_path / "unscored.jsonl", ROWS))]) == 2
+    assert "holds no scores; first run: rewardkit score" in capsys.readouterr().err
+
+
+def test_files_of_the_same_run_have_the_same_receipt(tmp_path: Path) -> None:
+    """A data source that begins late is in it too."""
+    rows = [*ROWS, {**ROWS[0], "data_source": "math"}]
+    receipts = [read_receipt(_scored(tmp_path / suffix, suffix, rows)) for suffix in ("jsonl", "parquet")]
+    assert receipts[0] == receipts[1] and receipts[0] is not None
+    assert list(receipts[0].rewards) == ["gsm8k", "math"]
