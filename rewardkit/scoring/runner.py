@@ -21,7 +21,7 @@ from rewardkit.errors import RewardkitError
 from rewardkit.groups import group_places
 from rewardkit.registry import Reward
 from rewardkit.text import writable
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import STATUSES, Sample, Score, failure
 
 if TYPE_CHECKING:
     import asyncio  # a quarter of a worker's start; imported where a reward is `async`
@@ -103,12 +103,7 @@ class RewardRunner:
                 scores.append(self._failed(error, now - before))
             else:
                 now = perf_counter()
-                if (
-                    type(result) is Score
-                    and isfinite(result.score)
-                    and ((text := result.extracted) is None or (type(text) is str and text.isascii()))
-                    and ((text := result.detail) is None or (type(text) is str and text.isascii()))
-                ):
+                if type(result) is Score and _is_sound(result):
                     scores.append(replace(result, scorer=self.scorer, seconds=now - before))
                 else:
                     scores.append(self._finish(result, now - before))
@@ -167,7 +162,7 @@ class RewardRunner:
 
     def _finish(self, result: Any, seconds: float) -> Score:
         try:
-            score = result if isinstance(result, Score) else _to_score(result)
+            score = _to_score(result)
         except (TypeError, ValueError, OverflowError) as error:
             return self._failed(error, seconds)
         if not isfinite(score.score):
@@ -202,10 +197,36 @@ def is_async(reward: Reward) -> bool:
     return inspect.iscoroutinefunction(reward.function)
 
 
+def _is_sound(score: Score) -> bool:
+    """True if nothing has to be done to a Score: its fields have their types, and its texts can be written.
+
+    A Score of other types, such as NumPy's, can be made, but not sent to another process.
+    """
+    return (
+        type(score.score) is float
+        and isfinite(score.score)
+        and score.status in STATUSES
+        and (score.correct is None or type(score.correct) is bool)
+        and ((text := score.extracted) is None or (type(text) is str and text.isascii()))
+        and ((text := score.detail) is None or (type(text) is str and text.isascii()))
+        and type(score.parts) is dict
+        and all(type(value) is float for value in score.parts.values())
+    )
+
+
 def _to_score(result: Any) -> Score:
-    """Turn a float, a bool or a dict (`score`, and verl's `acc` and `pred` or ours) into a Score."""
+    """Turn a float, a bool, a dict (`score`, and ours or verl's `acc`, `pred`) or a Score into a Score whose
+    fields have their types.
+
+    Raises:
+        TypeError, ValueError: a field cannot be turned into its type.
+    """
     if isinstance(result, bool):
         return Score(float(result), correct=result)
+    if isinstance(result, Score):
+        result = {
+            name: value for name, value in result.as_dict().items() if name not in ("scorer", "seconds")
+        }
     if isinstance(result, Mapping):
         return _from_dict(result)
     if result is None or isinstance(result, str):
@@ -217,6 +238,8 @@ def _from_dict(result: Mapping[str, Any]) -> Score:
     if "score" not in result:
         raise ValueError(f"returned a dict without 'score'; its keys are {', '.join(map(str, result))}")
     own = {"score", "status", "correct", "acc", "extracted", "pred", "parts", "detail"}
+    if (status := result.get("status", "ok")) not in STATUSES:
+        raise ValueError(f"returned the status {status!r:.60}; there are {', '.join(STATUSES)}")
     correct = result.get("correct", result.get("acc"))
     extracted = result.get("extracted", result.get("pred"))
     parts = {str(k): float(v) for k, v in dict(result.get("parts") or {}).items()}
@@ -225,7 +248,7 @@ def _from_dict(result: Mapping[str, Any]) -> Score:
             parts[str(key)] = float(value)
     return Score(
         float(result["score"]),
-        result.get("status", "ok"),
+        status,
         None if correct is None else bool(correct),
         None if extracted is None else str(extracted),
         parts,

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 
 import httpx
-import pyarrow.parquet as pq
 import pytest
 
 from tests.docs.pages import README, first_commands, in_reading_order, script, write_code
 from tests.living import until
 from tests.trainer.running import Program
-
-
-@pytest.fixture
-def after_the_demo(tmp_path: Path) -> Path:
-    """A folder with what `make demo` leaves for the pages: its data, and its model before it has learned."""
-    pytest.importorskip("torch", reason="models need torch: pip install 'rewardkit[train]'")
-    from rewardkit.datasets_prep import arithmetic
-    from rewardkit.demo.model import make_model, make_tokenizer, save
-
-    arithmetic.prepare(tmp_path / "demo/data", n_train=600, n_test=8, level="tiny", seed=0)
-    told = pq.read_table(tmp_path / "demo/data/train.parquet", columns=["extra_info"])["extra_info"]
-    tokenizer = make_tokenizer(f"{row['question']}\n{row['answer']}" for row in told.to_pylist())
-    save(make_model(tokenizer, seed=0), tokenizer, tmp_path / "demo/model")
-    return tmp_path
-
-
-@pytest.fixture
-def shell() -> Iterator[Mapping[str, str]]:
-    """The environment of a reader whose virtual environment is active."""
-    yield os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 @pytest.mark.slow

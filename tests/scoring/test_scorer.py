@@ -13,7 +13,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -113,6 +115,32 @@ def test_failures_of_every_kind_cost_only_their_own_sample(scorer: Scorer) -> No
         assert by_response[response].status == "error"
         assert detail in (by_response[response].detail or "")
     assert all(s.score == 0.0 for s in scores if s.status != "ok")
+
+
+_ODD: dict[str, dict[str, Any]] = {
+    "numpy": {"score": np.float32(0.5), "correct": np.bool_(True), "parts": {"a": np.int64(1)}},
+    "bools": {"score": True, "correct": 1, "parts": {"a": True}},
+    "a status that is none": {"score": 0.5, "status": "fine"},
+    "a text for a part": {"score": 0.5, "parts": {"a": "much"}},
+    "parts that are none": {"score": 0.5, "parts": None},
+    "a text for a score": {"score": "a lot"},
+}
+
+
+def test_a_score_with_fields_of_other_types_is_taken_or_costs_only_its_own_sample(registry: Registry) -> None:
+    @reward("test/odd")
+    def odd(sample: Sample) -> Score:
+        return Score(**_ODD[sample.response])
+
+    with Scorer(workers=1) as scorer:
+        scores = scorer.score_batch([Sample("test/odd", response, "") for response in _ODD])
+    found = {
+        name: (score.status, score.score, score.correct, score.parts)
+        for name, score in zip(_ODD, scores, strict=True)
+    }
+    assert found["numpy"] == ("ok", 0.5, True, {"a": 1.0})
+    assert found["bools"] == ("ok", 1.0, True, {"a": 1.0})
+    assert [status for status, *_ in list(found.values())[2:]] == ["error"] * 4
 
 
 def test_a_killed_worker_loses_no_sample(scorer: Scorer, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 verl's; nothing of it is edited.
 
     pip install rewardkit verl
-    python examples/verl_reward.py                                   # rewards computed in this process
-    REWARDKIT_URL=http://127.0.0.1:8000 python examples/verl_reward.py    # by `rewardkit serve`
+    python reward_loop.py                                   # rewards computed in this process
+    REWARDKIT_URL=http://127.0.0.1:8000 python reward_loop.py    # by `rewardkit serve`
 
 In a training run the same three words go on verl's command line:
 

@@ -1,8 +1,8 @@
 """TRL's GRPOTrainer with rewardkit's rewards, on a model small enough for any machine.
 
     pip install rewardkit trl
-    python examples/trl_grpo.py                                   # rewards computed in the trainer's process
-    REWARDKIT_URL=http://127.0.0.1:8000 python examples/trl_grpo.py   # by `rewardkit serve`
+    python train.py                                   # rewards computed in the trainer's process
+    REWARDKIT_URL=http://127.0.0.1:8000 python train.py   # by `rewardkit serve`
 
 The model is random and its vocabulary is digits and `#### `, so that some completions are right by chance.
 One row cannot be scored: its reward is None, which TRL leaves out of the advantages.
