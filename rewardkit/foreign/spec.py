@@ -5,20 +5,37 @@ Nothing here imports what a spec names: each kind makes a `Reward` of it that ru
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from rewardkit.errors import InputError
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target, load_reward_file
 
+_PYTHON = "rewardkit.foreign.functions:python_reward"
+
 KINDS: dict[str, str] = {
+    "areal": _PYTHON,
+    "easyr1": _PYTHON,
     "harbor": "rewardkit.foreign.harbor:harbor",
     "nemo-gym": "rewardkit.foreign.nemo_gym:nemo_gym",
+    "open-instruct": _PYTHON,
     "openai-grader": "rewardkit.foreign.openai.grader:openai_grader",
+    "openrlhf": _PYTHON,
     "ors": "rewardkit.foreign.ors:ors",
+    "plain": _PYTHON,
+    "rllm": _PYTHON,
+    "skyrl-gym": _PYTHON,
+    "slime": _PYTHON,
+    "swift": _PYTHON,
+    "torchforge": _PYTHON,
+    "trl": _PYTHON,
+    "verifiers": _PYTHON,
+    "verl": _PYTHON,
 }
 """The kinds of specs (`KIND:TARGET`) and what makes a Reward of each: `module:function` of a ForeignSpec."""
 
@@ -85,9 +102,9 @@ def foreign_reward(spec: ForeignSpec) -> Reward:
     Raises:
         InputError: there is no such kind, or nothing that can be run.
     """
-    if spec.kind not in KINDS:
+    if spec.kind and spec.kind not in KINDS:
         raise InputError(f"there is no kind '{spec.kind}' of rewards; there are: {', '.join(sorted(KINDS))}")
-    made: Reward = import_target(KINDS[spec.kind])(spec)
+    made: Reward = import_target(KINDS.get(spec.kind, _PYTHON))(spec)
     return made
 
 
@@ -102,8 +119,8 @@ def register(spec: ForeignSpec, registry: Registry = REGISTRY) -> Reward:
 
 
 def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
-    """Register what `--reward [SOURCE=]SPEC` names, and return it: rewards of a Python file, or a reward of
-    another kind. Without SOURCE, the latter scores every data source.
+    """Register what `--reward [SOURCE=]SPEC` names, and return it: rewards of a file that imports
+    rewardkit, or one that somebody else wrote. Without SOURCE, the latter scores every data source.
 
     Raises:
         InputError: nothing can be made of it.
@@ -119,8 +136,21 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Whether a spec names a Python file."""
-    return spec.partition("?")[0].partition(":")[0].endswith(".py")
+    """Whether a spec names a Python file that is written for rewardkit: it imports that."""
+    path = spec.partition("?")[0].partition(":")[0]
+    if not path.endswith(".py"):
+        return False
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return False  # whose import says what is wrong
+    return any(name.partition(".")[0] == "rewardkit" for node in ast.walk(tree) for name in _imported(node))
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
 
 
 def _split_source(text: str) -> tuple[str, str]:

@@ -345,7 +345,7 @@ class Scorer:
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
         """The job of a reward with these options: one, whatever the data sources."""
-        key = (reward.name, repr(asdict(options)))  # their own repr hides passwords
+        key = (reward.scorer, repr(asdict(options)))  # their own repr hides passwords
         with self._making:
             if key not in self._jobs:
                 self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)

@@ -87,7 +87,9 @@ def main(parent: int) -> None:
     runners: dict[int, Runner] = {}
     while (message := _read(requests)) is not None:
         if isinstance(message, Load):
-            _send(answers, _load(message, runners))
+            _send(answers, loaded := _load(message, runners))
+            if loaded.error is not None:
+                return  # the parent ends us
         else:
             _run(runners[message.job_id], message, answers)
 

@@ -1,0 +1,237 @@
+"""The client of a host: starts the process that runs somebody else's reward, and asks it for scores.
+
+A host belongs to one worker of a scorer and dies with it. A worker whose host dies ends with the same status,
+and the pool decides what becomes of its samples.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.types import Score
+
+LOAD_TIMEOUT_S = 120.0
+"""How long a host may take to import its target."""
+
+_FOLDER = Path(__file__).with_name("host")
+_BOOT = (
+    "import sys, importlib.util as u; sys.path.remove('');"
+    "s = u.spec_from_file_location('rewardkit_host', sys.argv[1] + '/__init__.py',"
+    " submodule_search_locations=[sys.argv[1]]);"
+    "sys.modules['rewardkit_host'] = u.module_from_spec(s);"
+    "from rewardkit_host.serving import main; main(int(sys.argv[2]))"
+)
+
+
+HostRow = dict[str, Any]
+"""`data_source, response, ground_truth, prompt, extra_info`, ready for JSON."""
+
+
+class DescribedReward(msgspec.Struct):
+    """What a host says of what it has loaded."""
+
+    kind: str
+    lists: bool
+    group: bool
+    is_async: bool
+    name: str
+    summary: str
+    signature: str
+    gives: dict[str, str]
+    """Parameter -> what it gets."""
+    asks: list[str]
+    """Parameters for which the row itself must have a value."""
+    module: str
+    sources: dict[str, tuple[str, str]]
+    """Module -> path and text of the source files behind it."""
+    distribution: str
+    python: str
+
+
+class _RowResult(msgspec.Struct):
+    score: float | None = None
+    correct: bool | None = None
+    extracted: str | None = None
+    parts: dict[str, float] = {}
+    detail: str | None = None
+    error: str | None = None
+    invalid: str | None = None
+
+
+class _HostAnswer(msgspec.Struct):
+    id: int
+    results: list[_RowResult]
+
+
+class _HostRefusal(msgspec.Struct):
+    refused: str
+
+
+@dataclass(frozen=True)
+class HostRequest:
+    """What a host is to load, and with which interpreter."""
+
+    target: str
+    kind: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    module: str = ""
+    sources: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    python: str | None = None
+
+    def message(self) -> dict[str, Any]:
+        """Return what goes to the host."""
+        return {
+            "target": self.target,
+            "kind": self.kind,
+            "options": dict(self.options),
+            "columns": dict(self.columns),
+            "module": self.module,
+            "sources": dict(self.sources),
+        }
+
+
+class RewardHost:
+    """One process with one reward loaded in it.
+
+    Raises:
+        InputError: it cannot be started, or refuses what it is to load; the message says why.
+    """
+
+    def __init__(self, request: HostRequest, *, show_prints: bool = False) -> None:
+        python = request.python or sys.executable
+        try:
+            self.process = subprocess.Popen(
+                [python, "-c", _BOOT, str(_FOLDER), str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if show_prints else subprocess.DEVNULL,
+                env={**os.environ, "PYTHONHASHSEED": "0"},
+            )
+        except OSError as error:
+            raise InputError(f"python: cannot start {python}: {error.strerror or error}") from None
+        self._next_id = 0
+        self._reading = False
+        self._incoming = b""
+        self._waiting: dict[int, asyncio.Future[list[Score]]] = {}
+        self.described = self._load(request)
+
+    def _load(self, request: HostRequest) -> DescribedReward:
+        overdue = threading.Timer(LOAD_TIMEOUT_S, self.process.kill)
+        overdue.start()
+        try:
+            self._write(request.message())
+            line = self._line()
+        except BrokenPipeError:
+            line = b""
+        finally:
+            overdue.cancel()
+        if not line:
+            status = self.process.wait()
+            raise InputError(f"{request.target}: the process that imports it ended with status {status}")
+        try:
+            return msgspec.json.decode(line, type=DescribedReward)
+        except msgspec.ValidationError:
+            self.close()
+            raise InputError(msgspec.json.decode(line, type=_HostRefusal).refused) from None
+
+    def ask(self, rows: Sequence[HostRow]) -> list[Score]:
+        """Return the scores of the rows of one call.
+
+        Raises:
+            SystemExit: the host has died. The worker is to end as well.
+        """
+        try:
+            self._write(self._request(rows))
+            line = self._line()
+        except BrokenPipeError:
+            line = b""
+        return [_score(one) for one in _answer(line).results] if line else self._died()
+
+    async def ask_at_once(self, rows: Sequence[HostRow]) -> list[Score]:
+        """Like `ask`, of an `async` function, many at a time; to be called on one event loop only."""
+        loop = asyncio.get_running_loop()
+        assert self.process.stdout is not None
+        if not self._reading:
+            loop.add_reader(self.process.stdout.fileno(), self._read)
+            self._reading = True
+        request = self._request(rows)
+        found: asyncio.Future[list[Score]] = loop.create_future()
+        self._waiting[request["id"]] = found
+        try:
+            self._write(request)
+            return await found
+        except asyncio.CancelledError:
+            self._cancel(request["id"])
+            raise
+        except BrokenPipeError:
+            self._died()
+
+    def _cancel(self, request_id: int) -> None:
+        """Have a call cancelled. One that blocks its event loop blocks ours too: the pool then ends the
+        worker and scores each sample alone."""
+        self._write({"cancel": request_id})
+        while request_id in self._waiting:
+            self._read()
+
+    def _read(self) -> None:
+        """Hand out the answers that have come in."""
+        assert self.process.stdout is not None
+        data = os.read(self.process.stdout.fileno(), 1 << 20)
+        if not data:
+            self._died()
+        *lines, rest = (self._incoming + data).split(b"\n")
+        self._incoming = rest
+        for answer in map(_answer, lines):
+            waiting = self._waiting.pop(answer.id)
+            if not waiting.done():
+                waiting.set_result([_score(one) for one in answer.results])
+
+    def _request(self, rows: Sequence[HostRow]) -> dict[str, Any]:
+        self._next_id += 1
+        return {"id": self._next_id, "rows": list(rows)}
+
+    def _write(self, message: Mapping[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def _line(self) -> bytes:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def _died(self) -> NoReturn:
+        status = self.process.wait()
+        raise SystemExit(128 - status if status < 0 else status)
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _answer(line: bytes) -> _HostAnswer:
+    return msgspec.convert(json.loads(line), _HostAnswer)  # msgspec's own decoder refuses half a character
+
+
+def _score(result: _RowResult) -> Score:
+    if result.invalid is not None:
+        return Score(0.0, "invalid", detail=result.invalid)
+    if result.score is None:
+        return Score(0.0, "error", detail=result.error or "the host gave no score")
+    return Score(result.score, "ok", result.correct, result.extracted, result.parts, result.detail)

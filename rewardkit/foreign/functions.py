@@ -1,0 +1,148 @@
+"""Rewards that are Python: what a host runs, as a Reward of ours.
+
+The function is looked at once, in a host that ends again. Each worker runs what was read, in its own host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rewardkit.digests import digest
+from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, RewardHost
+from rewardkit.foreign.spec import ForeignSpec
+from rewardkit.registry import NoOptions, Reward
+from rewardkit.types import Sample, Score
+
+_seen: dict[str, DescribedReward] = {}
+"""What has been looked at, by what was asked for and from where."""
+
+
+def python_reward(spec: ForeignSpec) -> Reward:
+    """Return the Reward of a Python spec.
+
+    Raises:
+        InputError: it cannot be imported, has no such function, or nothing says how that is called.
+    """
+    described = look_at(spec)
+    request = replace(_request(spec), module=described.module, sources=described.sources)
+    hosted = HostedReward(request, structured=spec.ground_truth == "json")
+    group = described.group or (spec.batch == "group" and described.lists)
+    alone = hosted.ascore if described.is_async else hosted.score
+    return Reward(
+        name=spec.name or _name(spec, described),
+        version=version_of(spec, described),
+        target=hosted.score_group if group else alone,
+        data_sources=spec.data_sources,
+        runs="process",
+        timeout_s=spec.timeout_s,
+        batch="group" if group else False,
+        load=hosted.load,
+        options_type=NoOptions,
+        source=source_of(described),
+        summary=described.summary,
+    )
+
+
+def look_at(spec: ForeignSpec, *, show_prints: bool = False) -> DescribedReward:
+    """Return what a host says of a spec's target. The host ends again.
+
+    Raises:
+        InputError: as `python_reward`.
+    """
+    request = _request(spec)
+    key = json.dumps([request.message(), request.python, os.getcwd()], sort_keys=True, default=str)
+    if key not in _seen:
+        host = RewardHost(request, show_prints=show_prints)
+        host.close()
+        _seen[key] = host.described
+    return _seen[key]
+
+
+def version_of(spec: ForeignSpec, described: DescribedReward) -> int:
+    """Return a number that changes with the source files, the distribution's version, the options and the
+    call, and with nothing else."""
+    name = spec.target.rpartition("/")[2]
+    how = [described.kind, name, spec.options, spec.columns, spec.ground_truth, spec.batch]
+    made_of = json.dumps([source_of(described), how], sort_keys=True, default=str)
+    return zlib.crc32(made_of.encode())
+
+
+def source_of(described: DescribedReward) -> dict[str, str]:
+    """Return the digests of the source files by their relative names; or a distribution and its version."""
+    if not described.sources:
+        name, _, version = described.distribution.partition(" ")
+        return {name: version}
+    texts = dict(described.sources.values())
+    root = os.path.commonpath([os.path.dirname(path) for path in texts])
+    named = {os.path.relpath(path, root): text for path, text in texts.items()}
+    return {name: digest(named[name].encode("utf-8", "surrogateescape")) for name in sorted(named)}
+
+
+class HostedReward:
+    """A reward in a host, which `load` starts: in the worker that scores."""
+
+    def __init__(self, request: HostRequest, *, structured: bool) -> None:
+        self.request = request
+        self.structured = structured
+        """A ground truth that is a JSON object or array goes to the function as that."""
+        self._host: RewardHost | None = None
+
+    def load(self, options: Any) -> None:
+        """Start the host.
+
+        Raises:
+            InputError: it cannot be loaded.
+        """
+        self._host = RewardHost(self.request)
+
+    def score(self, sample: Sample, options: NoOptions) -> Score:
+        """Return the score of a sample."""
+        return self._loaded().ask([self._row(sample)])[0]
+
+    async def ascore(self, sample: Sample, options: NoOptions) -> Score:
+        """Return the score of a sample; many are asked for at once."""
+        return (await self._loaded().ask_at_once([self._row(sample)]))[0]
+
+    def score_group(self, samples: Sequence[Sample], options: NoOptions) -> list[Score]:
+        """Return the scores of samples, which the function gets in one call."""
+        return self._loaded().ask([self._row(sample) for sample in samples])
+
+    def _loaded(self) -> RewardHost:
+        assert self._host is not None
+        return self._host
+
+    def _row(self, sample: Sample) -> HostRow:
+        return {
+            "data_source": sample.data_source,
+            "response": sample.response,
+            "ground_truth": _structure(sample.ground_truth) if self.structured else sample.ground_truth,
+            "prompt": sample.prompt,
+            "extra_info": sample.extra_info,
+        }
+
+
+def _structure(text: str) -> Any:
+    """The object or array that a ground truth is the JSON of; any other text as it is."""
+    if not text.startswith(("{", "[")):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _request(spec: ForeignSpec) -> HostRequest:
+    path, colon, name = spec.target.partition(":")
+    target = f"{Path(path).absolute()}{colon}{name}" if path.endswith(".py") else spec.target
+    return HostRequest(target, spec.kind, spec.options, spec.columns, python=spec.python)
+
+
+def _name(spec: ForeignSpec, described: DescribedReward) -> str:
+    of_a_library = spec.kind and ":" not in spec.target and not spec.target.endswith(".py")
+    return f"{spec.kind}:{spec.target}" if of_a_library else described.name

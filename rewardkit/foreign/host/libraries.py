@@ -1,0 +1,204 @@
+"""Rewards that verl, verifiers and skyrl-gym have under a name or in a class."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .loading import LoadRequest, load_call, load_object
+from .shapes import GETTERS, CallNotes, CallRow, CallShape, FunctionCall, LackingError, text_of
+
+
+class LibraryCall:
+    """A reward of a library's, with what a `FunctionCall` tells of itself."""
+
+    is_async = False
+    gives: Mapping[str, str] = {}
+
+    def __init__(self, kind: str, module: str, made: Any, options: Mapping[str, Any]) -> None:
+        self.shape = CallShape(kind, (), {})
+        self.module = module
+        self.function = made
+        self.options = options
+        self.columns: Mapping[str, str] = {}
+
+    def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
+        """Score one row."""
+        raise NotImplementedError
+
+
+def load(request: LoadRequest) -> Any:
+    """Load what a request names, by the kind that it says or else by what is found there.
+
+    Raises:
+        NoRewardError: it names nothing that can score.
+    """
+    if request.kind == "verl" and ":" not in request.target and not request.target.endswith(".py"):
+        return _verl(request)
+    if request.kind == "skyrl-gym":
+        return SkyrlGym(request)
+    if request.kind == "verifiers" or _is_of_verifiers(request):
+        return _verifiers(request)
+    return load_call(request)
+
+
+def _verl(request: LoadRequest) -> FunctionCall:
+    """verl's own function; the target is the data source, empty for each row's own."""
+    source = {"data_source": request.target} if request.target not in ("", "*") else {}
+    target = "verl.utils.reward_score:default_compute_score"
+    return load_call(request._replace(target=target, options={**source, **request.options}))
+
+
+class SkyrlGym(LibraryCall):
+    """An environment of skyrl-gym that is done after one step."""
+
+    def __init__(self, request: LoadRequest) -> None:
+        gym, make = load_object(request._replace(target="skyrl_gym:make"))
+        super().__init__("skyrl-gym", gym.__name__, make, request.options)
+        self.id = request.target
+
+    def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
+        (row,) = rows
+        extras = {**row["extra_info"], "reward_spec": {"ground_truth": row["ground_truth"]}}
+        environment = self.function(self.id, env_config=dict(self.options), extras=extras)
+        environment.init(GETTERS["chat_prompt"](row))
+        outcome = environment.step(row["response"])
+        environment.close()
+        if not outcome["done"]:
+            raise LackingError(f"the environment '{self.id}' is not done after one response")
+        return {"reward": outcome["reward"], **(outcome.get("metadata") or {})}
+
+
+def _is_of_verifiers(request: LoadRequest) -> bool:
+    if request.kind or ":" not in request.target:
+        return False
+    _, found = load_object(request)
+    bases = getattr(found if inspect.isclass(found) else type(found), "__mro__", ())
+    return any(
+        base.__module__.startswith("verifiers.") and base.__name__ in ("Task", "Taskset", "Rubric")
+        for base in bases
+    )
+
+
+def _verifiers(request: LoadRequest) -> LibraryCall:
+    if ":" not in request.target:
+        module, of_type = load_object(request._replace(target="verifiers.v1.utils.loaders:task_type"))
+        return TaskRewards(module.__name__, of_type(request.target), request)
+    module, found = load_object(request)
+    if inspect.isfunction(found):  # `load_environment` and its like
+        found = found(**request.options)
+    found = getattr(found, "rubric", found)
+    if hasattr(found, "data_type") or hasattr(found, "task_type"):
+        return TaskRewards(module.__name__, found, request)
+    return RubricRewards(module.__name__, found() if inspect.isclass(found) else found, request)
+
+
+class TaskRewards(LibraryCall):
+    """The rewards of a task of verifiers 0.4, on a conversation of one answer."""
+
+    is_async = True
+
+    def __init__(self, module: str, found: Any, request: LoadRequest) -> None:
+        task = found.task_type() if hasattr(found, "task_type") else found
+        super().__init__("verifiers", module, task, request.options)
+        self.columns = request.columns
+
+    async def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
+        (row,) = rows
+        config = self.function.config_type()(**self.options)
+        task = self.function(self.function.data_type().model_validate(self._data(row)), config)
+        hooks = [*task.hooks("reward"), *(judge.score for judge in task.plugged_judges())]
+        needing = [hook.__name__ for hook in hooks if _needs_runtime(hook)]
+        if needing:
+            raise LackingError(f"its reward '{needing[0]}' needs a runtime of verifiers, which there is not")
+        trace = _trace(task, row)
+        await task.score(trace, None)
+        weighted = {name: _number(reward) for name, reward in trace.rewards.items()}
+        return {"reward": trace.reward, **dict(trace.metrics), **weighted}
+
+    def _data(self, row: CallRow) -> dict[str, Any]:
+        """The task's data: extra_info, and the ground truth as the one required field that is not in it."""
+        fields = self.function.data_type().model_fields
+        data: dict[str, Any] = {"prompt": GETTERS["chat_prompt"](row), "name": row["data_source"]}
+        data.update({name: value for name, value in row["extra_info"].items() if name in fields})
+        data.update({name: GETTERS[field](row) for name, field in self.columns.items()})
+        missing = [name for name, field in fields.items() if field.is_required() and name not in data]
+        if len(missing) > 1:
+            raise LackingError(f"its data has {', '.join(missing)}, which the row's extra_info does not have")
+        return {**data, **dict.fromkeys(missing, row["ground_truth"])}
+
+
+def _needs_runtime(hook: Any) -> bool:
+    parameter = inspect.signature(hook).parameters.get("runtime")
+    return parameter is not None and parameter.default is parameter.empty
+
+
+def _number(reward: Any) -> Any:
+    return getattr(reward, "score", reward)
+
+
+def _trace(task: Any, row: CallRow) -> Any:
+    from verifiers.v1.configs.agent import WireAgentConfig  # type: ignore[import-not-found]
+    from verifiers.v1.graph import MessageNode  # type: ignore[import-not-found]
+    from verifiers.v1.trace import AgentInfo, Trace, TraceTask  # type: ignore[import-not-found]
+    from verifiers.v1.types import AssistantMessage, UserMessage  # type: ignore[import-not-found]
+
+    about = TraceTask(type=type(task).__name__, data=task.data)
+    trace = Trace(task=about, agent=AgentInfo(config=WireAgentConfig()))
+    trace.nodes = [
+        MessageNode(message=UserMessage(content=text_of(row["prompt"]))),
+        MessageNode(parent=0, message=AssistantMessage(content=row["response"]), sampled=True),
+    ]
+    return trace
+
+
+class RubricRewards(LibraryCall):
+    """The functions of a rubric of verifiers before 0.4, each by itself: the rubric counts failures as 0."""
+
+    is_async = True
+
+    def __init__(self, module: str, found: Any, request: LoadRequest) -> None:
+        super().__init__("verifiers", module, found, request.options)
+        self.functions = _first_of(found, "get_reward_funcs", "reward_funcs", "funcs")
+        self.weights = _first_of(found, "get_reward_weights", "reward_weights", "weights")
+
+    async def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
+        (row,) = rows
+        parts: dict[str, float] = {}
+        total = 0.0
+        for function, weight in zip(self.functions, self.weights):
+            value = self._call(function, row)
+            value = await value if inspect.isawaitable(value) else value
+            if value is None or not math.isfinite(value):
+                raise ValueError(f"its function {function.__name__} returned {value}")
+            parts[function.__name__] = float(value)
+            total += weight * float(value)
+        return {"score": total, **parts}
+
+    def _call(self, function: Any, row: CallRow) -> Any:
+        completion = GETTERS["chat_response"](row)
+        info = row["extra_info"]
+        given: dict[str, Any] = {
+            "prompt": GETTERS["chat_prompt"](row),
+            "completion": completion,
+            "answer": row["ground_truth"],
+            "task": row["data_source"],
+            "info": info,
+            "parser": getattr(self.function, "parser", None),
+        }
+        given["state"] = {**given, "responses": [], "turn": 1, "trajectory": []}
+        given.update(getattr(self.function, "class_objects", {}))
+        parameters = inspect.signature(function).parameters
+        if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+            return function(**given)
+        return function(**{name: given[name] for name in parameters if name in given})
+
+
+def _first_of(found: Any, *names: str) -> list[Any]:
+    for name in names:
+        value: Any | None = getattr(found, name, None)
+        if value is not None:
+            return list(value() if callable(value) else value)
+    return []

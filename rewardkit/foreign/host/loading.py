@@ -1,0 +1,291 @@
+"""Finds what a spec names: a function in a file or a module, or what a class or a factory makes. And says
+from which source files it came.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.abc
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
+
+from .shapes import BY_KIND, SHAPES, CallShape, FunctionCall, FunctionParameters, NoRewardError, shape_of
+
+Sources = dict[str, tuple[str, str]]
+"""Module -> its path and its text."""
+
+MAIN = "rewardkit_imported_"
+_ENTRY_NAMES = ("compute_score", "reward_func", "reward_fn")
+"""How these projects call the function of a file, where the spec does not name it."""
+
+
+class LoadRequest(NamedTuple):
+    """What the client asks a host to load."""
+
+    target: str
+    kind: str = ""
+    options: Mapping[str, Any] = {}
+    columns: Mapping[str, str] = {}
+    module: str = ""
+    """How an earlier host named the module of the target."""
+    sources: Mapping[str, Sequence[str]] = {}
+    """Module -> path and text, as an earlier host has read them."""
+
+
+class _Held(importlib.abc.MetaPathFinder):
+    """Finds the modules whose text came with the request, whatever has become of their files."""
+
+    def __init__(self, sources: Mapping[str, Sequence[str]]) -> None:
+        self.sources = sources
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return _spec(name, *self.sources[name]) if name in self.sources else None
+
+
+class _TextLoader(SourceFileLoader):
+    def __init__(self, name: str, path: str, text: str) -> None:
+        super().__init__(name, path)
+        self.text = text
+
+    def get_data(self, path: str) -> bytes:
+        return self.text.encode("utf-8", "surrogateescape")
+
+    def path_stats(self, path: str) -> Any:
+        raise OSError  # so that no bytecode is looked for, or written
+
+
+def _spec(name: str, path: str, text: str) -> ModuleSpec:
+    folders = [os.path.dirname(path)] if os.path.basename(path) == "__init__.py" else None
+    loader = _TextLoader(name, path, text)
+    spec = importlib.util.spec_from_file_location(
+        name, path, loader=loader, submodule_search_locations=folders
+    )
+    assert spec is not None
+    return spec
+
+
+def hold(sources: Mapping[str, Sequence[str]]) -> None:
+    """Import these modules from their text from now on."""
+    if sources:
+        sys.meta_path.insert(0, _Held(sources))
+
+
+def load_call(request: LoadRequest) -> FunctionCall:
+    """Load what `FILE.py[:NAME]` or `package.module:NAME` names, ready to be called.
+
+    Raises:
+        NoRewardError: nothing there can be called; or it cannot be told how.
+    """
+    module, found = load_object(request)
+    options: Mapping[str, Any] = request.options
+    if inspect.isclass(found):
+        found, options = _instance(found, options), {}
+    shape = _shape(found, request.kind)
+    if shape is None and not request.kind and (made := _made_by(found, options)) is not None:
+        found, options, shape = made, {}, _shape(made, "")
+    call = FunctionCall(found, shape or BY_KIND["plain"], options, request.columns)
+    call.module = module.__name__
+    return call
+
+
+def load_object(request: LoadRequest) -> tuple[ModuleType, Any]:
+    """The object that a target names, and the module that it is in."""
+    file, _, name = request.target.rpartition(":") if ".py:" in request.target else (request.target, "", "")
+    if file.endswith(".py"):
+        module = _import_file(file, request.module)
+    else:
+        module_name, _, name = request.target.partition(":")
+        _search_in(os.getcwd())
+        module = _import(module_name, request.target)
+    return module, _find(module, name, request)
+
+
+def _shape(found: Any, kind: str) -> CallShape | None:
+    """The shape of a callable: of this kind, or what its parameters say."""
+    parameters = FunctionParameters(found)
+    if not kind:
+        return shape_of(found, parameters)
+    names = set(parameters.names)
+    of_kind = [shape for shape in SHAPES if shape.kind in (kind, f"{kind}-batch", f"{kind}-group")]
+    return next((one for one in of_kind if names.issuperset(one.needs)), BY_KIND.get(kind))
+
+
+def _import_file(file: str, known: str) -> ModuleType:
+    """Import a file as verl does, as a module of its own; as that of its package where it imports its
+    neighbours by `from .`; or under the name that it had in an earlier host."""
+    path = os.path.abspath(file)
+    dotted, root = "", ""
+    if not known:
+        relative = _has_relative_imports(_read(path, file))
+        root, dotted = package_of(path, at_least_one=relative)
+        known = dotted if relative else file_module(path)
+        if not relative and known not in sys.modules:
+            hold({known: (path, _read(path, file))})
+    root = root or package_of(path, at_least_one="." in known)[0]
+    _search_in(os.getcwd(), root, os.path.dirname(path))
+    return _import(known, file)
+
+
+def _read(path: str, shown: str) -> str:
+    try:
+        with open(path, "rb") as opened:
+            return opened.read().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        missing = isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError))
+        why = f"no such file: {shown}" if missing else f"cannot read {shown}: {error.strerror or error}"
+        raise NoRewardError(why) from None
+
+
+def file_module(path: str) -> str:
+    """The name under which a file is imported."""
+    digest = hashlib.sha256(path.encode()).hexdigest()[:8]
+    return f"{MAIN}{os.path.basename(path)[:-3]}_{digest}"
+
+
+def package_of(path: str, *, at_least_one: bool) -> tuple[str, str]:
+    """The folder that holds a file's outermost package, and the module's name from there."""
+    folder, name = os.path.split(path)
+    parts = [] if name == "__init__.py" else [name[:-3]]
+    while os.path.exists(os.path.join(folder, "__init__.py")) or (at_least_one and len(parts) < 2):
+        parts.insert(0, os.path.basename(folder))
+        folder = os.path.dirname(folder)
+    return folder, ".".join(parts)
+
+
+def _has_relative_imports(source: str) -> bool:
+    try:
+        tree = ast.parse(source.encode("utf-8", "surrogateescape"))
+    except (SyntaxError, ValueError):
+        return False  # which importing it will say
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree))
+
+
+def _search_in(*folders: str) -> None:
+    """Look for modules in these folders too, after all others: neighbours hide nothing that is installed."""
+    sys.path.extend(folder for folder in folders if folder not in sys.path)
+
+
+def _import(name: str, shown: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except BaseException as error:
+        raise NoRewardError(f"{shown} failed to import: {said(error)}") from error
+
+
+def said(error: BaseException) -> str:
+    """An error in one line."""
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+
+
+def _find(module: ModuleType, name: str, request: LoadRequest) -> Any:
+    if not name:
+        return _only(module, request.target, request.kind)
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise NoRewardError(
+            f"{request.target.rpartition(':')[0]} has no function '{name}'{_near(module, name)}"
+        )
+    return found
+
+
+def _near(module: ModuleType, name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, [n for n, v in vars(module).items() if callable(v)])
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def _only(module: ModuleType, target: str, kind: str) -> Any:
+    """The one reward function of a file that does not say which it is."""
+    own = {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+    }
+    telling = {name: value for name, value in own.items() if _shape(value, kind) is not None} or own
+    names = list(telling) if len(telling) == 1 else [name for name in _ENTRY_NAMES if name in telling]
+    if len(names) != 1:
+        there = ", ".join(telling) or "none"
+        raise NoRewardError(
+            f"which function of {target} is it? Name one as {target}:NAME; there are: {there}"
+        )
+    return telling[names[0]]
+
+
+def _instance(found: Any, options: Mapping[str, Any]) -> Any:
+    """An object of a class; one that wants its trainer's arguments gets the options as those."""
+    parameters = FunctionParameters(found)
+    if parameters.required == ["args"] and "args" not in options:
+        return found(SimpleNamespace(**options))
+    return _call_maker(found, options)
+
+
+def _made_by(found: Callable[..., Any], options: Mapping[str, Any]) -> Any | None:
+    """What a factory returns that needs nothing but the options; None of what is none."""
+    parameters = FunctionParameters(found)
+    missing = [name for name in parameters.required if name not in options]
+    strange = [name for name in options if name not in parameters.names and not parameters.takes_any]
+    if missing or strange or inspect.iscoroutinefunction(found) or not hasattr(found, "__name__"):
+        return None
+    made = _call_maker(found, options)
+    return made if callable(made) else None
+
+
+def _call_maker(found: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    try:
+        return found(**options)
+    except BaseException as error:
+        raise NoRewardError(f"{getattr(found, '__name__', found)} with its options: {said(error)}") from error
+
+
+def sources_of(name: str) -> tuple[Sources, str]:
+    """The source files behind a module, its neighbours' included; or its distribution, with the version."""
+    path = getattr(sys.modules.get(name), "__file__", None)
+    if path is None or _is_installed(path):
+        return {}, distribution_of(name)
+    root = os.path.dirname(os.path.abspath(path))
+    for _ in range(name.count(".") - (os.path.basename(path) != "__init__.py")):
+        root = os.path.dirname(root)
+    return {one: (file, _read(file, file)) for one, file in _modules_in(root)}, ""
+
+
+def _modules_in(root: str) -> list[tuple[str, str]]:
+    found = []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.endswith(".py") and file.startswith(root + os.sep):
+            found.append((name, file))
+    return sorted(
+        one for one in found if not _is_installed(one[1]) and not one[0].startswith("rewardkit_host")
+    )
+
+
+def _is_installed(path: str) -> bool:
+    folders = path.split(os.sep)
+    in_python = path.startswith(os.path.dirname(os.__file__) + os.sep)
+    return "site-packages" in folders or "dist-packages" in folders or in_python
+
+
+def distribution_of(module: str) -> str:
+    """`name version` of the distribution that a module belongs to, as far as it can be told."""
+    from importlib import metadata
+
+    top = module.partition(".")[0]
+    of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()  # from 3.10 on
+    names = of_packages.get(top) or [top]
+    try:
+        return f"{names[0]} {metadata.version(names[0])}"
+    except metadata.PackageNotFoundError:
+        return top

@@ -1,0 +1,181 @@
+"""What reward functions return, read into one form. A failure is never a number.
+
+A result is `{"score": ...}` with `correct`, `extracted`, `parts` (numbers by name) and `detail` where there
+are any; `{"error": why}`; or `{"invalid": why}` of a row that cannot be scored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+RowResult = dict[str, Any]
+
+SCORES = ("score", "reward", "overall", "rewards")
+"""Under which of these a mapping or an object has the score; the first there is."""
+CORRECT = ("acc", "correct", "is_correct")
+EXTRACTED = ("pred", "extracted")
+MOST_PARTS = 64
+LONGEST = 300
+
+
+def read_all(value: Any, n: int, kind: str) -> list[RowResult]:
+    """Read the results of `n` rows of one call."""
+    if kind == "openrlhf":
+        value = _split(value, n)
+    if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
+        return [failed(f"returned {_shown(value)}; expected a list of {n}")] * n
+    listed = value.tolist() if hasattr(value, "tolist") else list(value)
+    if len(listed) != n:
+        return [failed(f"returned {len(listed)} results for {n} rows")] * n
+    return [read(one, kind) for one in listed]
+
+
+def read(value: Any, kind: str) -> RowResult:
+    """Read the result of one row."""
+    if value is None:
+        scoreless = kind in ("trl", "swift")
+        return {"invalid": "not scored: it returned None"} if scoreless else failed("returned None")
+    if isinstance(value, (str, bytes)):
+        return failed(f"returned {_shown(value)}; expected a number")
+    if isinstance(value, Mapping):
+        return _of_fields(value)
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields") and value:
+        return _of_tuple(value)
+    fields = _fields_of(value)
+    return _of_fields(fields) if fields is not None else _of_number(value)
+
+
+def failed(why: str) -> RowResult:
+    return {"error": why[:LONGEST]}
+
+
+def add_notes(result: RowResult, metrics: Mapping[str, float], extras: Mapping[str, Any]) -> RowResult:
+    """Add what the function logged of this row to its result."""
+    if "score" not in result:
+        return result
+    parts = {**_finite(metrics), **_finite(extras), **result.get("parts", {})}
+    words = _words({name: value for name, value in extras.items() if name not in parts})
+    detail = "; ".join(word for word in (result.get("detail"), words) if word)
+    return {**result, "parts": _first(parts), "detail": detail[:LONGEST] or None}
+
+
+def _of_number(value: Any) -> RowResult:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return failed(f"returned {_shown(value)}; expected a number")
+    if not math.isfinite(number):
+        return failed(f"returned the score {number}")
+    return {"score": number, "correct": value} if isinstance(value, bool) else {"score": number}
+
+
+def _of_tuple(value: Sequence[Any]) -> RowResult:
+    """The score is the first; a truth value behind it says whether that is right."""
+    result = read(value[0], "")
+    rest = list(value[1:])
+    if "score" not in result:
+        return result
+    if rest and isinstance(rest[0], bool):
+        result["correct"] = rest.pop(0)
+    rest = [one for one in rest if one is not None]
+    return {**result, "detail": _words({"rest": rest})} if rest else result
+
+
+def _of_fields(fields: Mapping[Any, Any]) -> RowResult:
+    key = next((name for name in SCORES if name in fields), None)
+    if key is None:
+        return failed(f"returned an object without a score; it has {', '.join(map(str, fields))}")
+    score = fields[key]
+    result = failed("returned None") if score is None else read(_alone(score), "")
+    if "score" not in result:
+        return result
+    rest = {str(name): value for name, value in fields.items() if name != key}
+    correct = next((rest[name] for name in CORRECT if isinstance(rest.get(name), (bool, int, float))), None)
+    extracted = next((rest.pop(name) for name in EXTRACTED if rest.get(name) is not None), None)
+    if correct is not None:
+        result["correct"] = bool(correct)
+    if extracted is not None:
+        result["extracted"] = str(extracted)[: 8 * LONGEST]
+    for name in CORRECT:
+        rest.pop(name, None)
+    parts = _finite(_flat(rest))
+    words = _words({name: value for name, value in rest.items() if name not in parts and value is not None})
+    return {**result, "parts": _first(parts), "detail": words or None}
+
+
+def _alone(value: Any) -> Any:
+    """A list of one as its only member."""
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    return listed[0] if isinstance(listed, (list, tuple)) and len(listed) == 1 else listed
+
+
+def _split(value: Any, n: int) -> Any:
+    """OpenRLHF's dict of lists, as a dict for each row; a tensor or list of rewards as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    flat = _flat({str(name): part for name, part in value.items()})
+    return [{name: _nth(part, i, n) for name, part in flat.items()} for i in range(n)]
+
+
+def _nth(value: Any, i: int, n: int) -> Any:
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(listed, (list, tuple)):
+        return listed
+    return listed[i] if len(listed) == n else None
+
+
+def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Mappings within are taken apart: their entries count as their own."""
+    flat: dict[str, Any] = {}
+    for name, value in fields.items():
+        flat.update({str(k): v for k, v in value.items()} if isinstance(value, Mapping) else {name: value})
+    return flat
+
+
+def _finite(fields: Mapping[str, Any]) -> dict[str, float]:
+    numbers = {name: _number(value) for name, value in fields.items()}
+    return {str(name): number for name, number in numbers.items() if number is not None}
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _first(parts: Mapping[str, float]) -> dict[str, float]:
+    return dict(list(parts.items())[:MOST_PARTS])
+
+
+def _fields_of(value: Any) -> Mapping[str, Any] | None:
+    """The fields of an object that has a score among them; None of any other."""
+    if hasattr(value, "__float__"):
+        return None
+    if not any(hasattr(value, name) for name in SCORES):
+        return None
+    names = getattr(value, "_fields", None) or getattr(value, "__dataclass_fields__", None)
+    names = names or getattr(value, "__dict__", None) or SCORES
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
+
+
+def _words(fields: Mapping[str, Any]) -> str:
+    return "; ".join(f"{name}={_shown(value)}" for name, value in fields.items())[:LONGEST]
+
+
+def _shown(value: Any) -> str:
+    """A value in one short line; what is large is never written out."""
+    if isinstance(value, (str, bytes)):
+        value = value[:LONGEST]
+    elif hasattr(value, "__len__") and len(value) > LONGEST:
+        return f"<{type(value).__name__} of {len(value)}>"
+    try:
+        text = repr(value)[:LONGEST]
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    return " ".join(text.split())

@@ -1,0 +1,321 @@
+"""How other projects call a reward function: for each kind, which parameters give it away and what they get.
+
+A row is a mapping with `data_source, response, ground_truth, prompt, extra_info`, as in a `Sample`.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+CallRow = dict[str, Any]
+Getter = Callable[[CallRow], Any]
+
+
+class NoRewardError(Exception):
+    """Nothing can be scored with this target; the text says why."""
+
+
+class LackingError(Exception):
+    """A row lacks what a parameter needs."""
+
+
+class CallShape(NamedTuple):
+    """One way to call a reward function."""
+
+    kind: str
+    needs: tuple[str, ...]
+    """FunctionParameters that only a function of this kind has."""
+    fields: Mapping[str, str]
+    """Parameter -> the getter (`GETTERS`) of what it gets."""
+    lists: bool = False
+    """Takes several rows, a list for each parameter."""
+    by_place: tuple[str, ...] = ()
+    """Getters of what it gets by place, whatever its parameters are called."""
+    columns: bool = False
+    """Gets the columns of the data, each by its name."""
+
+
+def text_of(prompt: Any) -> str:
+    """A prompt as one text: that of its messages, one below the other."""
+    if not isinstance(prompt, list):
+        return prompt or ""
+    return "\n".join(str(message.get("content") or "") for message in prompt)
+
+
+def _messages(row: CallRow) -> Any:
+    if isinstance(row["prompt"], list):
+        return copy.deepcopy(row["prompt"])
+    return [{"role": "user", "content": row["prompt"] or ""}]
+
+
+def _reward_input(row: CallRow) -> Any:
+    own = {
+        "response": row["response"],
+        "ground_truth": row["ground_truth"],
+        "data_source": row["data_source"],
+    }
+    return {**copy.deepcopy(row["extra_info"]), **own}
+
+
+def _task_info(row: CallRow) -> Any:
+    own = {"ground_truth": row["ground_truth"], "data_source": row["data_source"]}
+    return {"question": text_of(row["prompt"]), **copy.deepcopy(row["extra_info"]), **own}
+
+
+class _Arguments(SimpleNamespace):
+    """A trainer's arguments: those that were given as options, and an error for any other."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise LackingError(f"it reads the trainer's argument '{name}': give it as an option")
+
+
+def _slime_sample(row: CallRow) -> Any:
+    info = copy.deepcopy(row["extra_info"])
+    own = {
+        "prompt": row["prompt"],
+        "response": row["response"],
+        "label": row["ground_truth"],
+        "metadata": info,
+    }
+    rest = {"tokens": [], "response_length": len(row["response"]), "status": "completed", "loss_mask": None}
+    return SimpleNamespace(**{**rest, **own}, reward=None, custom_rm_path=None)
+
+
+GETTERS: dict[str, Getter] = {
+    "data_source": lambda row: row["data_source"],
+    "response": lambda row: row["response"],
+    "ground_truth": lambda row: copy.deepcopy(row["ground_truth"]),
+    "prompt": lambda row: copy.deepcopy(row["prompt"]),
+    "extra_info": lambda row: copy.deepcopy(row["extra_info"]),
+    "prompt_text": lambda row: text_of(row["prompt"]),
+    "query": lambda row: text_of(row["prompt"]) + row["response"],
+    "chat_prompt": _messages,
+    "chat_response": lambda row: [{"role": "assistant", "content": row["response"]}],
+    "prompt_ids": lambda row: row["extra_info"].get("prompt_ids"),
+    "completion_ids": lambda row: row["extra_info"].get("completion_ids"),
+    "reward_input": _reward_input,
+    "task_info": _task_info,
+    "slime_sample": _slime_sample,
+    "sample": lambda row: SimpleNamespace(**copy.deepcopy(row)),
+    "nothing": lambda row: None,
+}
+
+_VERL = {"data_source": "data_source", "ground_truth": "ground_truth", "extra_info": "extra_info"}
+_OWN = {**_VERL, "response": "response", "prompt": "prompt", "sample": "sample"}
+_OPEN_INSTRUCT = {"prediction": "response", "label": "ground_truth", "query": "prompt_text"}
+_AREAL = {"prompt": "prompt_text", "completions": "response"}
+_IDS = {"prompt_ids": "prompt_ids", "completion_ids": "completion_ids"}
+_CHAT = {"prompts": "chat_prompt", "completions": "chat_response"}
+_TEXTS = {"prompts": "prompt_text", "completions": "response"}
+_DATA = {"ground_truth": "ground_truth", "data_source": "data_source"}
+
+
+def _plural(fields: Mapping[str, str]) -> dict[str, str]:
+    return {name + "s": field for name, field in fields.items()}
+
+
+_NEVER = "<known by its class>"
+
+SHAPES = (
+    CallShape("verl", ("solution_str",), {**_VERL, "solution_str": "response"}),
+    CallShape("verl-batch", ("solution_strs",), _plural({**_VERL, "solution_str": "response"}), lists=True),
+    CallShape("areal", ("prompt", "completions", *_IDS), {**_AREAL, **_IDS, **_DATA}, columns=True),
+    CallShape("trl", ("completions",), {**_CHAT, **_DATA}, lists=True, columns=True),
+    CallShape("swift", (_NEVER,), {**_TEXTS, **_DATA}, lists=True, columns=True),
+    CallShape("openrlhf", ("queries", "prompts"), {}, True, ("query", "prompt_text", "ground_truth")),
+    CallShape("easyr1", ("reward_input",), {"reward_input": "reward_input"}),
+    CallShape("easyr1-batch", ("reward_inputs",), {"reward_inputs": "reward_input"}, lists=True),
+    CallShape("rllm", ("task_info", "action"), {"task_info": "task_info", "action": "response"}),
+    CallShape(
+        "open-instruct",
+        ("tokenized_prediction", "prediction", "label"),
+        {**_OPEN_INSTRUCT, "tokenized_prediction": "completion_ids", "rollout_state": "nothing"},
+    ),
+    CallShape(
+        "torchforge", ("prompt", "response", "target"), {"prompt": "prompt_text", "target": "ground_truth"}
+    ),
+    CallShape("slime", ("args", "sample"), {}, by_place=("slime_sample",)),
+    CallShape("slime-group", ("args", "samples"), {}, lists=True, by_place=("slime_sample",)),
+    CallShape("plain", (), _OWN),
+)
+BY_KIND = {shape.kind: shape for shape in SHAPES}
+
+
+class FunctionParameters:
+    """The parameters of a callable, by what they need."""
+
+    def __init__(self, function: Any) -> None:
+        try:
+            self.signature = inspect.signature(function)
+        except (TypeError, ValueError) as error:
+            raise NoRewardError(f"nothing says how it is called: {error}") from None
+        every = self.signature.parameters.values()
+        self.takes_any = any(one.kind is one.VAR_KEYWORD for one in every)
+        named = [one for one in every if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+        self.names = [one.name for one in named]
+        self._annotations = {one.name: one.annotation for one in named}
+        self.required = [one.name for one in named if one.default is one.empty]
+
+    def annotation(self, name: str) -> str:
+        """What a parameter is annotated with, as text; empty without."""
+        found = self._annotations.get(name, inspect.Parameter.empty)
+        return "" if found is inspect.Parameter.empty else str(found)
+
+
+def shape_of(target: Any, parameters: FunctionParameters) -> CallShape | None:
+    """The shape that a callable's parameters give away; None for those that give nothing away."""
+    if any(base.__name__ in ("ORM", "AsyncORM") for base in type(target).__mro__):
+        return BY_KIND["swift"]
+    names = set(parameters.names)
+    return next((shape for shape in SHAPES if shape.needs and names.issuperset(shape.needs)), None)
+
+
+class FunctionCall:
+    """A function with everything that one call needs but the rows."""
+
+    def __init__(
+        self, function: Any, shape: CallShape, options: Mapping[str, Any], columns: Mapping[str, str]
+    ) -> None:
+        self.function = function
+        self.shape = shape
+        self.options = options
+        self.parameters = FunctionParameters(function)
+        self.gets: dict[str, Getter] = {}
+        self.open: list[str] = []
+        """Required parameters that only a row itself can have."""
+        self.gives: dict[str, str] = {}
+        """Parameter -> what it gets, to be shown."""
+        self.is_async = is_async(function)
+        self.module = ""
+        """That it was loaded from."""
+        if not shape.by_place:
+            self._bind(columns)
+
+    def _bind(self, columns: Mapping[str, str]) -> None:
+        fields = {**self.shape.fields, **columns}
+        wanted = [name for name in self.parameters.names if name in fields]
+        if self.parameters.takes_any:
+            wanted = list(dict.fromkeys([*wanted, *columns, *self.shape.fields]))
+        for name in wanted:
+            self._give(name, fields[name])
+        given = {*wanted, *self.options, *_OF_THE_TRAINER}
+        self.open = [name for name in self.parameters.required if name not in given]
+        self._guess()
+
+    def _give(self, name: str, field: str) -> None:
+        if self.shape.kind == "trl" and field in _PLAIN:
+            self.gets[name] = _as_asked(field, self.parameters.annotation(name))
+        else:
+            self.gets[name] = GETTERS.get(field) or _of_extra_info(field)
+        self.gives[name] = field
+
+    def _guess(self) -> None:
+        """Give the one parameter that no field is known for the one of the two that no parameter gets."""
+        given = self._roles()
+        left = [] if "sample" in given else [one for one in ("response", "ground_truth") if one not in given]
+        if len(self.open) == 1 and len(left) == 1:
+            name, field = self.open.pop(), left.pop()
+            self.gets[name] = lambda row: copy.deepcopy(row["extra_info"].get(name, row[field]))
+            self.gives[name] = field
+        if "response" in left:
+            raise NoRewardError(
+                f"which parameter of {self.parameters.signature} gets the response? Say so with `columns`, "
+                f"or say its kind: {', '.join(BY_KIND)}"
+            )
+
+    def _roles(self) -> set[str]:
+        """What of a row some parameter gets."""
+        names = self.parameters.names
+        if self.shape.columns:
+            return {"response"} | {name for name in ("ground_truth",) if name in names}
+        known = list(self.gives) if self.parameters.takes_any and self.shape.needs else names
+        return {_SHOWS.get(field, field) for name, field in self.gives.items() if name in known}
+
+    def on(self, rows: Sequence[CallRow], notes: CallNotes) -> Any:
+        """FunctionCall it; what comes back may have to be awaited.
+
+        Raises:
+            LackingError: a row lacks what it asks for.
+        """
+        lacking = [name for name in self.open for row in rows if name not in row["extra_info"]]
+        if lacking:
+            raise LackingError(f"it asks for '{lacking[0]}', which the row's extra_info does not have")
+        if self.shape.by_place:
+            return self._by_place(rows)
+        given = {name: self._values(get, rows) for name, get in self.gets.items()}
+        given.update({name: self._values(_of_extra_info(name), rows) for name in self.open})
+        if self.shape.columns:
+            given.update(self._columns(rows, given))
+            given.update({name: value for name, value in notes.given().items() if self._takes(name)})
+        given.update(self.options)
+        return self.function(**given)
+
+    def _columns(self, rows: Sequence[CallRow], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every column of the data that it takes besides: the keys of extra_info."""
+        names = {key for row in rows for key in row["extra_info"] if key not in given and self._takes(key)}
+        return {name: self._values(_of_extra_info(name), rows) for name in names}
+
+    def _takes(self, name: str) -> bool:
+        return self.parameters.takes_any or name in self.parameters.names
+
+    def _values(self, get: Getter, rows: Sequence[CallRow]) -> Any:
+        return [get(row) for row in rows] if self.shape.lists else get(rows[0])
+
+    def _by_place(self, rows: Sequence[CallRow]) -> Any:
+        places = [self._values(GETTERS[field], rows) for field in self.shape.by_place]
+        if self.shape.kind.startswith("slime"):
+            return self.function(_Arguments(**self.options), *places)
+        taken = places[: max(2, len(self.parameters.required))]
+        return self.function(*taken, **(self.options if self.parameters.takes_any else {}))
+
+
+_SHOWS = {"reward_input": "sample", "task_info": "ground_truth"}
+"""What a field holds of the two that every reward is about."""
+_OF_THE_TRAINER = ("trainer_state", "log_extra", "log_metric", "environments")
+
+
+class CallNotes:
+    """What a function of TRL's logs during a call, and the state of a trainer that there is not."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, float] = {}
+        self.extras: dict[str, Any] = {}
+
+    def given(self) -> dict[str, Any]:
+        state = SimpleNamespace(global_step=0, max_steps=1, epoch=0.0, num_train_epochs=1)
+        return {"trainer_state": state, "log_extra": self._extra, "log_metric": self._metric}
+
+    def _extra(self, column: str, values: Any) -> None:
+        self.extras[column] = list(values)
+
+    def _metric(self, name: str, value: Any) -> None:
+        self.metrics[name] = float(value)
+
+
+def is_async(function: Any) -> bool:
+    """Whether a callable is an `async` one."""
+    call = getattr(function, "__call__", None)  # noqa: B004  (of an object)
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+_PLAIN = {"chat_prompt": "prompt_text", "chat_response": "response"}
+
+
+def _as_asked(field: str, annotation: str) -> Getter:
+    """Messages or text: as the function's annotation says, else as the prompt is; messages without one."""
+    chat, plain = GETTERS[field], GETTERS[_PLAIN[field]]
+    if "dict" in annotation.lower():
+        return chat
+    if "list[str]" in annotation.lower():
+        return plain
+    return lambda row: (plain if isinstance(row["prompt"], str) else chat)(row)
+
+
+def _of_extra_info(name: str) -> Getter:
+    return lambda row: copy.deepcopy(row["extra_info"].get(name))

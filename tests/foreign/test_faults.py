@@ -1,0 +1,117 @@
+"""Whatever a reward function of somebody else's does, its failure is a status and never a zero."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from rewardkit import Sample, Scorer
+from rewardkit.foreign import load_reward
+from rewardkit.registry import Registry
+from rewardkit.types import Score
+
+FILE = """
+import asyncio, ctypes, gc, math, os, re, signal, sys, threading, time
+
+def do(what):
+    if what == "raise": raise ValueError("no\\nmore")
+    if what == "exit": raise SystemExit(0)
+    if what == "interrupt": raise KeyboardInterrupt
+    if what == "os_exit": os._exit(0)
+    if what == "segfault": ctypes.string_at(0)
+    if what == "hang": time.sleep(1e6)
+    if what == "hang_in_c": re.match(r"(a+)+$", "a" * 60 + "b")
+    if what == "nan": return math.nan
+    if what == "inf": return -math.inf
+    if what == "huge": return 10 ** 400
+    if what == "none": return None
+    if what == "text": return "1.0"
+    if what == "keyless": return {"value": 1.0}
+    if what == "none_in_dict": return {"score": None}
+    if what == "list": return []
+    if what == "object": return object()
+    if what == "half": return {"score": 1.0, "note": "\\ud800", "nan": math.nan}
+    if what == "print": print("x" * 100_000_000)
+    if what == "gigabyte": return "x" * 1_000_000_000
+    if what == "gigabyte_beside": return {"score": 1.0, "note": "x" * 1_000_000_000}
+    if what == "fork":
+        if os.fork() == 0: time.sleep(1e6)
+    if what == "fork_back": os.fork()
+    if what == "close": os.close(1); os.close(2); sys.stdout.close()
+    if what == "chdir": os.chdir("/")
+    if what == "alarm": signal.setitimer(signal.ITIMER_REAL, 0.01)
+    if what == "thread": threading.Thread(target=time.sleep, args=(1e6,)).start()
+    if what == "recursion": return do(what)
+    if what == "lost": return asyncio.sleep(0)
+    return 1.0
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None): return do(solution_str)
+async def later(data_source, solution_str, ground_truth, extra_info=None): return do(solution_str)
+"""
+
+FINE = ("fine", "half", "fork_back", "close", "chdir", "alarm", "thread")
+LARGE = {"print": "ok", "gigabyte_beside": "ok", "gigabyte": "error"}
+TIMEOUTS = ("hang", "hang_in_c")
+ERRORS = (
+    *("raise", "exit", "interrupt", "os_exit", "segfault", "nan", "inf", "huge", "none", "text", "keyless"),
+    *("none_in_dict", "list", "object", "recursion", "lost"),
+)
+
+
+SOME = ("fine", "fork_back", "alarm", "raise", "exit", "os_exit", "segfault", "nan", "lost", "hang")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "faults"), [("compute_score", (*FINE, *ERRORS, *TIMEOUTS, "fork")), ("later", SOME)]
+)
+def test_no_fault_becomes_a_zero_and_none_touches_another_row(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, name: str, faults: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("FAULTS_OF", str(tmp_path))
+    (tmp_path / "theirs.py").write_text(FILE)
+    load_reward(f"x={tmp_path}/theirs.py:{name}")
+    asked = [what for fault in faults for what in (fault, "fine")]
+    with Scorer(workers=2, timeout_s=3.0) as scorer:
+        found = scorer.score_batch([Sample("x", what, "") for what in asked])
+    wrong = [(what, score) for what, score in zip(asked, found, strict=True) if score.status != _due(what)]
+    assert wrong == []
+    assert all(score.score == 1.0 for score in found if score.ok)
+    _nothing_is_left(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_gigabyte_is_no_zero_and_reaches_nobody(tmp_path: Path, registry: Registry) -> None:
+    (tmp_path / "theirs.py").write_text(FILE)
+    load_reward(f"x={tmp_path}/theirs.py:compute_score")
+    with Scorer(workers=1, timeout_s=60.0) as scorer:
+        found = [scorer.score(Sample("x", what, "")) for what in LARGE]
+    assert [score.status for score in found] == list(LARGE.values())
+    assert max(len(score.detail or "") for score in found) < 1_000
+
+
+def _due(what: str) -> str:
+    return "timeout" if what in TIMEOUTS else "error" if what in ERRORS else "ok"
+
+
+def _nothing_is_left(folder: Path) -> None:
+    """No process that was started meanwhile, by us or by a reward, lives on."""
+    started = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.pid != os.getpid() and process.environ().get("FAULTS_OF") == str(folder):
+                started.append(process)
+    _, alive = psutil.wait_procs(started, timeout=20)
+    assert alive == []
+
+
+def test_a_list_of_another_length_fails_for_all_of_its_rows(tmp_path: Path, registry: Registry) -> None:
+    (tmp_path / "theirs.py").write_text("def f(completions, **kwargs): return [1.0, 1.0]\n")
+    load_reward(f"x={tmp_path}/theirs.py:f")
+    with Scorer(workers=1) as scorer:
+        score: Score = scorer.score(Sample("x", "", ""))
+    assert (score.status, score.detail) == ("error", "returned 2 results for 1 rows")

@@ -1,0 +1,221 @@
+"""A reward function of any project's shape gives what its project would get of it, unmodified."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewardkit import Sample, Scorer
+from rewardkit.errors import InputError
+from rewardkit.foreign import load_reward
+from rewardkit.registry import REGISTRY, Registry
+from rewardkit.types import Score
+
+FILE = '''
+import asyncio, dataclasses, functools, math, typing
+
+def verl(data_source, solution_str, ground_truth, extra_info=None, bonus=0.0):
+    return {"score": float(solution_str == ground_truth) + bonus, "acc": True, "pred": solution_str, "n": 3, "why": "so"}
+def verl_kwargs(**kwargs): return len(kwargs["solution_str"]) + len(kwargs["extra_info"])
+async def verl_async(data_source, solution_str, ground_truth, extra_info):
+    await asyncio.sleep(0); return solution_str == ground_truth
+def verl_batch(data_sources, solution_strs, ground_truths, extra_infos):
+    return [float(a == b) / len(solution_strs) for a, b in zip(solution_strs, ground_truths)]
+def verl_tuple(solution_str, ground_truth): return 0.5, solution_str == ground_truth, "right"
+def structured(solution_str, ground_truth): return ground_truth["target"][0] == solution_str
+def geo(predict_str: str, ground_truth: str) -> float: return predict_str == ground_truth
+def label(response, label): return response == label
+def trl(completions, solution, **kwargs):
+    return [None if not c[0]["content"] else float(c[0]["content"] == s) for c, s in zip(completions, solution)]
+async def trl_async(completions, level, **kwargs): return [x / 2 for x in level]
+def trl_text(completions: list[str], **kwargs): return [len(c) for c in completions]
+def trl_logs(completions, log_extra, log_metric, trainer_state, **kwargs):
+    log_extra("words", ["some"]); log_metric("level", 2); return [trainer_state.global_step + 1]
+def trl_columns(completions, ground_truth, level, data_source): return [float(level[0])]
+def get_trl(size: int, most: float = 1.0):
+    def sized(completions, **kwargs): return [min(most, len(c[0]["content"]) / size) for c in completions]
+    return sized
+def get_partial(size): return functools.partial(trl_sized, size=size)
+def trl_sized(completions, size, **kwargs): return [size for c in completions]
+def reward_func(queries, prompts, labels, **kwargs):
+    return {"rewards": [float(q == p + l) for q, p, l in zip(queries, prompts, labels)], "scores": [0.25], "extra_logs": {"length": [4]}}
+def openrlhf_old(queries, prompts): return [float(q.startswith(p)) for q, p in zip(queries, prompts)]
+async def slime(args, sample, **kwargs):
+    return {"score": float(sample.response == sample.label) * args.scale, "level": sample.metadata["level"]}
+def areal(prompt, completions, prompt_ids, completion_ids, answer, **kwargs): return float(completions == answer)
+def easy(reward_input): return {"overall": float(reward_input["response"] == reward_input["ground_truth"]), "format": 1.0}
+def easy_batch(reward_inputs, weight=1.0): return [{"overall": weight, "accuracy": 0.0} for one in reward_inputs]
+@dataclasses.dataclass
+class RewardOutput:
+    reward: float
+    metadata: dict
+    is_correct: bool
+class Rllm:
+    def __init__(self, worth=1.0): self.worth = worth
+    def __call__(self, task_info, action): return RewardOutput(self.worth, {"kind": "math"}, task_info["ground_truth"] == action)
+class VerificationResult(typing.NamedTuple):
+    score: float
+    cost: float
+class OpenInstruct:
+    def __init__(self, verifier_config=None): pass
+    def __call__(self, tokenized_prediction, prediction, label, query=None, rollout_state=None):
+        return VerificationResult(float(prediction == label), 0.5)
+class Forge:
+    def __call__(self, prompt: str, response: str, target: str = None) -> float: return float(response == target)
+class ORM:
+    def __init__(self, args=None, **kwargs): self.args = args
+class Swift(ORM):
+    def __init__(self, args): self.worth = args.worth
+    def __call__(self, completions, solution, **kwargs): return [float(c == s) * self.worth for c, s in zip(completions, solution)]
+def nemo(ground_truth: str, response: str, tag: str = "answer"): return 0.75, None
+def own(sample): return sample.response == sample.ground_truth
+def mutates(solution_str, ground_truth, extra_info): extra_info["level"] += 1; return extra_info["level"]
+'''  # fmt: skip
+
+RIGHT = Sample("set", "72", "72", "so?", {"level": 2})
+CHAT = Sample("set", "72", "72", [{"role": "user", "content": "so?"}], {"level": 2})
+LISTED = Sample("set", "72", '{"target": ["72"]}', None)
+
+CASES: list[tuple[str, Sample, Score]] = [
+    ("verl?bonus=0.5", RIGHT, Score(1.5, correct=True, extracted="72", parts={"n": 3.0}, detail="why='so'")),
+    ("verl:kwargs", RIGHT, Score(3.0)),
+    ("verl_async", RIGHT, Score(1.0, correct=True)),
+    ("verl_batch", RIGHT, Score(1.0)),
+    ("verl_tuple", RIGHT, Score(0.5, correct=True, detail="rest=['right']")),
+    ("structured", LISTED, Score(1.0, correct=True)),
+    ("geo", RIGHT, Score(1.0, correct=True)),
+    ("label", RIGHT, Score(1.0, correct=True)),
+    ("trl", CHAT, Score(1.0)),
+    ("trl", Sample("set", "", "72"), Score(0.0, "invalid", detail="not scored: it returned None")),
+    ("trl_async", CHAT, Score(1.0)),
+    ("trl_text", CHAT, Score(2.0)),
+    ("trl_logs", CHAT, Score(1.0, parts={"level": 2.0}, detail="words='some'")),
+    ("trl_columns", CHAT, Score(2.0)),
+    ("get_trl?size=4", CHAT, Score(0.5)),
+    ("get_partial?size=4", CHAT, Score(4.0)),
+    ("reward_func", RIGHT, Score(1.0, parts={"scores": 0.25, "length": 4.0})),
+    ("openrlhf_old", RIGHT, Score(1.0)),
+    ("slime?scale=2", RIGHT, Score(2.0, parts={"level": 2.0})),
+    (
+        "slime",
+        RIGHT,
+        Score(0.0, "invalid", detail="it reads the trainer's argument 'scale': give it as an option"),
+    ),
+    ("areal", RIGHT, Score(1.0)),
+    ("easy", RIGHT, Score(1.0, parts={"format": 1.0})),
+    ("easy_batch?weight=3", RIGHT, Score(3.0, parts={"accuracy": 0.0})),
+    ("Rllm?worth=2", RIGHT, Score(2.0, correct=True, detail="metadata={'kind': 'math'}")),
+    ("OpenInstruct", RIGHT, Score(1.0, parts={"cost": 0.5})),
+    ("Forge", RIGHT, Score(1.0)),
+    ("Swift?worth=2", CHAT, Score(2.0)),
+    ("nemo", RIGHT, Score(0.75)),
+    ("own", RIGHT, Score(1.0, correct=True)),
+    ("mutates", RIGHT, Score(3.0)),
+]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("theirs") / "rewards.py"
+    path.write_text(FILE)
+    return path
+
+
+def test_each_shape_gives_what_its_project_would_get(file: Path, registry: Registry) -> None:
+    wrong = {}
+    for name, sample, expected in CASES:
+        spec = f"verl:{file}:verl_kwargs" if name == "verl:kwargs" else f"{file}:{name}"
+        load_reward(f"test/{name}={spec}" if "?" not in name else f"test/{name.partition('?')[0]}={spec}")
+        with Scorer(workers=1) as scorer:
+            source = f"test/{name.partition('?')[0]}"
+            (found,) = scorer.score_batch([Sample(source, *_rest(sample))])
+            (again,) = scorer.score_batch([Sample(source, *_rest(sample))])
+        shown = {"status": found.status, "score": found.score, "correct": found.correct, "parts": found.parts}
+        shown |= {"extracted": found.extracted, "detail": found.detail}
+        if shown != {key: getattr(expected, key) for key in shown} or found.score != again.score:
+            wrong[name] = (shown, expected)
+    assert wrong == {}
+
+
+def _rest(sample: Sample) -> tuple[Any, ...]:
+    return sample.response, sample.ground_truth, sample.prompt, sample.extra_info
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        ("def f(completion, test_cases): return 1\n", ":f", "gets the response.*columns"),
+        ("def f(**kwargs): return 1\n", ":f", "gets the response"),
+        ("def verl(solution_str): return 1\n", ":verk", "no function 'verk'; did you mean verl"),
+        ("def a(solution_str): ...\ndef b(completions): ...\n", "", "which function.*a, b"),
+        ("import nonesuch\n", ":f", "failed to import: ModuleNotFoundError"),
+        ("raise SystemExit\n", ":f", "failed to import: SystemExit"),
+        ("import os; os._exit(3)\n", ":f", "ended with status 3"),
+        ("def f(:\n", ":f", "failed to import: SyntaxError"),
+        ("def get_f(n): return 1\n", ":get_f?n=1", "gets the response"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_at_the_door(
+    tmp_path: Path, content: str, name: str, said: str
+) -> None:
+    (tmp_path / "theirs.py").write_text(content)
+    with pytest.raises(InputError, match=said) as refused:
+        load_reward(f"x={tmp_path}/theirs.py{name}")
+    assert "\n" not in str(refused.value)
+
+
+def test_the_version_changes_with_source_neighbours_and_options_alone(
+    tmp_path: Path, registry: Registry
+) -> None:
+    def version(folder: str, *, neighbour: str = "1", options: str = "") -> str:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "helper.py").write_text(f"WORTH = {neighbour}\n")
+        (tmp_path / folder / "mine.py").write_text(
+            "from helper import WORTH\ndef f(solution_str, n=0): return WORTH\n"
+        )
+        return load_reward(f"x={tmp_path}/{folder}/mine.py:f{options}")[0].scorer
+
+    first, elsewhere = version("a"), version("b")
+    assert first == elsewhere
+    assert len({first, version("c", neighbour="2"), version("d", options="?n=1")}) == 3
+
+
+def test_what_was_read_is_what_runs_whatever_becomes_of_the_files(tmp_path: Path, registry: Registry) -> None:
+    package = tmp_path / "theirs"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "helper.py").write_text("WORTH = 1.0\n")
+    (package / "rewards.py").write_text("from .helper import WORTH\ndef f(solution_str): return WORTH\n")
+    load_reward(f"x={package}/rewards.py:f")
+    (package / "helper.py").write_text("WORTH = 2.0\n")
+    (package / "rewards.py").unlink()
+    with Scorer(workers=1) as scorer:
+        assert scorer.score(Sample("x", "", "")).score == 1.0
+
+
+def test_two_functions_of_one_name_score_each_its_own_data_source(tmp_path: Path, registry: Registry) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text(f"def compute_score(solution_str): return {ord(name)}\n")
+        load_reward(f"{name}={tmp_path}/{name}.py:compute_score")
+    with Scorer(workers=1) as scorer:
+        assert [scorer.score(Sample(name, "", "")).score for name in ("a", "b")] == [97.0, 98.0]
+
+
+def test_a_function_of_lists_can_get_all_responses_to_a_prompt_at_once(
+    tmp_path: Path, registry: Registry
+) -> None:
+    from rewardkit.composition import load_compositions
+
+    (tmp_path / "theirs.py").write_text(
+        "def rank(completions, **k): return [len(completions) for _ in completions]\n"
+    )
+    (tmp_path / "r.yaml").write_text(
+        f"r: {{import: '{tmp_path}/theirs.py:rank', batch: group, data_sources: x}}\n"
+    )
+    load_compositions(tmp_path / "r.yaml")
+    with Scorer(workers=1) as scorer:
+        found = scorer.score_batch([Sample("x", "a", "", prompt) for prompt in ("p", "p", "q")])
+    assert [one.score for one in found] == [2.0, 2.0, 1.0]
+    assert REGISTRY.resolve("x").by_group
