@@ -62,6 +62,7 @@ def open_agents(config: Config) -> EpisodeSetup:
         interactions=interactions,
         calls=given.format,
         default_agent=rollout.agent.default_agent_loop,
+        env=rollout.agent.env,
     )
 
 
@@ -76,6 +77,7 @@ def limits_of(rollout: RolloutConfig) -> EpisodeLimits:
     return EpisodeLimits(
         response_tokens=rollout.response_length,
         context_tokens=rollout.max_model_len,
+        prompt_tokens=rollout.prompt_length,
         turn_tokens=given.max_turn_tokens,
         assistant_turns=given.max_assistant_turns or None,
         user_turns=given.max_user_turns or None,

@@ -51,6 +51,14 @@ FAILED: Mapping[str, Status] = {
 `ok`."""
 
 
+class EpisodeUnscored(Exception):
+    """Raised by what scores a whole episode and cannot; `status` says whose fault it is."""
+
+    def __init__(self, status: Status, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
 class EpisodeEnded(Exception):
     """Raised in a loop whose episode has ended; `runner.py` catches it."""
 
@@ -191,6 +199,7 @@ class Episode:
         self._go_on()
         if self.speaking.transcript is not None and not self.prompt_ids:
             self.prompt_ids = self.speaking.transcript.prompt_ids(self.messages, self.schemas)
+            self._check_prompt()
         budget = self._budget()
         if max_tokens is not None:
             budget = min(budget, max_tokens)
@@ -425,6 +434,14 @@ class Episode:
         if limits.context_tokens is not None:
             left = min(left, limits.context_tokens - used - len(self.prompt_ids))
         return left if limits.turn_tokens is None else min(left, limits.turn_tokens)
+
+    def _check_prompt(self) -> None:
+        """End the episode if what its environment asks is longer than a prompt may be."""
+        length, most = len(self.prompt_ids), self.limits.prompt_tokens
+        if most is not None and length > most:
+            self._stop(
+                "error", f"the prompt has {length} tokens with what the environment says; at most {most}"
+            )
 
     def seconds_left(self) -> float | None:
         """Return what is left of the episode's time; None: it has no limit."""

@@ -21,6 +21,8 @@ from rewardkit.user_files import import_python_file
 
 if TYPE_CHECKING:
     from rewardkit.agents.episode import Episode
+    from rewardkit.agents.rows import EpisodeRow
+    from rewardkit.agents.types import Interaction
 
 ENTRY_POINT_GROUP = "rewardkit.agents"
 SINGLE_TURN = "single_turn_agent"
@@ -41,8 +43,8 @@ class Agent:
     """Drives one episode; when it returns, the episode has ended."""
     tools: ToolsBy = "template"
     """How the model is told of its tools. `template`: by the chat template, which must take tool messages.
-    `text`: by the text that `prepare` writes. `program`: by the template, of tools that a program has.
-    `none`: not at all. With these two rows get no tools."""
+    `text`: by the text that `prepare` writes. `program`: by the template, of tools that a program or an
+    environment has. `none`: not at all. With these two rows get no tools."""
     prepare: Prepare | None = None
     """(messages, tool schemas) -> the messages of the prompt. It must be pure: prompts are also made only to
     count their tokens."""
@@ -50,6 +52,8 @@ class Agent:
     """The format in which the model writes calls, where the loop needs a certain one; None: the run's."""
     interaction: bool = True
     """Whether the loop asks the row's interaction. If not, no interaction is made."""
+    opens: Callable[[EpisodeRow, str], Interaction] | None = None
+    """(row, the run's environment) -> what answers the model in place of an interaction; it has not begun."""
     summary: str = ""
     settings: Callable[..., Any] | None = None
     """Makes the loop's second argument from the keys of its entry in a file of agents, and raises ConfigError
@@ -137,6 +141,7 @@ def agent(
     calls: str | None = None,
     interaction: bool = True,
     settings: Callable[..., Any] | None = None,
+    opens: Callable[[EpisodeRow, str], Interaction] | None = None,
 ) -> Callable[[Loop], Loop]:
     """Register the decorated coroutine function as the loop of rows whose `agent_name` is `name`.
 
@@ -152,7 +157,8 @@ def agent(
 
     def register(loop: Loop) -> Loop:
         summary = (loop.__doc__ or "").strip().partition("\n")[0]
-        made = AGENTS.register(Agent(name, loop, tools, prepare, calls, interaction, summary, settings))
+        made = Agent(name, loop, tools, prepare, calls, interaction, opens, summary, settings)
+        AGENTS.register(made)
         loop.__rewardkit_agent__ = made  # type: ignore[attr-defined]
         return loop
 

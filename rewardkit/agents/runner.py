@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from rewardkit.agents.episode import Episode, EpisodeEnded
+from rewardkit.agents.episode import Episode, EpisodeEnded, EpisodeUnscored
 from rewardkit.agents.executing import describe, within
 from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.model_turns import Speaking
@@ -46,6 +46,8 @@ class EpisodeSetup:
     """The loop of rows that name none."""
     stop: tuple[str, ...] = ()
     """Texts that end every turn of the model."""
+    env: str = ""
+    """The environment of rows that name none, for the loop `env`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def check_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> None:
         try:
             agent = agent_of(row, setting)
             _tool_names(row, agent, setting)
-            _interaction_name(row, agent, setting)
+            _interaction_for(row, agent, setting)
         except InputError as error:
             raise InputError(f"row {i}: {error}") from None
 
@@ -156,7 +158,7 @@ async def run_episode(
         InputError: the row names an agent, a tool or an interaction that does not exist.
     """
     prompt = begin(row, setting)
-    interaction = _interaction_name(row, prompt.agent, setting)
+    interaction, given = _interaction_for(row, prompt.agent, setting)
     episode = Episode(
         row,
         _speaking(model, prompt.agent, setting),
@@ -167,11 +169,11 @@ async def run_episode(
         schemas=prompt.schemas,
         tools=prompt.tools,
         tools_as_text=prompt.agent.tools == "text",
-        interaction=None if interaction is None else setting.interactions[interaction](),
+        interaction=interaction,
     )
     begun: list[Callable[[], Awaitable[None]]] = []
     try:
-        await _live(episode, prompt.agent, begun)
+        await _live(episode, prompt.agent, given, begun)
     except asyncio.CancelledError:
         episode.end("cancelled", "cancelled from outside")
     except Exception as error:
@@ -181,10 +183,12 @@ async def run_episode(
     return episode
 
 
-async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitable[None]]]) -> None:
+async def _live(
+    episode: Episode, agent: Agent, given: Mapping[str, Any], begun: list[Callable[[], Awaitable[None]]]
+) -> None:
     """Create the tools, run the loop, and ask for the rewards of the whole episode."""
     try:
-        await _create(episode, begun)
+        await _create(episode, given, begun)
         await agent.play(episode)
         episode.end(episode.why_answered())
     except EpisodeEnded:
@@ -192,8 +196,15 @@ async def _live(episode: Episode, agent: Agent, begun: list[Callable[[], Awaitab
     await _ask_rewards(episode)
 
 
-async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) -> None:
-    """Create the tools and start the interaction. `begun` gets what releases each, before it is begun."""
+async def _create(
+    episode: Episode, given: Mapping[str, Any], begun: list[Callable[[], Awaitable[None]]]
+) -> None:
+    """Create the tools and start the interaction.
+
+    Args:
+        given: What the interaction is started with.
+        begun: Gets what releases each, before it is begun.
+    """
     kwargs = tools_of(episode.extra_info).create_kwargs
     seconds = episode.limits.tool_seconds
 
@@ -205,10 +216,8 @@ async def _create(episode: Episode, begun: list[Callable[[], Awaitable[None]]]) 
             episode.end("tool_failed", f"{name} could not be created: {describe(error)}")
 
     await asyncio.gather(*(create(name, tool) for name, tool in episode.tools.items()))
-    named = interaction_of(episode.extra_info)
-    if episode.interaction is not None and named is not None:
+    if episode.interaction is not None:
         begun.append(episode.interaction.finish)
-        given = {"ground_truth": episode.ground_truth, "data_source": episode.data_source, **named[1]}
         try:
             await within(episode.interaction.start(**given), seconds)
         except Exception as error:
@@ -232,6 +241,9 @@ async def _ask_rewards(episode: Episode) -> None:
         if episode.interaction is not None:
             name = "the interaction"
             episode.interaction_score = await within(episode.interaction.score(), seconds)
+    except EpisodeUnscored as error:
+        episode.status = error.status
+        episode.detail = str(error)
     except Exception as error:
         episode.status = "error"
         episode.detail = f"{name} could not say what the episode is worth: {describe(error)}"
@@ -343,12 +355,18 @@ def _tool_names(row: EpisodeRow, agent: Agent, setting: EpisodeSetup) -> tuple[s
     return names
 
 
-def _interaction_name(row: EpisodeRow, agent: Agent, setting: EpisodeSetup) -> str | None:
+def _interaction_for(
+    row: EpisodeRow, agent: Agent, setting: EpisodeSetup
+) -> tuple[Interaction | None, Mapping[str, Any]]:
+    """What answers the model in a row's episode, and what it is given to begin with."""
+    if agent.opens is not None:
+        return agent.opens(row, setting.env), {}
     named = interaction_of(row.extra_info) if agent.interaction else None
     if named is None:
-        return None
+        return None, {}
     _known(named[0], setting.interactions, "interaction")
-    return named[0]
+    given = {"ground_truth": row.ground_truth, "data_source": row.data_source, **named[1]}
+    return setting.interactions[named[0]](), given
 
 
 def _known(name: str, known: Mapping[str, object], what: str) -> None:

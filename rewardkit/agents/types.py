@@ -39,6 +39,8 @@ class EpisodeLimits:
     """Tokens of the response: those of the model, the tools and the user together."""
     context_tokens: int | None = None
     """Tokens of prompt and response together."""
+    prompt_tokens: int | None = None
+    """Tokens of a prompt that a program or an environment writes."""
     turn_tokens: int | None = None
     """Tokens of one turn of the model."""
     assistant_turns: int | None = None
@@ -57,8 +59,6 @@ class EpisodeLimits:
     """Elapsed time of one execution of a tool, or of one answer of an interaction."""
     tool_retries: int = 1
     """Further tries after the tool itself has failed. A bad call is not tried again."""
-    prompt_tokens: int | None = None
-    """Tokens of a prompt that a program writes."""
 
 
 @dataclass(frozen=True, slots=True)

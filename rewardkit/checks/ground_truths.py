@@ -20,6 +20,8 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
 _MATHS = {"math", "math_dapo"}
+_WITHOUT = {"environment"}
+"""Rewards that read no ground truth."""
 _PLACEHOLDERS = frozenset(
     ("proof", "notfound", "not found", "n/a", "na", "none", "null", "nan", "unknown", "-", "?", "todo", "tbd")
 )
@@ -69,7 +71,7 @@ def _is_ours(data_source: str, scorer: Scorer) -> bool:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:
         return False
-    return all(map(ships, rewards))
+    return all(ships(one) and one.name not in _WITHOUT for one in rewards)
 
 
 def ships(reward: Reward) -> bool:

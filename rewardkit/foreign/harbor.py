@@ -7,7 +7,6 @@ the name in `extra_info.task`.
 
 from __future__ import annotations
 
-import functools
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +14,14 @@ from typing import Literal
 
 from rewardkit.errors import InputError
 from rewardkit.fences import last_fence
-from rewardkit.foreign.harbor_box import BoxError, grade, run_command
-from rewardkit.foreign.harbor_task import HarborTask, read_task, task_folder
+from rewardkit.foreign.harbor_box import BoxError, command_job, grader_job, read_command, read_grade
+from rewardkit.foreign.harbor_task import cached_task, read_task, task_folder
 from rewardkit.foreign.making import made
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.registry import Reward, file_option
 from rewardkit.sandbox import Limits, SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.types import Sample, Score, failure
-
-_OUTPUT = 48 << 20
 
 
 @dataclass(frozen=True)
@@ -66,21 +63,16 @@ def harbor(spec: ForeignSpec) -> Reward:
 def score(sample: Sample, options: HarborOptions) -> Score:
     """Do in `/app` what the response says, and run the grader."""
     try:
-        task = _task(task_folder(Path(options.folder), sample.extra_info.get("task")))
+        task = cached_task(task_folder(Path(options.folder), sample.extra_info.get("task")))
         sandbox = sandbox_of_process(options.level)
-        limits = Limits(cpu_s=options.cpu_s, memory_mb=task.memory_mb, output_bytes=_OUTPUT)
-        command = _command(sample.response, options.file)
-        done = run_command(sandbox, command, b"", limits)
+        limits = Limits(cpu_s=options.cpu_s, memory_mb=task.memory_mb)
+        job = command_job(_command(sample.response, options.file), b"", limits)
+        done = read_command(sandbox.run_job(job), b"")
+        return read_grade(sandbox.run_job(grader_job(task, done.state)), task)
     except InputError as error:
         return failure("invalid", str(error))
     except (SandboxUnavailable, BoxError) as error:
         return failure("error", str(error))
-    return grade(sandbox, task, done.state)
-
-
-@functools.lru_cache(maxsize=64)
-def _task(folder: Path) -> HarborTask:
-    return read_task(folder)
 
 
 def _command(response: str, file: str) -> str:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import base64
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from rewardkit.foreign.harbor_task import HarborTask
 from rewardkit.foreign.making import number
-from rewardkit.sandbox import Job, Limits, Outcome, Sandbox
-from rewardkit.sandbox.outcome import TIMED_OUT
+from rewardkit.sandbox import Job, Limits, Outcome
+from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.types import Score, failure
 
 _STATE = "app.tar"
@@ -52,43 +52,55 @@ class BoxRun:
         return "\n".join(part for part in (said, ended) if part)
 
 
-def run_command(sandbox: Sandbox, command: str, state: bytes, limits: Limits) -> BoxRun:
-    """Run a shell command in `/app`.
+def command_job(command: str, state: bytes, limits: Limits) -> Job:
+    """Return the run of a shell command in `/app`.
 
     Args:
         state: What an earlier run left there; empty: nothing.
+    """
+    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # what it sets, and that it exits, ends with it
+    return _job(f"(cd /app && {inner})\ncode=$?\n{_PACK}\nexit $code", state, limits, (_STATE,))
+
+
+def read_command(outcome: Outcome, before: bytes) -> BoxRun:
+    """Return what came of a command.
+
+    Args:
+        before: The state that it began with.
 
     Raises:
         BoxError: the sandbox failed, or `/app` has become too large to keep.
-        LanguageUnavailable: shell scripts cannot be run on this host.
     """
-    script = f"(cd /app && {_inner(command)})\ncode=$?\n{_PACK}\nexit $code"
-    outcome = _run(sandbox, script, state, limits, (_STATE,))
     left = _fetched(outcome).get(_STATE)
-    if left is None and outcome.status in TIMED_OUT:
-        return BoxRun(outcome, state)  # it was killed before it could be kept: as if it had not run
-    if left is None:
-        raise BoxError(
-            f"/app cannot be kept: it is larger than {_OUTPUT >> 20} MB, or was broken by the command"
-        )
-    return BoxRun(outcome, left)
+    if left is not None:
+        return BoxRun(outcome, left)
+    if outcome.status in (*TIMED_OUT, *OVER_LIMIT):
+        return BoxRun(outcome, before)  # it was killed before it could be kept: as if it had not run
+    raise BoxError(f"/app cannot be kept: it is larger than {_OUTPUT >> 20} MB, or was broken by the command")
 
 
-def grade(sandbox: Sandbox, task: HarborTask, state: bytes) -> Score:
-    """Run the task's grader on the files of `/app`, and return the reward that it leaves."""
-    limits = Limits(
-        cpu_s=task.timeout_s,
-        wall_s=task.timeout_s,
-        memory_mb=task.memory_mb,
-        output_bytes=_OUTPUT,
-    )
-    try:
-        outcome = _run(sandbox, _grader_of(task), state, limits, (_JSON, _TEXT, _SAID))
-    except BoxError as error:
-        return failure("error", str(error))
+def grader_job(task: HarborTask, state: bytes) -> Job:
+    """Return the run of a task's grader on the files of `/app`."""
+    lines = ["rm -rf /box/w/tests /box/w/logs", "mkdir -p tests logs/verifier"]
+    for name, content in task.tests:
+        path = shlex.quote(f"tests/{name}")
+        lines.append(f'mkdir -p "$(dirname {path})"')
+        lines.append(f"base64 -d > {path} <<< {base64.b64encode(content).decode()}")
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in task.env.items()]
+    lines.append(f"(cd /app && bash /tests/test.sh) > {_SAID} 2>&1 < /dev/null")
+    limits = Limits(cpu_s=task.timeout_s, wall_s=task.timeout_s, memory_mb=task.memory_mb)
+    return _job("\n".join(lines), state, limits, (_JSON, _TEXT, _SAID))
+
+
+def read_grade(outcome: Outcome, task: HarborTask) -> Score:
+    """Return the score that a grader's run came to.
+
+    Raises:
+        BoxError: the sandbox failed.
+    """
+    files = _fetched(outcome)
     if outcome.status in TIMED_OUT:
         return failure("timeout", f"the grader was not done after {task.timeout_s:g} s")
-    files = _fetched(outcome)
     said = " ".join(files.get(_SAID, b"").decode("utf-8", "replace").split())[-300:]
     return read_reward(files.get(_JSON), files.get(_TEXT), said)
 
@@ -117,35 +129,26 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
     return Score(numbers[name], parts=parts, detail=said or None)
 
 
-def _grader_of(task: HarborTask) -> str:
-    lines = ["rm -rf /box/w/tests /box/w/logs", "mkdir -p tests logs/verifier"]
-    for name, content in task.tests:
-        path = shlex.quote(f"tests/{name}")
-        lines.append(f'mkdir -p "$(dirname {path})"')
-        lines.append(f"base64 -d > {path} <<< {base64.b64encode(content).decode()}")
-    lines += [f"export {name}={shlex.quote(value)}" for name, value in task.env.items()]
-    lines.append(f"(cd /app && bash /tests/test.sh) > {_SAID} 2>&1 < /dev/null")
-    return "\n".join(lines)
-
-
-def _inner(command: str) -> str:
-    """A command as a process of its own: what it sets, and that it exits, ends with it."""
-    return f"bash -c {shlex.quote(command)} < /dev/null"
-
-
-def _run(sandbox: Sandbox, script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> Outcome:
+def _job(script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> Job:
     # As a function: bash reads it whole before it runs, and unpacking could replace the script's file.
     whole = f"main() {{\n{_UNPACK}\n{script}\n}}\nmain; exit $?\n"
-    files = ((_STATE, state),) if state else ()
-    job = Job(whole.encode("utf-8", "replace"), b"", limits, language="bash", files=files, fetch=fetch)
-    outcome = sandbox.run_job(job)
-    if outcome.status in ("sandbox_error", "cancelled"):
-        raise BoxError(f"the sandbox failed: {outcome.detail or outcome.status}")
-    return outcome
+    return Job(
+        whole.encode("utf-8", "replace"),
+        limits=replace(limits, output_bytes=_OUTPUT),
+        language="bash",
+        files=((_STATE, state),) if state else (),
+        fetch=fetch,
+    )
 
 
 def _fetched(outcome: Outcome) -> dict[str, bytes]:
-    """The files that a run left; one that was too large is not among them."""
+    """The files that a run left; one that was too large is not among them.
+
+    Raises:
+        BoxError: the sandbox failed.
+    """
+    if outcome.status in ("sandbox_error", "cancelled"):
+        raise BoxError(f"the sandbox failed: {outcome.detail or outcome.status}")
     try:
         found = msgspec.json.decode(outcome.results, type=dict[str, str | None])
     except msgspec.DecodeError:

@@ -6,6 +6,7 @@ Reading alone; `harbor_box` runs what a task brings.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import tomllib
@@ -65,6 +66,10 @@ def read_task(folder: Path) -> HarborTask:
         int(environment.get("memory_mb", 1024)),
         {name: _resolved(str(value)) for name, value in _table(verifier, "env").items()},
     )
+
+
+cached_task = functools.lru_cache(maxsize=256)(read_task)
+"""`read_task`, which reads a folder once in a process."""
 
 
 def task_folder(root: Path, name: Any) -> Path:

@@ -145,6 +145,21 @@ class Service:
             raise ServiceError(f"{self.who} answered {answer.status}: {said}", answer.status)
         return answer
 
+    async def websocket(self, path: str, largest: int) -> aiohttp.ClientWebSocketResponse:
+        """Open a WebSocket, which the caller closes. Raises as `json`.
+
+        Args:
+            largest: Bytes that a message may have.
+        """
+        url = f"ws{self.url.removeprefix('http')}{path}"
+        try:
+            return await _of_loop().ws_connect(
+                url, headers=self._headers, max_msg_size=largest, heartbeat=60.0
+            )
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            said = without_credentials(f"{type(error).__name__}: {error}")
+            raise ServiceError(f"{self.who} cannot be reached: {said}") from None
+
     async def read(self, answer: aiohttp.ClientResponse) -> bytes:
         """Return an answer's body, which has a largest size.
 

@@ -104,6 +104,7 @@ def setting_of(
     limits = EpisodeLimits(
         settings.max_tokens,
         context,
+        settings.max_prompt_tokens,
         chosen.max_turn_tokens,
         chosen.max_assistant_turns,
         chosen.max_user_turns,
@@ -124,6 +125,7 @@ def setting_of(
         calls,
         chosen.agent,
         settings.stop,
+        chosen.env,
     )
 
 

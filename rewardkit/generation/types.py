@@ -26,6 +26,8 @@ class EpisodeSettings:
     """A file of agents, see `rewardkit.agents.agent_files`; empty: none."""
     tools: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.loading.load_tools` takes them."""
+    env: str = ""
+    """The environment of rows that name none, `KIND:TARGET`, for the loop `env`."""
     interactions: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.interactions.load_interactions` takes them."""
     calls: str | None = None

@@ -403,3 +403,11 @@ def reasoning_gym() -> Function:
     from rewardkit.rewards.reasoning_gym import score
 
     return score
+
+
+@reward("env/*", name="environment", runs="inline", reads=("extra_info",))
+def environment() -> Function:
+    """The reward that an episode's environment gave."""
+    from rewardkit.rewards.environment import score
+
+    return score

@@ -41,7 +41,7 @@ ONLY_READ = {
     "labels": "foreign data; tests/datasets_prep",
 }
 ONLY_READ_WITH = (
-    *("--reward-model", "--judge", "--agent external", "math_verify", "sandbox.url", "--engine ray"),
+    *("--reward-model", "--judge", "--agent external", "--env", "math_verify", "sandbox.url", "--engine ray"),
     *("eval gsm8k --model", "eval gsm8k math500", "--suite"),
 )
 """What needs a model, a judge, another library, a server, a cluster, or the hub."""

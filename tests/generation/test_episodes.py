@@ -21,6 +21,7 @@ from rewardkit.generation.types import (
     EpisodeSettings,
     GenerationSettings,
 )
+from tests.agents.environments.served import game_server
 from tests.generation.endpoints import Answer, Endpoint
 from tests.trainer.running import run_module
 
@@ -338,3 +339,33 @@ def test_episodes_on_a_local_model_are_the_same_after_an_interruption(
     _, resumed, report = generate(prompts, out, engine, settings, episodes=rows, resume=True)
     assert report.resumed == 32, "the slice that was done"
     assert resumed == whole
+
+
+def test_an_environment_is_played_and_scores_what_came_of_it(tmp_path: Path) -> None:
+    class Player(Chat):
+        def says(self, body: dict[str, Any]) -> dict[str, Any]:
+            digit = {"Which digit?": "6", "No.": "7"}.get(body["messages"][-1]["content"], "7")
+            function = {
+                "name": body["tools"][0]["function"]["name"],
+                "arguments": json.dumps({"digit": digit}),
+            }
+            call = {"id": "a1", "type": "function", "function": function}
+            message = {"role": "assistant", "content": None, "tool_calls": [call]}
+            return {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+    columns: dict[str, Any] = {
+        "data_source": ["env/digits"] * 6,
+        "extra_info": [{"split": "train", "index": i + 4} for i in range(6)],
+        "agent_name": ["env"] * 6,
+    }
+    prompts = prompts_of(tmp_path / "p.parquet", **columns)
+    with closing(Player()) as chat, game_server() as game:
+        words = ["--url", chat.url, "--model", "m", "--score", "--max-assistant-turns", "3"]
+        rows = generated(prompts, tmp_path / "a.parquet", *words, "--env", f"ors:{game.url}")
+    assert [row["score"] for row in rows] == [[0.0], [0.0], [1.0], [1.0], [0.5], [0.0]]
+    assert [row["ended"][0] for row in rows].count("done") == 2
+    assert rows[3]["turn_rewards"] == [[0.5, 1.0]]
+    gone = ["generate", str(prompts), "--out", str(tmp_path / "b.parquet"), "--env", f"ors:{game.url}"]
+    with closing(Player()) as chat:
+        assert run([*gone, *words[2:], "--url", chat.url]) == 1  # nothing could be scored
+    assert {row["status"][0] for row in pq.read_table(tmp_path / "b.parquet").to_pylist()} == {"error"}

@@ -316,6 +316,8 @@ class AgentConfig:
     """The agent of rows that name none."""
     agent_loop_config_path: str | None = None
     """A YAML list of `name` and `_target_` (`path.py:name`): agents of your own; `external`'s program."""
+    env: str = ""
+    """The environment of rows that name none, `KIND:TARGET`, for the agent `env`."""
 
 
 @dataclass

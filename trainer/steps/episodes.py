@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -33,6 +33,8 @@ CUT_OFF = ("response_tokens", "context_tokens")
 class Played:
     """What an episode came to, as plain data: it may come from another process."""
 
+    prompt_ids: list[int]
+    """What the model was asked, which an environment may have written; empty: no turn has begun."""
     response_ids: list[int]
     response_mask: list[int]
     log_probs: list[float]
@@ -50,6 +52,7 @@ class Played:
     def of(cls, episode: Episode) -> Played:
         """Return an episode that has ended."""
         return cls(
+            prompt_ids=episode.prompt_ids,
             response_ids=episode.response_ids,
             response_mask=episode.response_mask,
             log_probs=episode.log_probs,
@@ -151,6 +154,7 @@ def as_batch(
     device: torch.device,
 ) -> Batch:
     """Return episodes as a batch, without log-probabilities where the engine gave none."""
+    rows = [_asked(row, one, prompt_length) for row, one in zip(rows, played, strict=True)]
     ids, mask = pad_prompts(rows, prompt_length, pad_id)
     shape = (len(played), response_length)
     responses = torch.full(shape, pad_id)
@@ -175,6 +179,13 @@ def as_batch(
     batch["turn_rewards"] = rewards
     batch["truncated"] = torch.tensor([one.ended in CUT_OFF for one in played], dtype=torch.bool)
     return batch.to(device)
+
+
+def _asked(row: PromptRow, played: Played, prompt_length: int) -> PromptRow:
+    """The row with the prompt that its episode had; one that was too long has had no turn."""
+    if not 0 < len(played.prompt_ids) <= prompt_length:
+        return row
+    return replace(row, token_ids=played.prompt_ids)
 
 
 def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 BUILT_IN = {
     "external": "rewardkit.agents.loops.external:external",
+    "env": "rewardkit.agents.loops.env:env",
     "math_expression": "rewardkit.agents.loops.math_expression:math_expression",
     "react_agent": "rewardkit.agents.loops.react:react_agent",
     "single_turn_agent": "rewardkit.agents.loops.single_turn:single_turn_agent",

@@ -54,6 +54,9 @@ _EPISODE_OPTIONS = (
     click.option("--agent", help="Loop of rows that name none; path.py:name is one of your own."),
     click.option("--agent-file", help="YAML of agents with their settings, such as the program of external."),
     click.option("--tools", help="Tools that the model may call: names with commas, or verl's tool YAML."),
+    click.option(
+        "--env", help="Environment that the loop env plays: ors:URL, openenv:URL, harbor:FOLDER, ..."
+    ),
     click.option("--interactions", help="What answers the model, by the rows' interaction_kwargs: a YAML."),
     click.option("--tool-format", "calls", help="hermes, llama3, ...  [default: the template's]"),
     click.option("--max-assistant-turns", type=click.IntRange(min=1), help="Of an episode."),
@@ -115,6 +118,8 @@ def to_settings(
 
 
 def _with_agent(values: dict[str, Any]) -> dict[str, Any]:
-    """Whoever names tools or an interaction wants them used by rows that name no agent."""
+    """Whoever names an environment, tools or an interaction wants it used by rows that name no agent."""
+    if values.get("env"):
+        return {"agent": "env", **values}
     uses = bool(values.get("tools") or values.get("interactions"))
     return {"agent": "tool_agent", **values} if uses else values

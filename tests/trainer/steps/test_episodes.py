@@ -110,6 +110,7 @@ def test_a_run_with_episodes_learns_from_its_own_tokens(
 
 def played(**changes: Any) -> Played:
     made: dict[str, Any] = {
+        "prompt_ids": [],
         "response_ids": [11, 12, 21, 22, 23, 13],
         "response_mask": [1, 1, 0, 0, 0, 1],
         "log_probs": [-1.0, -2.0, 0.0, 0.0, 0.0, -3.0],
@@ -132,7 +133,8 @@ def played(**changes: Any) -> Played:
 
 def test_a_batch_of_episodes_says_whose_each_token_is(rows: list[PromptRow]) -> None:
     failed = played(status="error", ended="tool_failed", detail="boom")
-    scored = played(tool_rewards={"a": 0.25, "b": 0.5}, ended="response_tokens")
+    asked = [7] * 39  # what an environment asked in place of the row
+    scored = played(tool_rewards={"a": 0.25, "b": 0.5}, ended="response_tokens", prompt_ids=asked)
     batch = as_batch(
         rows[:3],
         [played(), failed, scored],
@@ -141,6 +143,8 @@ def test_a_batch_of_episodes_says_whose_each_token_is(rows: list[PromptRow]) -> 
         pad_id=0,
         device=torch.device("cpu"),
     )
+    assert batch["input_ids"][2, :40].tolist() == [0, *asked]
+    assert batch["input_ids"][1, 40 - len(rows[1].token_ids) : 40].tolist() == rows[1].token_ids
     for i in range(3):
         assert batch["responses"][i].tolist() == [11, 12, 21, 22, 23, 13, 0, 0]
         assert batch["response_mask"][i].tolist() == [1, 1, 0, 0, 0, 1, 0, 0]

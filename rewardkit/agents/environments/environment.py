@@ -1,0 +1,144 @@
+"""What an environment is to an episode, and how a run or a row names one."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.types import Observation
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.types import Message, Score
+
+KINDS: Mapping[str, str] = {
+    "harbor": "rewardkit.agents.environments.harbor:HarborEnvironment",
+    "openenv": "rewardkit.agents.environments.openenv:OpenEnvEnvironment",
+    "ors": "rewardkit.agents.environments.ors:OrsEnvironment",
+}
+"""By kind, `module:class`; the class is made of an EnvironmentSpec and the row."""
+
+
+class EnvironmentFailed(RuntimeError):
+    """An environment that failed, for a reason that is not the model's; the message says why."""
+
+
+class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which environment, and what its rewards are."""
+
+    kind: str
+    target: str
+    """A URL, a folder, or a name, as the kind has it."""
+    name: str = ""
+    """Which environment of a server that has several; empty: its first."""
+    reward: Literal["last", "sum"] = "last"
+    """Of the rewards of the steps: which is the episode's."""
+    without_reward: float | None = None
+    """The reward of an episode for which the environment gave none; None: it is `invalid`, and not scored."""
+    python: str = ""
+    """The interpreter that runs an environment of Python; empty: ours."""
+    cpu_s: float = 60.0
+    """CPU time of one command of a Harbor task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What an episode begins with."""
+
+    messages: Sequence[Message] = ()
+    """The prompt in place of the row's, below its system message; none: the row's stays."""
+    text: str = ""
+    """What is put behind the row's prompt."""
+    tools: Sequence[Mapping[str, Any]] = ()
+    """OpenAI's function schemas."""
+
+
+class Environment(Protocol):
+    """One episode of an environment. Its methods are called one at a time; `close` is always the last.
+
+    Each raises an exception where the environment has failed; what is the model's fault is an observation of
+    the status `bad_call`.
+    """
+
+    async def open(self) -> Opening:
+        """Begin the episode."""
+        ...
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
+        """Answer a call of a tool."""
+        ...
+
+    async def say(self, text: str) -> Observation | None:
+        """Answer a turn of the model without a call; None: such a turn ends the episode."""
+        ...
+
+    async def grade(self) -> Score | None:
+        """Score the whole episode; None: the rewards of its steps are all there is."""
+        ...
+
+    async def close(self) -> None:
+        """End it and release what it holds."""
+        ...
+
+
+def spec_of(row: EpisodeRow, default: str) -> EnvironmentSpec:
+    """Return the environment of a row: its own `extra_info.env`, else the run's.
+
+    Raises:
+        InputError: neither names one, or one that does not exist.
+    """
+    given = row.extra_info.get("env") or default
+    if not given:
+        raise InputError("no environment is named: set the run's env, or extra_info.env in the row")
+    if isinstance(given, str) and given.startswith("{"):
+        given = json.loads(given)
+    values = _parsed(given) if isinstance(given, str) else {k: v for k, v in given.items() if v is not None}
+    if values.get("kind") not in KINDS:
+        kind = str(values.get("kind"))
+        hint = did_you_mean(kind, KINDS) or f"; expected KIND:TARGET with one of {', '.join(KINDS)}"
+        raise InputError(f"there is no kind '{kind}' of environments{hint}")
+    try:
+        return msgspec.convert(values, EnvironmentSpec)
+    except msgspec.ValidationError as error:
+        raise InputError(f"the environment {given!r:.80}: {error}") from None
+
+
+def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
+    """Return the environment of an episode, which has not begun.
+
+    Raises:
+        InputError: the row does not say what the environment has to know.
+    """
+    module, _, name = KINDS[spec.kind].partition(":")
+    make: Callable[[EnvironmentSpec, EpisodeRow], Environment]
+    make = getattr(importlib.import_module(module), name)
+    return make(spec, row)
+
+
+def row_arguments(row: EpisodeRow) -> dict[str, Any]:
+    """Return what a row says to its environment: `extra_info.env_kwargs`, else its `split` and `index`."""
+    given = row.extra_info.get("env_kwargs")
+    if isinstance(given, str) and given:
+        given = json.loads(given)
+    if isinstance(given, Mapping):
+        return {str(name): value for name, value in given.items() if value is not None}
+    return {name: row.extra_info[name] for name in ("split", "index") if row.extra_info.get(name) is not None}
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """`KIND:TARGET?name=value&...`, values as in JSON."""
+    rest, _, query = text.partition("?")
+    kind, _, target = rest.partition(":")
+    options = (word.partition("=") for word in query.split("&") if word)
+    return {"kind": kind, "target": target, **{name: _value(value) for name, _, value in options}}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

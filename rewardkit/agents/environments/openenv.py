@@ -1,0 +1,166 @@
+"""`openenv:URL`: an episode of an OpenEnv server, over its WebSocket.
+
+What the model writes becomes an action in one of three ways. A server with MCP's tools offers them as tools.
+An action that needs one text gets the model's turn. For any other action the model is offered one tool,
+`step`, with the action's own schema.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+
+from rewardkit.agents.environments.environment import (
+    EnvironmentFailed,
+    EnvironmentSpec,
+    Opening,
+    row_arguments,
+)
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.types import Observation
+from rewardkit.foreign.making import number
+from rewardkit.foreign.services import Service
+
+STEP = "step"
+_FAULTS_OF_THE_MODEL = ("VALIDATION_ERROR", "INVALID_JSON")
+_LARGEST = 100 << 20
+"""Bytes of one message."""
+
+
+class OpenEnvEnvironment:
+    """One connection. The row's `env_kwargs` go to `reset`; without them its split, and its index as seed."""
+
+    def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
+        self._service = Service(spec.target, who="the OpenEnv server")
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
+        self._prefix = f"/openenv/{spec.name}" if spec.name else ""
+        self._reset = row_arguments(row)
+        if "index" in self._reset:
+            self._reset.setdefault("seed", self._reset["index"])
+        self._field = ""
+        self._has_tools = False
+
+    async def open(self) -> Opening:
+        """Connect, reset, and see what an action is."""
+        self._socket = await self._service.websocket(f"{self._prefix}/ws", _LARGEST)
+        data = await self._observed("reset", self._reset)
+        tools = await self._tools()
+        shown = data.get("observation")
+        messages = shown.get("messages") if isinstance(shown, Mapping) else None
+        if isinstance(messages, list) and messages:
+            return Opening(messages, tools=tools)
+        return Opening(text=_text(shown), tools=tools)
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
+        """Take a step: a call of one of the server's tools, or an action."""
+        if not self._has_tools:
+            return await self._step(dict(arguments))
+        return await self._step({"type": "call_tool", "tool_name": name, "arguments": dict(arguments)})
+
+    async def say(self, text: str) -> Observation | None:
+        """Take a step with the model's turn, where an action is one text."""
+        return await self._step({self._field: text.strip()}) if self._field else None
+
+    async def grade(self) -> None:
+        """Give nothing: each step has its reward."""
+
+    async def close(self) -> None:
+        """Close the connection, which ends the environment's episode."""
+        if self._socket is not None:
+            with contextlib.suppress(aiohttp.ClientError, OSError):
+                await self._socket.send_json({"type": "close"})
+                await self._socket.close()
+
+    async def _tools(self) -> list[dict[str, Any]]:
+        listed = await self._sent("mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
+        result = listed.get("data", {}).get("result") if listed.get("type") == "mcp" else None
+        found = result.get("tools") if isinstance(result, Mapping) else None
+        if found:
+            self._has_tools = True
+            return [
+                _schema(
+                    one["name"], one.get("description"), one.get("inputSchema") or one.get("input_schema")
+                )
+                for one in found
+            ]
+        schema = await self._service.json("GET", f"{self._prefix}/schema")
+        action = schema.get("action") if isinstance(schema, Mapping) else None
+        if not isinstance(action, Mapping):
+            raise EnvironmentFailed(f"{self._service.who} has no schema of its actions")
+        self._field = one_text(action)
+        return [] if self._field else [_schema(STEP, action.get("description"), action)]
+
+    async def _step(self, action: Mapping[str, Any]) -> Observation:
+        answer = await self._sent("step", action)
+        if answer.get("type") == "error":
+            said = answer.get("data") or {}
+            if said.get("code") not in _FAULTS_OF_THE_MODEL:
+                raise EnvironmentFailed(f"{self._service.who}: {said.get('code')}: {said.get('message')}")
+            more = json.dumps(said["errors"], default=str)[:400] if said.get("errors") else ""
+            return Observation(f"Error: {said.get('message')} {more}".strip(), status="bad_call")
+        data = self._data(answer)
+        reward = data.get("reward")
+        if reward is not None and number(reward) is None:
+            raise EnvironmentFailed(f"{self._service.who} gave the reward {reward!r:.40}")
+        return Observation(_text(data.get("observation")), number(reward), bool(data.get("done")))
+
+    async def _observed(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._data(await self._sent(kind, data))
+
+    def _data(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        data = answer.get("data")
+        if answer.get("type") != "observation" or not isinstance(data, Mapping):
+            raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.200}; expected an observation")
+        return data
+
+    async def _sent(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send a message and return the next one: they carry no ids, so there is one at a time."""
+        assert self._socket is not None
+        try:
+            await self._socket.send_json({"type": kind, "data": data})
+            answer = await self._socket.receive_json()
+        except (TypeError, ValueError, aiohttp.ClientError, OSError) as error:
+            raise EnvironmentFailed(f"{self._service.who} has closed the connection: {error}") from None
+        except asyncio.CancelledError:
+            await self._socket.close()  # an answer that comes late is no answer to what is asked next
+            raise
+        if not isinstance(answer, Mapping):
+            raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.80}; expected an object")
+        return answer
+
+
+def one_text(action: Mapping[str, Any]) -> str:
+    """Return the one field that an action needs, if that is a text; empty: it needs something else."""
+    properties = {name: one for name, one in (action.get("properties") or {}).items() if name != "metadata"}
+    needed = [name for name in action.get("required") or properties if name in properties]
+    if len(needed) != 1:
+        return ""
+    about = properties[needed[0]]
+    reference = str(about.get("$ref") or "").rpartition("/")[2]
+    about = (action.get("$defs") or {}).get(reference, about)
+    return needed[0] if about.get("type") == "string" else ""
+
+
+def _schema(name: str, description: Any, parameters: Any) -> dict[str, Any]:
+    shown = {
+        "name": name,
+        "description": str(description or ""),
+        "parameters": parameters or {"type": "object", "properties": {}},
+    }
+    return {"type": "function", "function": shown}
+
+
+def _text(observation: Any) -> str:
+    """An observation as the model reads it: its one text, or all that is in it as JSON."""
+    if not isinstance(observation, Mapping):
+        return "" if observation is None else str(observation)
+    shown = {name: value for name, value in observation.items() if value not in (None, "", [], {})}
+    texts = [value for value in shown.values() if isinstance(value, str)]
+    if len(shown) == 1 and texts:
+        return texts[0]
+    return json.dumps(shown, ensure_ascii=False) if shown else ""

@@ -1,0 +1,71 @@
+"""`ors:URL`: an episode of a server of the Open Reward Standard. The row names its task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rewardkit.agents.environments.environment import EnvironmentSpec, Opening, row_arguments
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.types import Observation
+from rewardkit.errors import InputError
+from rewardkit.foreign.ors import task_of
+from rewardkit.foreign.ors_client import OrsOutcome, OrsSession
+from rewardkit.foreign.services import Service
+
+REQUEST_S = 600.0
+"""For one request; the episode's own limits end it earlier."""
+
+
+class OrsEnvironment:
+    """One session. A turn without a call goes to the tool that takes plain messages, if the server has it."""
+
+    def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
+        task = task_of(row_arguments(row))
+        if task is None:
+            raise InputError("the row names no task: extra_info needs split and index, or env_kwargs")
+        self._task = task
+        service = Service(spec.target, who="the ORS server", timeout_s=REQUEST_S, retries=5)
+        self._session = OrsSession(service, spec.name)
+        self._terminal: tuple[str, str] | None = None
+
+    async def open(self) -> Opening:
+        """Open the task's session."""
+        await self._session.open(self._task)
+        found = await self._session.tools()
+        self._terminal = found.terminal
+        tools = [
+            {
+                "type": "function",
+                "function": {
+                    "name": one.name,
+                    "description": one.description,
+                    "parameters": dict(one.parameters),
+                },
+            }
+            for one in found.tools
+        ]
+        return Opening(await self._session.prompt(), tools=tools)
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
+        """Call a tool of the server."""
+        return _observation(await self._session.call(name, arguments))
+
+    async def say(self, text: str) -> Observation | None:
+        """Hand in a plain message."""
+        if self._terminal is None:
+            return None
+        name, argument = self._terminal
+        return _observation(await self._session.call(name, {argument: text}))
+
+    async def grade(self) -> None:
+        """Give nothing: each call has its reward."""
+
+    async def close(self) -> None:
+        """End the session."""
+        await self._session.close()
+
+
+def _observation(found: OrsOutcome) -> Observation:
+    status = "bad_call" if found.refused else "ok"
+    return Observation(found.text, found.reward, found.finished, status)  # type: ignore[arg-type]

@@ -1,0 +1,140 @@
+"""An environment as the episode's interaction: its prompt and tools, its answers, and its reward at the end.
+
+Once it has failed, or a step of it was broken off, nothing more is asked of it: a step may not be applied
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from rewardkit.agents.environments.environment import (
+    EnvironmentFailed,
+    Opening,
+    make_environment,
+    spec_of,
+)
+from rewardkit.agents.episode import Episode, EpisodeUnscored
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.types import Observation, UserTurn
+from rewardkit.types import Message
+
+T = TypeVar("T")
+
+
+class EnvironmentSession:
+    """The environment of one episode; an `Interaction`. `begin` shows the episode its prompt and tools."""
+
+    def __init__(self, row: EpisodeRow, default: str) -> None:
+        """Make the environment that the row or the run names; nothing is asked of it yet.
+
+        Raises:
+            InputError: neither names one that can be made.
+        """
+        self._spec = spec_of(row, default)
+        self._environment = make_environment(self._spec, row)
+        self._opening = Opening()
+        self._rewards: list[float] = []
+        self._broken: Exception | None = None
+
+    async def start(self, **kwargs: Any) -> None:
+        """Begin the environment's episode."""
+        self._opening = await self._asked(self._environment.open())
+
+    def begin(self, episode: Episode) -> None:
+        """Give the episode the environment's prompt and tools, before its first turn."""
+        episode.messages = prompt_of(episode.messages, self._opening)
+        episode.prompt_messages = len(episode.messages)
+        episode.schemas = list(self._opening.tools)
+        episode.tools = {tool.name: tool for tool in (EnvironmentTool(self, one) for one in episode.schemas)}
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
+        """Answer a call of a tool."""
+        return self._noted(await self._asked(self._environment.call(name, arguments)))
+
+    async def respond(self, messages: Sequence[Message]) -> UserTurn:
+        """Answer the model's last turn, which has no call in it."""
+        text = str(messages[-1].get("content") or "")
+        found = await self._asked(self._environment.say(text))
+        if found is None:
+            return UserTurn(done=True)
+        self._noted(found)
+        return UserTurn(found.text, found.reward, found.done, found.metrics)
+
+    async def score(self) -> float:
+        """Return the reward of the episode.
+
+        Raises:
+            EpisodeUnscored: there is none.
+        """
+        graded = await self._asked(self._environment.grade())
+        if graded is not None and not graded.ok:
+            raise EpisodeUnscored(graded.status, graded.detail or "it was not scored")
+        if graded is not None:
+            return graded.score
+        if self._rewards:
+            return self._rewards[-1] if self._spec.reward == "last" else sum(self._rewards)
+        if self._spec.without_reward is None:
+            raise EpisodeUnscored("invalid", "the environment gave no reward")
+        return self._spec.without_reward
+
+    async def finish(self) -> None:
+        """End the environment's episode."""
+        await self._environment.close()
+
+    def _noted(self, found: Observation) -> Observation:
+        if found.reward is not None:
+            self._rewards.append(found.reward)
+        return found
+
+    async def _asked(self, work: Awaitable[T]) -> T:
+        if self._broken is not None:
+            if hasattr(work, "close"):
+                work.close()
+            raise self._broken
+        self._broken = TimeoutError("the environment's last step was broken off")  # unless it ends below
+        try:
+            found = await work
+        except Exception as error:
+            self._broken = EnvironmentFailed(str(error))
+            raise
+        self._broken = None
+        return found
+
+
+class EnvironmentTool:
+    """One tool of an environment. See `rewardkit.agents.types.Tool`; its state is the environment's."""
+
+    def __init__(self, session: EnvironmentSession, schema: Mapping[str, Any]) -> None:
+        self.schema = schema
+        self.name = str(schema["function"]["name"])
+        self._session = session
+
+    async def create(self, **kwargs: Any) -> None:
+        """Do nothing: the environment has begun."""
+
+    async def execute(self, arguments: Mapping[str, Any]) -> Observation:
+        """Answer one call."""
+        return await self._session.call(self.name, arguments)
+
+    async def reward(self) -> None:
+        """Give none: the environment's reward is the session's."""
+
+    async def release(self) -> None:
+        """Do nothing: the session ends the environment."""
+
+
+def prompt_of(row: Sequence[Message], opening: Opening) -> list[Message]:
+    """Return the prompt of an episode, from that of its row and what the environment says."""
+    if opening.messages:
+        system = [dict(one) for one in row if one.get("role") == "system"]
+        own = any(one.get("role") == "system" for one in opening.messages)
+        return [*([] if own else system), *map(dict, opening.messages)]
+    messages = [dict(one) for one in row]
+    if not opening.text:
+        return messages
+    if not messages or messages[-1].get("role") != "user":
+        return [*messages, {"role": "user", "content": opening.text}]
+    messages[-1]["content"] = f"{messages[-1]['content']}\n\n{opening.text}".strip()
+    return messages

@@ -1,0 +1,21 @@
+"""Plays an environment of another project: its prompt, its tools and its answers, until it is over."""
+
+from __future__ import annotations
+
+from rewardkit.agents.environments.session import EnvironmentSession
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.registry import agent
+
+
+@agent("env", tools="program", opens=EnvironmentSession)
+async def env(episode: Episode) -> None:
+    """Play the environment that the run or the row names."""
+    session = episode.interaction
+    assert isinstance(session, EnvironmentSession)
+    session.begin(episode)
+    while True:
+        reply = await episode.generate()
+        if reply.calls:
+            await episode.execute(reply.calls)
+        else:
+            await episode.respond()

@@ -1,0 +1,13 @@
+"""`environment`: the reward of an episode whose environment scores it (`agent_name: env`)."""
+
+from __future__ import annotations
+
+from rewardkit.types import Sample, Score, failure
+
+
+def score(sample: Sample) -> Score:
+    """Return the score that the episode's environment gave, from the row's `interaction_score`."""
+    value = sample.extra_info.get("interaction_score")
+    if not isinstance(value, int | float):
+        return failure("invalid", "the environment gave no reward; only an episode (agent_name: env) has one")
+    return Score(float(value))
