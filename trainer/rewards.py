@@ -21,6 +21,7 @@ from rewardkit.composition import load_compositions
 from rewardkit.errors import RefusedError, ServerError, UnknownDataSourceError
 from rewardkit.foreign import load_reward
 from rewardkit.groups import group_places
+from rewardkit.lock.identity import Identity, identities
 from rewardkit.registry import REGISTRY
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.config.root import Config
@@ -163,12 +164,12 @@ class DividedRewards:
 
     def __init__(self, here: RewardSource, there: RewardSource, sources: Iterable[str]) -> None:
         """`there` scores `sources`."""
-        self._here = here
+        self.here = here
         self._there = there
-        self._sources = frozenset(sources)
+        self.sources = frozenset(sources)
 
     def _of(self, data_source: str) -> RewardSource:
-        return self._there if data_source in self._sources else self._here
+        return self._there if data_source in self.sources else self.here
 
     def check(self, data_sources: Iterable[str]) -> None:
         """See `RewardSource.check`."""
@@ -179,7 +180,7 @@ class DividedRewards:
         """See `RewardSource.submit`."""
         places: dict[bool, list[int]] = {False: [], True: []}
         for i, sample in enumerate(samples):
-            places[sample.data_source in self._sources].append(i)
+            places[sample.data_source in self.sources].append(i)
         return _Divided(
             [
                 (p, self._of(samples[p[0]].data_source).submit([samples[i] for i in p]))
@@ -194,7 +195,7 @@ class DividedRewards:
 
     def close(self) -> None:
         """Close both."""
-        self._here.close()
+        self.here.close()
         self._there.close()
 
 
@@ -273,6 +274,13 @@ def _has_reward(data_source: str) -> bool:
     except UnknownDataSourceError:
         return False
     return True
+
+
+def identities_here(rewards: RewardSource, data_sources: Iterable[str]) -> dict[str, Identity]:
+    """Return what the rewards of some data sources are, but of those that a server scores."""
+    if isinstance(rewards, DividedRewards):
+        return identities_here(rewards.here, set(data_sources) - rewards.sources)
+    return identities(rewards, data_sources) if isinstance(rewards, Scorer) else {}
 
 
 def part_of(score: Score, key: str) -> float | None:

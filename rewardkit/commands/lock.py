@@ -8,19 +8,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.files.publishing import exists_already
-from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, read_lock, write_lock
+from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, moved_rewards, read_lock, write_lock
 from rewardkit.lock.identity import identities
 from rewardkit.lock.pins import pins_of
+from rewardkit.lock.run_folders import read_identities
 from rewardkit.offline import ReadOptions
 from rewardkit.scoring.scorer import Scorer
 
@@ -82,13 +84,16 @@ def command(
 
     FILES are responses, or prepared prompts with reference answers. With --check the rewards and the pinned
     rows are compared with the lock: exits with 1 where something moved, and names it. The rewards are those
-    of the lock's own command line, read again, unless others are given.
+    of the lock's own command line, read again, unless others are given. With --check FILES are folders of
+    runs: the rewards that these trained with are compared instead.
     """
     words = _words_of(context.params)
     given: ScorerArguments = {
         "options": read_reward_options(reward_files, option_words, options_file),
         "timeout_s": timeout_s,
     }
+    if checks and files:
+        return _check_runs(path, files, as_json)
     if checks:
         return _check(path, words, given, as_json)
     if not files:
@@ -124,6 +129,17 @@ def _check(path: Path, words: list[str], given: ScorerArguments, as_json: bool) 
         with Scorer(**given) as scorer:
             found = check(lock, scorer)
     return _print(found, lock, as_json)
+
+
+def _check_runs(path: Path, folders: Sequence[str], as_json: bool) -> int:
+    lock = read_lock(path)
+    found = {folder: moved_rewards(lock, read_identities(Path(folder))) for folder in folders}
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False))
+    for folder, moved in () if as_json else found.items():
+        for line in map(str, moved) if moved else ["nothing moved"]:
+            click.echo(f"{folder}: {line}")
+    return 1 if any(found.values()) else 0
 
 
 def _print(found: Moved, lock: Lock, as_json: bool) -> int:

@@ -17,6 +17,7 @@ from rewardkit.evaluation.rescoring import Pin
 from rewardkit.lock.changes import changes
 from rewardkit.lock.checking import FORM, Lock, check
 from rewardkit.lock.identity import identities, identity
+from rewardkit.lock.run_folders import write_identities
 from rewardkit.registry import REGISTRY, Registry, Reward, load_reward_file
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.model import ModelOptions
@@ -200,3 +201,20 @@ def test_a_lock_of_prepared_prompts_pins_their_right_reference_answers(
     assert run(["lock", "--check", "--json", "--option", "gsm8k:format_score=0.5"]) == 1
     (change,) = json.loads(capsys.readouterr().out)["rewards"]
     assert (change["what"], change["was"], change["now"]) == ("option format_score", None, 0.5)
+
+
+def test_a_run_s_folder_is_compared_with_a_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text('{"data_source": "gsm8k", "response": "#### 1", "ground_truth": "1"}\n')
+    assert run(["lock", "rows.jsonl"]) == 0
+    with Scorer() as same, Scorer(options={"gsm8k": {"method": "flexible"}}) as other:
+        for name, scorer in (("same", same), ("other", other)):
+            Path(name).mkdir()
+            write_identities(identities(scorer, ["gsm8k"]), Path(name))
+    capsys.readouterr()
+    assert run(["lock", "--check", "same"]) == 0
+    assert run(["lock", "--check", "same", "other"]) == 1
+    assert "other: gsm8k: option method: strict is now flexible\n" in capsys.readouterr().out
+    assert run(["lock", "--check", "."]) == 2

@@ -228,6 +228,9 @@ class RewardConfig:
     """Options per data source: `reward.options.gsm8k.method=flexible`. Local rewards only."""
     compositions: str | None = None
     """A YAML file of rewards made of rewards (docs/rewards.md). Local rewards only."""
+    lock: str | None = None
+    """A lock file (docs/lock.md). The run does not begin where a reward of its training data moved since.
+    Local rewards only."""
     mode: str = "trajectory"
     """What of an episode is rewarded: `trajectory`, its score, on the last token; `turn`, what tools and
     interactions gave for each turn, on the last token of that turn; or `mixed`, both."""

@@ -12,6 +12,7 @@ import torch
 
 from rewardkit.agents.runner import EpisodeSetup
 from rewardkit.errors import ConfigError
+from rewardkit.lock.run_folders import write_identities
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
 from rewardkit.trainer.alarms import Alarms
@@ -55,7 +56,7 @@ from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
 from rewardkit.trainer.models.trial import TrialModel, try_classifier, try_model
 from rewardkit.trainer.reward_server import reward_server
-from rewardkit.trainer.rewards import open_rewards
+from rewardkit.trainer.rewards import identities_here, open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
 from rewardkit.trainer.rollout.vllm import at_once
@@ -107,6 +108,8 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         sources = sorted(data.data_sources)
         server = stack.enter_context(reward_server(config, sources, world))
         rewards = stack.enter_context(closing(open_rewards(config, sources, server=server, ready=True)))
+        if world.is_main:
+            write_identities(identities_here(rewards, sources), folder)
         policy = _open_policy(config, world, tokenizer, data.total_steps)
         teacher = _open_teacher(config, world)
         critic = _open_critic(config, world, data.total_steps)

@@ -16,6 +16,7 @@ from rewardkit.agents.rows import EpisodeRow
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.errors import ConfigError
 from rewardkit.groups import needs_group
+from rewardkit.lock.checking import moved_rewards, read_lock
 from rewardkit.model_folders import read_config, why_no_model
 from rewardkit.rewards.model import check_path
 from rewardkit.rows import RowNames
@@ -26,7 +27,13 @@ from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config, RunConfig
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.data import file_list, read_rows
-from rewardkit.trainer.rewards import RewardSource, model_sources, open_rewards, why_no_parts
+from rewardkit.trainer.rewards import (
+    RewardSource,
+    identities_here,
+    model_sources,
+    open_rewards,
+    why_no_parts,
+)
 from rewardkit.trainer.rollout.engines import check_model
 from rewardkit.trainer.run.checks import (
     SETTINGS,
@@ -64,11 +71,26 @@ def _check_data(config: Config) -> list[str]:
         rewards.check(sorted(first))
         notes += _check_group_rewards(config, rewards, sources)
         trained = set[str]().union(*(sources[str(path)] for path in file_list(config.data.train_files)))
+        _check_lock(config, rewards, trained)
         notes += _evaluation_notes(rewards, trained)
         odd = _look_at(files, config, rewards) if first else []
         return [*notes, *odd, *_try_rewards(config, rewards, first)]
     finally:
         rewards.close()
+
+
+def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -> None:
+    """Refuse to begin where a reward of the training data is not that of `reward.lock`."""
+    if config.reward.lock is None:
+        return
+    path = Path(config.reward.lock)
+    here = identities_here(rewards, data_sources)
+    if served := sorted(data_sources - here.keys()):
+        raise ConfigError(f"reward.lock={path}: '{served[0]}' is scored by a server; unset it, or score here")
+    moved = moved_rewards(read_lock(path), here)
+    if moved:
+        more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
+        raise ConfigError(f"reward.lock={path}: moved since it was made: {moved[0]}{more}")
 
 
 def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:

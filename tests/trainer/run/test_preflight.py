@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch", reason="the trainer needs torch: pip instal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rewardkit.cli import run
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.registry import REGISTRY
 from rewardkit.trainer.config.load import load_config
@@ -291,6 +292,17 @@ def test_a_composition_that_can_pay_a_wrong_answer_more_is_said(model_folder: Pa
     made.write_text("data_sources: [gsm8k]\nsum: [gsm8k, think_format]\n")
     notes = check(settings(train_file(tmp_path), model_folder, tmp_path, f"reward.compositions={made}"))
     assert any("gsm8k: sum: shaping can move the score by 1" in note for note in notes)
+
+
+def test_a_run_does_not_begin_where_a_reward_is_not_that_of_its_lock(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    parquet, lock = train_file(tmp_path), tmp_path / "a.lock"
+    assert run(["lock", str(parquet), "--lock", str(lock)]) == 0
+    check(settings(parquet, model_folder, tmp_path, f"reward.lock={lock}"))
+    other = (f"reward.lock={lock}", "reward.options.gsm8k.format_score=0.5")
+    with pytest.raises(ConfigError, match=r"option format_score: nothing is now 0\.5"):
+        check(settings(parquet, model_folder, tmp_path, *other))
 
 
 @pytest.mark.parametrize("key", ["critic.model.path", "reward_model.model.path"])

@@ -1,0 +1,37 @@
+"""What the rewards of a training run are, in its folder: the trainer writes it, `lock --check` reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.files.publishing import published
+from rewardkit.lock.identity import Identity
+
+NAME = "rewards.json"
+
+
+def write_identities(rewards: dict[str, Identity], folder: Path) -> None:
+    """Write the identities of a run's rewards by data source.
+
+    Raises:
+        InputError: they cannot be written.
+    """
+    content = msgspec.json.encode(rewards, order="sorted")
+    with published(folder / NAME) as file:
+        file.write(msgspec.json.format(content, indent=1) + b"\n")
+
+
+def read_identities(folder: Path) -> dict[str, Identity]:
+    """Return the identities of a run's rewards by data source.
+
+    Raises:
+        InputError: the folder has none.
+    """
+    path = folder / NAME
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Identity])
+    except (OSError, msgspec.DecodeError) as error:
+        raise InputError(f"{folder} is no folder of a run: cannot read its {NAME} ({error})") from None
