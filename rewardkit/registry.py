@@ -92,6 +92,8 @@ class Reward:
     """Packages that it cannot do without, and the extra of ours that brings each."""
     source: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Digests of the files that decide its scores, by name, where `target` does not stand in them."""
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What decides its scores besides its options: what else a function of somebody else is called with."""
     summary: str = ""
 
     @property

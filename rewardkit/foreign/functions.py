@@ -45,6 +45,7 @@ def python_reward(spec: ForeignSpec) -> Reward:
         load=hosted.load,
         options_type=NoOptions,
         source=source_of(described),
+        settings={"kind": described.kind, "columns": dict(spec.columns), **spec.options},
         summary=described.summary,
     )
 

@@ -63,7 +63,7 @@ def identity(reward: Reward, options: Any) -> Identity:
         return {"reward": reward.name, "items": {one.path: _item(one) for one in walk(composition.root)}}
     found = {
         "reward": reward.scorer,
-        "options": _options(options),
+        "options": _options(options) | _unsigned(msgspec.to_builtins(reward.settings, enc_hook=str)),
         "timeout_s": reward.timeout_s,
         "source": dict(reward.source) or _source(reward.target),
         "packages": _packages(reward.needs),

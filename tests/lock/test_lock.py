@@ -14,6 +14,7 @@ from rewardkit.cli import run
 from rewardkit.composition import compose
 from rewardkit.digests import path_digest, source_digests
 from rewardkit.evaluation.rescoring import Pin
+from rewardkit.foreign import load_reward
 from rewardkit.lock.changes import changes
 from rewardkit.lock.checking import FORM, Lock, check
 from rewardkit.lock.identity import identities, identity
@@ -126,6 +127,18 @@ def test_members_of_a_composition_have_their_own_identity(tmp_path: Path) -> Non
     items = identities(Scorer(), ["made"])["made"]["items"]
     assert items["sum.own_member"]["source"] == source_digests(path)
     assert items["sum.gsm8k"]["weight"] == 2.0 and items["sum.gsm8k"]["options"]["method"] == "strict"
+
+
+def test_the_options_of_somebody_else_s_function_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.py"
+    path.write_text("def compute_score(solution_str, ground_truth, bonus):\n    return bonus\n")
+    facts = []
+    for bonus in (1, 2):
+        (reward,) = load_reward(f"their/source={path}:compute_score?bonus={bonus}")
+        facts.append({"their/source": identity(reward, reward.make_options({}))})
+    lines = [str(one) for one in changes(*facts)]
+    assert "their/source: option bonus: 1 is now 2" in lines
+    assert not any("source theirs.py" in line for line in lines)
 
 
 def test_a_digest_covers_what_a_file_imports_from_its_folder_and_no_more(tmp_path: Path) -> None:

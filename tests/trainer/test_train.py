@@ -19,6 +19,7 @@ from transformers import AutoConfig
 from rewardkit.demo import run as demo
 from rewardkit.demo import warmup
 from rewardkit.errors import ScoringError
+from rewardkit.lock.run_folders import read_identities
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
@@ -84,6 +85,7 @@ def test_a_run_logs_the_field_s_metrics_and_is_repeatable(
     assert "3 of 3" in page and '"running": false' in page
     kept = [json.loads(line) for line in (tmp_path / "a" / "samples.jsonl").read_text().splitlines()]
     assert [one["step"] for one in kept] == [1, 2, 3] and len(kept[0]["rows"]) == 4
+    assert all("@" in one["reward"] for one in read_identities(tmp_path / "a").values())
     assert sorted(set(EXPECTED.split()) - set(log[2])) == []
     assert "actor/pg_loss" not in log[1], "the critic warms up first"
     assert log[1]["critic/values/max"] == 0.0
