@@ -1,11 +1,11 @@
 """AIME, the American Invitational Mathematics Examination: 30 problems a year, answers from 0 to 999. A test
 set.
 
-Raw files: the one file of Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024, AI-MO/aimo-validation-aime,
-math-ai's aime24 and aime25, or the two of opencompass/AIME2025, by whatever names. Raw columns, in any letter
-case: `problem` (or `question`) and `answer`, as text or number; `solution`, `id` and `url` where there are
-any; where there is no `answer`, the box in `solution`. BytedTsinghua-SIA/AIME-2024 has DAPO's columns, and
-every row 32 times: each is kept once.
+Raw files: those of Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024, AI-MO/aimo-validation-aime,
+math-ai/aime24, math-ai/aime25 or opencompass/AIME2025, under any names. Raw columns, in any letter case:
+`problem` (or `question`) and `answer`, a text or number; optional: `solution`, `id`, `url`. Without `answer`,
+the box in `solution` is used. BytedTsinghua-SIA/AIME-2024 has DAPO's columns and repeats each row 32 times;
+the copies are dropped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def prepare(
     out_dir: Path,
     settings: PrepSettings | None = None,
     *,
-    year: Annotated[int, "2024 or 2025: fetched from the hub, and part of the data source."] = 2024,
+    year: Annotated[int, "Year, 2024 or 2025; part of the data source."] = 2024,
     progress: OnWritten | None = None,
 ) -> PrepResult:
     """Write one year's problems to `out_dir` as test.parquet.

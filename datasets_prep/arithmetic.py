@@ -1,7 +1,6 @@
-"""Grade-school word problems made on the spot, with worked solutions: the dataset that needs no download.
+"""Generated grade-school word problems with worked solutions. No download is needed.
 
-Chooses the level, keeps training and test problems apart, and makes the rows; `stories` tells the longer
-problems.
+--level sets how many steps a problem takes. Train and test share no problem.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ def prepare(
     *,
     n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
     n_test: Annotated[int, "Problems in test.parquet."] = 500,
-    level: Annotated[LevelName, "How hard: steps 1, 2 to 3, 3 to 5, 5 to 8."] = "easy",
-    seed: Annotated[int, "Another seed draws other problems."] = 0,
+    level: Annotated[LevelName, "Steps per problem: 1, 2 to 3, 3 to 5, 5 to 8."] = "easy",
+    seed: Annotated[int, "Random seed of the problems."] = 0,
     progress: OnWritten | None = None,
 ) -> PrepResult:
     """Write problems to `out_dir` as train.parquet and test.parquet.

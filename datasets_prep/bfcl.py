@@ -1,10 +1,10 @@
-"""BFCL, the Berkeley function calling leaderboard (gorilla, Apache-2.0): tools, a request, and the calls
-accepted.
+"""BFCL, the Berkeley function calling leaderboard (gorilla, Apache-2.0): tools, a request, and the accepted
+calls.
 
-Raw files: `BFCL_v*_CATEGORY.json` (JSON lines, whatever the name says) of bfcl_eval/data or of the hub, and
-beside them `possible_answer/` with files of the same names. Raw columns: `id`, `question` (a list of turns,
-each a list of messages), `function` (the tools); of the answers `id` and `ground_truth`. A test set of one
-turn: the multi-turn, memory and web categories are left out, and `live_relevance`, which accepts any call.
+Raw files: `BFCL_v*_CATEGORY.json` (JSON lines) of bfcl_eval/data or the hub, and next to them
+`possible_answer/` with files of the same names. Raw columns: `id`, `question` (a list of turns, each a list
+of messages), `function` (the tools); in the answers `id` and `ground_truth`. A test set with one turn per
+row: the multi-turn, memory and web categories are skipped, and `live_relevance`, which accepts any call.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The sets of multiple choice: one table of their columns, whatever letters, numbers or texts mark the right
-option.
+"""The multiple-choice datasets.
 
-Raw files: those of the hub (parquet), or the original releases: HellaSwag's and CommonsenseQA's jsonl, MMLU's
+Raw files: the hub's parquet, or the original releases: HellaSwag's and CommonsenseQA's jsonl, MMLU's
 csv without a header in `test/`, `val/`, `auxiliary_train/`, GPQA's csv, ARC's jsonl. Raw columns:
 
     set        question               options                       right
@@ -12,8 +11,8 @@ csv without a header in `test/`, `val/`, `auxiliary_train/`, GPQA's csv, ARC's j
     arc        question (.stem)       choices {text, label}         answerKey, a label, also "1" to "4"
     csqa       question (.stem)       choices {text, label}         answerKey; "" in its test set
 
-A prompt shows the options as A, B, ...; the ground truth is the letter, and the options stand in the metadata
-as `choices`. Sets whose test rows have no answers get test.parquet from their validation rows.
+A prompt lists the options as A, B, ...; the ground truth is the letter, and the metadata keeps the options as
+`choices`. If the test rows of a dataset have no answers, test.parquet is made from its validation rows.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Raw columns: `name`, `description`, `public_tests`, `private_tests`, `generated_tests` (each of two lists,
 `input` and `output`), `solutions` (lists `language`, `solution`), `time_limit`, `memory_limit_bytes`. The
-time limit goes with the tests: the reward multiplies it, as it was set for compiled languages. That of memory
-is metadata only.
+time limit is kept with the tests; the reward multiplies it, because it was set for compiled languages. The
+memory limit is metadata only.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Raw files: the parquet of the hub, in `verifiable/` (problems whose tests are complete) or `data/`. Raw
 columns: `title`, `description`, `input_format`, `output_format`, `note`, `examples`, `official_tests` (lists
 of {input, output}), `time_limit` (seconds), `input_mode`, `generated_checker` (a program that decides where
-several outputs are right; it goes with the tests), `rating`, `tags`. Left out: problems with files, with
-interaction, or without tests. No solutions.
+several outputs are right; it is kept with the tests), `rating`, `tags`. Problems with files, with interaction
+or without tests are skipped. There are no solutions.
 """
 
 from __future__ import annotations

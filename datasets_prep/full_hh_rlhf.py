@@ -1,12 +1,12 @@
-"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) in both published forms, made into three.
+"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) in both published forms.
 
 Raw files: the parquet of Dahoas/full-hh-rlhf in `data/`, or Anthropic's own `{harmless-base, helpful-base,
-helpful-online, helpful-rejection-sampled}/{train, test}.jsonl.gz` (`red-team-attempts` is another kind of
-data and left out). Raw columns: `prompt`, a dialogue that ends in "Assistant:", `chosen` and `rejected`, two
-ways to go on, and `response`, which is `chosen` again; in Anthropic's form `chosen` and `rejected` alone,
-each a whole dialogue, which part in the last turn (pairs that part earlier are bad rows). Forms made, one
-folder each: `sft` (prompt, response), `rm` (prompt, chosen, rejected) and `rl` (rows of the common schema,
-for a reward model).
+helpful-online, helpful-rejection-sampled}/{train, test}.jsonl.gz` (`red-team-attempts` is other data and is
+skipped). Raw columns: `prompt`, a dialogue that ends in "Assistant:", `chosen` and `rejected`, two answers to
+it, and `response`, a copy of `chosen`; in Anthropic's form only `chosen` and `rejected`, each a whole
+dialogue that differs in the last turn (pairs that differ earlier are bad rows). Output, one folder each:
+`sft` (prompt, response), `rm` (prompt, chosen, rejected) and `rl` (rows of the common schema, for a reward
+model).
 """
 
 from __future__ import annotations
@@ -72,11 +72,9 @@ class Preferences:
         settings: PrepSettings | None = None,
         *,
         split: Annotated[FormName, "Which form to write."] = "all",
-        chosen_only: Annotated[
-            bool, "Leave the rejected answers out of sft, where verl has them too."
-        ] = False,
+        chosen_only: Annotated[bool, "Leave the rejected answers out of sft; verl keeps them."] = False,
         one_message: Annotated[
-            bool, "In rl, keep the dialogue as one user message, as verl does, not as turns."
+            bool, "In rl, write the dialogue as one user message, as verl does, not as turns."
         ] = False,
         progress: OnWritten | None = None,
     ) -> PrepResult:

@@ -2,8 +2,8 @@
 MIT.
 
 Raw files: the hub's parquet in `data/`. Raw columns: `images` (a list of {bytes, path}), `problem`, which
-begins with `<image>`, `answer` in LaTeX. Images are kept as the bytes of their files, in a schema of their
-own (`images`).
+begins with `<image>`, `answer` in LaTeX. Images are kept as the bytes of their files, in the
+column `images`.
 """
 
 from __future__ import annotations

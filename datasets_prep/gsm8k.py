@@ -1,7 +1,7 @@
-"""GSM8K (Cobbe et al. 2021, arXiv:2110.14168): grade-school word problems, 7,473 to train on, 1,319 to test.
+"""GSM8K (Cobbe et al. 2021, arXiv:2110.14168): grade-school word problems, 7,473 train and 1,319 test rows.
 
 Raw files: `train.jsonl` and `test.jsonl` of github.com/openai/grade-school-math, or the hub's parquet in
-`main/` (the second form, `socratic`, is left out). Raw columns: `question`, and `answer`, a worked solution
+`main/` (the second form, `socratic`, is skipped). Raw columns: `question`, and `answer`, a worked solution
 that ends in `#### number`.
 """
 

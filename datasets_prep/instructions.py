@@ -3,8 +3,8 @@ verify.
 
 Raw files: `input_data.jsonl` of google-research or `ifeval_input_data.jsonl` of the hub;
 `IFBench_test.jsonl`, or the hub's parquet. Raw columns: `key`, `prompt`, `instruction_id_list`, and `kwargs`,
-one object for each instruction: with the names that it uses alone, or with all names and nulls. Test sets;
-nobody publishes responses.
+one object per instruction, with only the names that it uses or with all names and nulls. Test sets without
+reference responses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """KodCode (Xu et al. 2025, arXiv:2503.02951): synthetic tasks with solutions and pytest functions.
 CC-BY-NC-4.0.
 
-Raw files: the parquet of KodCode/KodCode-V1 in `data/`, split `train` (`use_with_caution` is left out). Raw
+Raw files: the parquet of KodCode/KodCode-V1 in `data/`, split `train` (`use_with_caution` is skipped). Raw
 columns: `question`, `solution`, `test_code` or `test` (pytest functions that import from `solution`),
 `test_info` (function_declaration, ...), `subset`, `style`, `question_id`.
 """

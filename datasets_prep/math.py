@@ -1,8 +1,8 @@
 """MATH (Hendrycks et al. 2021, arXiv:2103.03874) in the forms it is published in, and MATH-500.
 
-Raw files: the original `MATH/{train,test}/SUBJECT/N.json`, one problem a file; the tables of lighteval,
+Raw files: the original `MATH/{train,test}/SUBJECT/N.json`, one problem per file; the tables of lighteval,
 DigitalLearningGmbH and EleutherAI (parquet, jsonl); `test.jsonl` of HuggingFaceH4/MATH-500. Raw columns:
-`problem` and `solution`, whose last box holds the answer; MATH-500 states it in `answer` too. `level` and
+`problem` and `solution`, whose last box contains the answer; MATH-500 also has `answer`. `level` and
 `type` (in MATH-500 `subject`) go to the metadata.
 """
 

@@ -1,7 +1,7 @@
-"""The sets of mathematical problems that are a problem and its answer: one table of their columns.
+"""The maths datasets with a problem and an answer per row.
 
-Raw files: the parquet, jsonl or json files that each set is published as, by their own names. Raw columns, of
-which the first that is there counts:
+Raw files: the published parquet, jsonl or json files of each dataset, with their original names. Raw columns
+(if several are listed, the first that exists is used):
 
     set         question                answer                       also kept
     dapo-math   prompt (chat or text)   reward_model.ground_truth, solution
@@ -14,9 +14,9 @@ which the first that is there counts:
     olympiad    context and question    final_answer (list of one)   subfield, answer_type, unit, ...
     minerva     problem, question       answer, box in solution      type, idx
 
-`solution`, where there is one, is the reference. Rows that a set has without an answer (proofs, `notfound`)
-are left out and counted. DAPO is published with every row a hundred times: each is kept once. Chats stay as
-they are published, unless an instruction or a template is asked for.
+`solution`, if it exists, is the reference solution. Rows without an answer (proofs, `notfound`) are skipped
+and counted. DAPO is published with every row a hundred times; the copies are dropped. Prompts that are chats
+are not changed, unless --instruction or --template is given.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""reasoning_gym (github.com/open-thought/reasoning-gym, Apache-2.0): tasks made on the spot, each with a
-verifier.
+"""reasoning_gym (github.com/open-thought/reasoning-gym, Apache-2.0): generated tasks, each with a verifier.
 
-Needs the package (`pip install 'rewardkit[reasoning-gym]'`) and no network. Nothing is read: tasks are drawn
-by `--task` and `--seed`. The ground truth is the whole entry (question, answer, metadata) as JSON, which the
-task's verifier needs.
+Needs the package (`pip install 'rewardkit[reasoning-gym]'`) and no network. --task and --seed choose the
+tasks. The ground truth is the whole entry (question, answer, metadata) as JSON, which the task's verifier
+needs.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ def prepare(
     out_dir: Path,
     settings: PrepSettings | None = None,
     *,
-    task: Annotated[tuple[str, ...], "Task to draw from, may be repeated."] = (
+    task: Annotated[tuple[str, ...], "Name of a task. May be repeated."] = (
         "chain_sum",
         "basic_arithmetic",
     ),
     n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
-    n_test: Annotated[int, "Problems in test.parquet, drawn with other seeds."] = 500,
-    seed: Annotated[int, "Another seed draws other problems."] = 0,
+    n_test: Annotated[int, "Problems in test.parquet, with other seeds."] = 500,
+    seed: Annotated[int, "Random seed of the problems."] = 0,
     progress: OnWritten | None = None,
 ) -> PrepResult:
     """Write problems of some tasks, in turns, to `out_dir` as train.parquet and test.parquet.

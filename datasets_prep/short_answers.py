@@ -1,7 +1,7 @@
-"""The sets of short answers: one table of their columns.
+"""The datasets with short answers.
 
-Raw files: those of the hub (parquet), FlashRAG's jsonl, or the original releases of SQuAD, HotpotQA, TriviaQA
-and DROP (one nested JSON file for each split). Raw columns, of which the first that is there counts:
+Raw files: the hub's parquet, FlashRAG's jsonl, or the original releases of SQuAD, HotpotQA, TriviaQA and DROP
+(one nested JSON file per split). Raw columns (if several are listed, the first that exists is used):
 
     set        question             accepted answers                            read with it
     nq         question             answer, golden_answers                      -
@@ -13,10 +13,10 @@ and DROP (one nested JSON file for each split). Raw columns, of which the first 
     searchr1   question             reward_model.ground_truth.target,           -
                                     golden_answers
 
-The ground truth is a JSON list of the accepted answers; one that consists of several spans is a list in it.
-Where a test set has no answers, test.parquet holds the validation rows. `searchr1`
-(PeterJinGo/nq_hotpotqa_train) keeps the set that a row comes from in its data source, `searchR1_nq`, and has
-the tool `search`.
+The ground truth is a JSON list of the accepted answers; an answer of several spans is a list in it. If a test
+set has no answers, test.parquet is made from the validation rows. In `searchr1`
+(PeterJinGo/nq_hotpotqa_train) the data source names the original dataset (`searchR1_nq`), and rows have the
+tool `search`.
 """
 
 from __future__ import annotations

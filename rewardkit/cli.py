@@ -18,28 +18,40 @@ import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean, reason_of
 from rewardkit.processes import unsearched_imports
 
-COMMANDS = {
-    "list": "Show the registered data sources and their rewards.",
-    "prep": "Turn a raw dataset into train.parquet and test.parquet.",
-    "check": "Look files of prompts over: schema, rewards, lengths, duplicates, leakage.",
-    "labels": "List ground truths that are likely to be wrong.",
-    "generate": "Generate responses of a model to the prompts in a file.",
-    "score": "Score the responses in files of any kind.",
-    "doctor": "Show what holds on this machine: the installation, and the sandbox's levels.",
-    "explain": "Show how one response is scored, and why.",
-    "view": "Look at scored responses: a table, or one in full.",
-    "eval": "Generate if there is a model, score, and report with intervals and pass@k.",
-    "compare": "Compare two scored files over the same prompts.",
-    "diff": "Show what another scorer says of the same responses; pin verdicts.",
-    "lock": "Write down which rewards a project trains against; check in CI what moved.",
-    "replay": "Score a scored file again as its receipt says, and show the rows that differ.",
-    "gradient": "Show where the learning signal of a file of rollouts comes from.",
-    "serve": "Serve the rewards over HTTP.",
-    "sft": "Train a language model on given responses.",
-    "train": "Train a language model with PPO.",
-    "export": "Write a checkpoint's model as a Hugging Face folder.",
-    "demo": "Train a tiny model on word problems and show that it learns.",
+TASKS = {
+    "Score responses": {
+        "score": "Score the responses in files.",
+        "explain": "Show how one response is scored, and why.",
+        "view": "Show scored responses in the terminal or as an HTML page.",
+        "list": "List the data sources and their rewards.",
+        "serve": "Serve the rewards over HTTP.",
+    },
+    "Prepare data": {
+        "prep": "Convert a raw dataset to train.parquet and test.parquet.",
+        "check": "Validate prompt files: columns, rewards, lengths, duplicates.",
+        "labels": "List ground truths that are probably wrong.",
+    },
+    "Evaluate models": {
+        "generate": "Generate responses to the prompts in a file.",
+        "eval": "Evaluate a model on datasets, or the responses in files.",
+        "compare": "Compare two scored files prompt by prompt.",
+        "diff": "Compare two scorers on the same responses.",
+        "replay": "Score a scored file again from its receipt, and compare.",
+    },
+    "Train models": {
+        "train": "Train a language model with PPO, GRPO and related algorithms.",
+        "sft": "Fine-tune a language model on given responses.",
+        "gradient": "Show which responses the gradient comes from.",
+        "lock": "Record the rewards that a project trains with; report changes.",
+        "export": "Convert a checkpoint to a Hugging Face model folder.",
+        "demo": "Train a tiny model on arithmetic in a minute or two.",
+    },
+    "Check the installation": {
+        "doctor": "Test the installation and the sandbox on this machine.",
+    },
 }
+"""Summaries of the commands, by what they are used for."""
+COMMANDS = {name: summary for commands in TASKS.values() for name, summary in commands.items()}
 
 
 class _ReaderGoneError(Exception):
@@ -71,8 +83,14 @@ class _LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for task, commands in TASKS.items():
+            with formatter.section(task):
+                formatter.write_dl([(f"{name:<8}", summary) for name, summary in commands.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from rewardkit.commands.options.help import write_examples
+
+        write_examples(self.epilog, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -87,9 +105,9 @@ class _LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: rewardkit prep arithmetic --out data && rewardkit check data/train.parquet",
 )
-# Another distribution's __init__.py may have replaced ours; `doctor` must run all the same, and tells.
+# Another distribution's __init__.py may have replaced ours; `doctor` must still run, to report it.
 @click.version_option(getattr(rewardkit, "__version__", "unknown"), prog_name="rewardkit")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the traceback when a command fails.")
 def cli(debug: bool) -> None:
     """Rewards and evaluation for language models trained with reinforcement learning."""
 

@@ -23,32 +23,30 @@ class PrepSettings:
 
     raw: Annotated[
         str | Path | None,
-        "Raw dataset: file, folder, glob or URL (hf://datasets/...); without it, the hub.",
+        "Raw dataset: file, folder, glob or URL (hf://datasets/...). Default: the hub.",
     ] = None
-    revision: Annotated[str | None, "Commit of the hub's repository; without it, the newest, recorded."] = (
-        None
-    )
-    split_name: Annotated[str | None, "Name of the split, where the raw data is one: test, train, ..."] = None
-    system: Annotated[str, "System message before each question."] = ""
-    instruction: Annotated[str | None, "Text beside each question; '' for none."] = None
+    revision: Annotated[str | None, "Commit of the hub's repository. Default: the newest."] = None
+    split_name: Annotated[str | None, "Split of the raw data, if it has only one: test, train, ..."] = None
+    system: Annotated[str, "System message for all rows."] = ""
+    instruction: Annotated[str | None, "Instruction added to each question; '' for none."] = None
     template: Annotated[
         Path | None, "File with the user message: {question}, {instruction}, {any metadata column}."
     ] = None
-    skip_bad: Annotated[bool, "Drop and count rows that cannot be used."] = False
-    shuffle: Annotated[bool, "Put the rows of each split in random order."] = False
-    seed: Annotated[int, "Of --shuffle and --val-size."] = 0
+    skip_bad: Annotated[bool, "Drop rows that cannot be used, instead of failing."] = False
+    shuffle: Annotated[bool, "Shuffle the rows of each split."] = False
+    seed: Annotated[int, "Random seed of --shuffle and --val-size."] = 0
     limit: Annotated[int | None, "Keep only the first rows of each split."] = None
-    val_size: Annotated[float | None, "Move so many rows of train, or such a share, to val.parquet."] = None
-    max_prompt_tokens: Annotated[int | None, "Drop rows whose prompt is longer; needs --tokenizer."] = None
-    tokenizer: Annotated[Path | None, "Folder of the model whose tokenizer and chat template count."] = None
-    agent: Annotated[str | None, "Agent loop of the rows (tool_agent, ...): adds columns for tools."] = None
-    interaction: Annotated[str | None, "Interaction of the rows (gsm8k, ...): adds its columns."] = None
+    val_size: Annotated[float | None, "Rows, or share of rows, to move from train to val.parquet."] = None
+    max_prompt_tokens: Annotated[int | None, "Drop rows with longer prompts; needs --tokenizer."] = None
+    tokenizer: Annotated[Path | None, "Model folder; its tokenizer and chat template are used."] = None
+    agent: Annotated[str | None, "Agent loop of the rows (tool_agent, ...); adds columns for tools."] = None
+    interaction: Annotated[str | None, "Interaction of the rows (gsm8k, ...); adds its columns."] = None
     like: Annotated[
-        str | None, "Write the rows of verl's own script for the set: verl, verl:tool_agent, ..."
+        str | None, "Write the same rows as verl's script for this dataset: verl, verl:tool_agent, ..."
     ] = None
-    shard_rows: Annotated[int | None, "Write each split as a folder of files with so many rows."] = None
-    card: Annotated[bool, "Write a card for the hub, README.md, beside the data."] = False
-    num_proc: Annotated[int, "Processes that make rows."] = 1
+    shard_rows: Annotated[int | None, "Write each split as a folder of files with this many rows."] = None
+    card: Annotated[bool, "Also write a dataset card, README.md, for the hub."] = False
+    num_proc: Annotated[int, "Number of worker processes."] = 1
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing.

@@ -1,8 +1,8 @@
-"""Any data of your own, without code: jsonl, csv, json or parquet files, or a set on the hub.
+"""Your own data, without code: jsonl, csv, json or parquet files, or a dataset on the hub.
 
-Say which column is what: `--prompt-key`, `--answer-key`, and `--map TARGET=COLUMN|STEP|...` for the targets
-question, ground_truth and answer (a whole response that is right). Steps: last_number, after('####'), boxed,
-letter, json('a.b.0'). The prompt's column may hold a text or a chat. Or say the same in YAML: `--mapping`.
+Name the columns with `--prompt-key` and `--answer-key`, or with `--map TARGET=COLUMN|STEP|...` for the
+targets question, ground_truth and answer (a whole correct response). Steps: last_number, after('####'),
+boxed, letter, json('a.b.0'). The prompt may be a text or a chat. `--mapping` reads the same from a YAML file.
 """
 
 from __future__ import annotations
@@ -37,20 +37,24 @@ def prepare(
     out_dir: Path,
     settings: PrepSettings | None = None,
     *,
-    data_source: Annotated[str | None, "Name of the data; its reward is --reward, or known."] = None,
-    data_source_key: Annotated[str | None, "Column that names each row's data source, in a mix."] = None,
-    reward: Annotated[str | None, "The reward that scores the rows: math, gsm8k, choice, ..."] = None,
-    reward_of: Annotated[tuple[str, ...], "WORD=REWARD for a word of that column, may be repeated."] = (),
-    prompt_key: Annotated[str | None, "Column of the question."] = None,
-    answer_key: Annotated[str | None, "Column of the answer, or of a solution."] = None,
-    map: Annotated[tuple[str, ...], "TARGET=COLUMN|STEP|..., may be repeated."] = (),
-    keep: Annotated[tuple[str, ...], "Column to keep as metadata, may be repeated."] = (),
-    mapping: Annotated[Path | None, "YAML file that says the same."] = None,
-    ability: Annotated[str | None, "What the rows exercise."] = None,
-    licence: Annotated[str | None, "Of the data, for the provenance."] = None,
-    hub: Annotated[str | None, "Set on the hub, instead of --raw."] = None,
-    config: Annotated[str | None, "Its configuration."] = None,
-    hub_splits: Annotated[tuple[str, ...], "Its splits, may be repeated."] = ("train",),
+    data_source: Annotated[
+        str | None, "Name of the data source. --reward is needed if the name is new."
+    ] = None,
+    data_source_key: Annotated[str | None, "Column with the data source of each row, in a mix."] = None,
+    reward: Annotated[str | None, "Reward that scores the rows: math, gsm8k, choice, ..."] = None,
+    reward_of: Annotated[
+        tuple[str, ...], "SOURCE=REWARD for a value of --data-source-key. May be repeated."
+    ] = (),
+    prompt_key: Annotated[str | None, "Column with the question."] = None,
+    answer_key: Annotated[str | None, "Column with the answer, or a worked solution."] = None,
+    map: Annotated[tuple[str, ...], "TARGET=COLUMN|STEP|..., as above. May be repeated."] = (),
+    keep: Annotated[tuple[str, ...], "Column to keep as metadata. May be repeated."] = (),
+    mapping: Annotated[Path | None, "YAML file of these settings."] = None,
+    ability: Annotated[str | None, "Value of the column ability, such as math."] = None,
+    licence: Annotated[str | None, "Licence of the data, recorded with the output."] = None,
+    hub: Annotated[str | None, "Dataset on the hub, instead of --raw."] = None,
+    config: Annotated[str | None, "Configuration of the hub dataset."] = None,
+    hub_splits: Annotated[tuple[str, ...], "Split of the hub dataset. May be repeated."] = ("train",),
     progress: OnWritten | None = None,
 ) -> PrepResult:
     """Write a user's rows to `out_dir`, one parquet file for each split.

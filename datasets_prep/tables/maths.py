@@ -26,7 +26,7 @@ MATHS = (
     Dataset(
         name="math500",
         module="math:math500",
-        summary="MATH-500: the part of MATH's test set that is reported most",
+        summary="MATH-500: the 500 test problems of MATH that most papers report",
         licence="MIT",
         source="HuggingFaceH4/MATH-500",
         rows="test 500",
@@ -44,7 +44,7 @@ MATHS = (
     ),
     Dataset(
         name="arithmetic",
-        summary="Word problems made on the spot, with solutions: needs no download",
+        summary="Generated word problems with solutions; no download needed",
         licence="Apache-2.0",
         source="made by rewardkit",
         rows="as many as asked for",
@@ -64,7 +64,7 @@ MATHS = (
     Dataset(
         name="olympiad",
         module="problem_answer:olympiad",
-        summary="OlympiadBench: olympiad problems, mathematics in English",
+        summary="OlympiadBench: maths olympiad problems in English",
         licence="Apache-2.0",
         source="Hothan/OlympiadBench",
         rows="test 674",
@@ -74,7 +74,7 @@ MATHS = (
     Dataset(
         name="minerva",
         module="problem_answer:minerva",
-        summary="Minerva: problems of university courses",
+        summary="Minerva: university course problems",
         licence="as published",
         source="math-ai/minervamath",
         rows="test 272",
@@ -124,7 +124,7 @@ MATHS = (
     Dataset(
         name="skywork",
         module="problem_answer:skywork",
-        summary="Skywork-OR1, its mathematics",
+        summary="Skywork-OR1: the maths problems",
         licence="as published",
         source="Skywork/Skywork-OR1-RL-Data",
         rows="train 105,055",

@@ -7,7 +7,7 @@ from rewardkit.datasets_prep.dataset import Dataset
 OTHERS = (
     Dataset(
         name="custom",
-        summary="Your own jsonl, csv or parquet, by a mapping of its columns",
+        summary="Your own jsonl, csv or parquet files",
         licence="as you say",
         source="your files, or the hub",
         rows="as many as there are",
@@ -27,7 +27,7 @@ OTHERS = (
     Dataset(
         name="hh-rlhf",
         module="full_hh_rlhf:ANTHROPIC",
-        summary="HH-RLHF as Anthropic publishes it: whole dialogues",
+        summary="HH-RLHF as published by Anthropic: whole dialogues",
         licence="MIT",
         source="Anthropic/hh-rlhf",
         rows="train 160,800, test 8,552",
@@ -38,7 +38,7 @@ OTHERS = (
     Dataset(
         name="hellaswag",
         module="choices:hellaswag",
-        summary="HellaSwag: how a scene goes on",
+        summary="HellaSwag: choose how a scene continues",
         licence="MIT",
         source="Rowan/hellaswag",
         rows="train 39,905, test 10,042",
@@ -48,7 +48,7 @@ OTHERS = (
     Dataset(
         name="mmlu",
         module="choices:mmlu",
-        summary="MMLU: questions of 57 subjects",
+        summary="MMLU: questions from 57 subjects",
         licence="MIT",
         source="cais/mmlu",
         rows="train 99,842, validation 1,531, test 14,042",
@@ -68,7 +68,7 @@ OTHERS = (
     Dataset(
         name="gpqa",
         module="choices:gpqa",
-        summary="GPQA: questions that experts wrote",
+        summary="GPQA: graduate-level questions written by experts",
         licence="CC-BY-4.0",
         source="Idavidrein/gpqa",
         rows="test 198 (diamond)",
@@ -88,7 +88,7 @@ OTHERS = (
     Dataset(
         name="csqa",
         module="choices:csqa",
-        summary="CommonsenseQA",
+        summary="CommonsenseQA: common-sense questions",
         licence="MIT",
         source="tau/commonsense_qa",
         rows="train 9,741, test 1,221",
@@ -98,7 +98,7 @@ OTHERS = (
     Dataset(
         name="nq",
         module="short_answers:nq",
-        summary="Natural Questions, open",
+        summary="Natural Questions: open-domain questions",
         licence="CC-BY-SA-3.0",
         source="google-research-datasets/nq_open",
         rows="train 87,925, test 3,610",
@@ -108,7 +108,7 @@ OTHERS = (
     Dataset(
         name="triviaqa",
         module="short_answers:triviaqa",
-        summary="TriviaQA",
+        summary="TriviaQA: trivia questions",
         licence="as published",
         source="mandarjoshi/trivia_qa",
         rows="train 138,384, test 17,944",
@@ -118,7 +118,7 @@ OTHERS = (
     Dataset(
         name="hotpotqa",
         module="short_answers:hotpotqa",
-        summary="HotpotQA: questions over two articles",
+        summary="HotpotQA: questions that need two articles",
         licence="CC-BY-SA-4.0",
         source="hotpotqa/hotpot_qa",
         rows="train 90,447, test 7,405",
@@ -148,7 +148,7 @@ OTHERS = (
     Dataset(
         name="searchr1",
         module="short_answers:searchr1",
-        summary="Search-R1: NQ and HotpotQA for a search tool",
+        summary="Search-R1: NQ and HotpotQA, for a model with a search tool",
         licence="as published",
         source="PeterJinGo/nq_hotpotqa_train",
         rows="train and test",
@@ -168,7 +168,7 @@ OTHERS = (
     Dataset(
         name="ifbench",
         module="instructions:ifbench",
-        summary="IFBench: 58 more kinds of instructions",
+        summary="IFBench: 58 further kinds of verifiable instructions",
         licence="ODC-BY-1.0",
         source="allenai/IFBench_test",
         rows="test 300",
@@ -186,7 +186,7 @@ OTHERS = (
     ),
     Dataset(
         name="reasoning_gym",
-        summary="reasoning_gym: tasks made on the spot, each with a verifier",
+        summary="reasoning_gym: generated tasks, each with a verifier",
         licence="Apache-2.0",
         source="made by reasoning_gym",
         rows="as many as asked for",

@@ -19,6 +19,8 @@ from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
+from rewardkit.commands.options.files import DATA_SOURCE, DATA_SOURCE_KEY, GROUND_TRUTH_KEY
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
@@ -30,34 +32,33 @@ _COLORS = {"error": "red", "warning": "yellow", "note": "dim"}
 
 
 @click.command(
+    cls=GroupedCommand,
+    shown=("max_prompt_tokens", "prompt_key", "ground_truth_key"),
     epilog="Examples: rewardkit check data/gsm8k/train.parquet data/gsm8k/test.parquet;  "
-    "rewardkit check train.jsonl --against aime.parquet --tokenizer MODEL --max-prompt-tokens 1024"
+    "rewardkit check train.jsonl --against aime.parquet --tokenizer MODEL --max-prompt-tokens 1024",
 )
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--against",
     multiple=True,
     metavar="EVAL",
-    help="Evaluation set whose questions must not be in FILES. May be repeated.",
+    help="Evaluation set whose questions must not occur in FILES. May be repeated.",
 )
-@click.option("--tokenizer", help="Folder or hub id of a tokenizer, to count the tokens of prompts.")
-@click.option("--max-prompt-tokens", type=click.IntRange(min=1), help="Most tokens that a prompt may have.")
-@click.option("--agent", "agents", multiple=True, help="Name of an agent of your own. May be repeated.")
+@click.option("--tokenizer", help="Tokenizer (folder or hub id) that counts the tokens of prompts.")
+@click.option("--max-prompt-tokens", type=click.IntRange(min=1), help="Report prompts with more tokens.")
+@click.option("--agent", "agents", multiple=True, help="Name of your own agent loop. May be repeated.")
 @click.option(
     "--tools", "tool_files", multiple=True, type=click.Path(path_type=Path),
-    help="YAML file of the tools that rows may name, in verl's form.",
+    help="YAML file (verl's form) of the tools that rows may use.",
 )  # fmt: skip
 @click.option(
     "--interactions", "interaction_files", multiple=True, type=click.Path(path_type=Path),
-    help="YAML file of the interactions that rows may name, in verl's form.",
+    help="YAML file (verl's form) of the interactions that rows may use.",
 )  # fmt: skip
-@click.option("--data-source", help="Data source of every row, for files that do not say it.")
-@click.option("--data-source-key", help="Column of the data source. Default: data_source.")
-@click.option(
-    "--ground-truth-key",
-    help="Column of the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
-)
-@click.option("--prompt-key", help="Column of the prompt. Default: prompt, input, question or problem.")
+@DATA_SOURCE
+@DATA_SOURCE_KEY
+@GROUND_TRUTH_KEY
+@click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all row numbers.")
 @reward_options
 def command(
@@ -78,15 +79,17 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Look over FILES of prompts, in our form, verl's or TRL's: parquet, jsonl, csv or json; folders, globs.
+    """Validate FILES of prompts before a run uses them.
 
-    Finds columns that are missing or of another type, data sources without a reward, ground truths that
-    their reward cannot use, prompts that are empty or too long, agents, tools and interactions that are not
-    there, duplicates, questions of one split in another or of an evaluation set, and rewards that can pay a
-    wrong answer as much as a right one. Rows are counted from 0. Exits with 1 when there is an error.
+    FILES are parquet, jsonl, csv or json with the columns of rewardkit, verl or TRL; folders and globs work.
+
+    Reports missing columns and wrong types, data sources without a reward, unusable ground truths, empty and
+    long prompts, unknown agents and tools, duplicates, questions shared by splits or with an evaluation set,
+    and rewards that can give a wrong answer as much as a right one. Rows are counted from 0. Exits with 1
+    if there are errors.
     """
     if max_prompt_tokens is not None and tokenizer is None:
-        raise OptionsError("--max-prompt-tokens needs --tokenizer: lengths differ from one to the next")
+        raise OptionsError("--max-prompt-tokens needs --tokenizer, which counts the tokens")
     options = read_reward_options(reward_files, option_words, options_file)
     tools = frozenset(name for path in tool_files for name in tool_names(path))
     interactions = frozenset(name for path in interaction_files for name in interaction_names(path))
@@ -128,9 +131,9 @@ def _print(checked: list[CheckedFile], findings: Findings, lengths: Lengths | No
     if any(one.check == "data source" for one in found):
         for path in sorted({Path(file.path).parent / "rewards.yaml" for file in checked}):
             if path.is_file():  # as `prep custom` writes it beside the rows
-                console.print(f"what scores such rows stands beside them: --rewards {path}", soft_wrap=True)
+                console.print(f"pass --rewards {path}: it defines rewards for these rows", soft_wrap=True)
     counts = f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}"
-    console.print(counts if found else "nothing found", highlight=False)
+    console.print(counts if found else "no problems found", highlight=False)
 
 
 def _counted(n: int, what: str) -> str:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import interval, results_console, signed
 from rewardkit.evaluation.chat import shown_prompt
 from rewardkit.evaluation.comparison import Comparison, PromptFlip, compare
@@ -23,18 +24,20 @@ from rewardkit.offline import ReadOptions
 from rewardkit.text import printable
 
 
-@click.command(epilog="Example: rewardkit compare before.scored.parquet after.scored.parquet")
+@click.command(
+    cls=GroupedCommand, epilog="Example: rewardkit compare before.scored.parquet after.scored.parquet"
+)
 @click.argument("first")
 @click.argument("second")
 @input_options
-@click.option("--prefix", default="", help="What `rewardkit score --prefix` put before the score columns.")
-@click.option("--allow-missing", is_flag=True, help="Compare what both have where their prompts differ.")
+@click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
+@click.option("--allow-missing", is_flag=True, help="Compare only the prompts that both files have.")
 @click.option(
     "--flips",
     type=click.IntRange(min=0),
     default=10,
     show_default=True,
-    help="Prompts to show that got worse, and that got better.",
+    help="How many prompts that got worse, and that got better, to show.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -46,10 +49,11 @@ def command(
     flips: int,
     as_json: bool,
 ) -> None:
-    """Compare the scored responses in FIRST and SECOND, files or folders of any kind, prompt by prompt.
+    """Compare the scored responses in the files or folders FIRST and SECOND, prompt by prompt.
 
-    Differences are SECOND less FIRST, with 95 % intervals; p is McNemar's where each prompt has one right or
-    wrong response, otherwise that of a sign-flip test over prompts. Files over different prompts are refused.
+    Prints SECOND minus FIRST with 95 % intervals. The p-value is McNemar's if each prompt has one response
+    that is right or wrong, otherwise that of a sign-flip test over prompts. Both files must have the same
+    prompts, unless --allow-missing is given.
     """
     groups = [read_groups([dumps_in(one)], read_options, prefix) for one in (first, second)]
     found = compare(*groups, allow_missing=allow_missing)
@@ -65,7 +69,7 @@ def command(
     }
     for what, n in notes.items():
         if n:
-            console.print(f"left out: {n} {what}")
+            console.print(f"skipped: {n} {what}")
     worse = [flip for flip in found.flips if flip.after < flip.before]
     better = [flip for flip in found.flips if flip.after > flip.before]
     _print_flips(console, "got worse", worse, flips)

@@ -1,4 +1,4 @@
-"""`rewardkit demo`: train a tiny model on arithmetic with PPO, and show that it learns."""
+"""`rewardkit demo`: trains a tiny model on arithmetic with PPO and scores it before and after."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.train import require_trainer
 
 N_TRAIN = 4000
 N_TEST = 256
 
 
-@click.command(epilog="Example: rewardkit demo --seed 1")
+@click.command(cls=GroupedCommand, shown=("seed",), epilog="Example: rewardkit demo --seed 1")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -21,12 +22,12 @@ N_TEST = 256
     show_default=True,
     help="Folder for data, models, logs and generations.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed is another run.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of data and training.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
 def command(out: Path, seed: int, overrides: tuple[str, ...]) -> None:
-    """Train a tiny model on arithmetic with PPO and score it before and after, on problems held out.
+    """Train a tiny model on arithmetic with PPO, and score it before and after on held-out problems.
 
-    Takes a minute or two on two cores. KEY=VALUE are settings of the trainer, as for `rewardkit train`.
+    Takes a minute or two on two cores. KEY=VALUE are trainer settings, as for `rewardkit train`.
     """
     require_trainer()
     from rewardkit.datasets_prep import arithmetic

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import option_words_to_options
 from rewardkit.commands.options.scoring import note
@@ -50,8 +51,10 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 @click.command(
+    cls=GroupedCommand,
+    shown=("reward_files",),
     epilog="Examples: rewardkit diff responses.parquet --second math:preset=strict;  "
-    "rewardkit diff responses.parquet --pin golden.jsonl;  rewardkit diff --check golden.jsonl"
+    "rewardkit diff responses.parquet --pin golden.jsonl;  rewardkit diff --check golden.jsonl",
 )
 @click.argument("files", nargs=-1)
 @input_options
@@ -60,36 +63,47 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "first_words",
     multiple=True,
     metavar="SOURCE:NAME=VALUE",
-    help="Option of the first scorer. Default: as rewards are. May be repeated.",
+    help="Option of the first scorer. Default: the defaults. May be repeated.",
 )
 @click.option(
     "--second",
     "second_words",
     multiple=True,
     metavar="SOURCE:NAME=VALUE",
-    help="Option of the second scorer: a preset, another grader (math:compat=math_verify). May be repeated.",
+    help="Option of the second scorer, such as math:compat=math_verify. May be repeated.",
 )
 @click.option(
     "--reward",
     "reward_files",
     multiple=True,
     metavar="[SOURCE=]SPEC",
-    help="Register your own reward.",
+    help="Your own or an imported reward. May be repeated.",
 )
 @click.option(
     "--pin",
     type=click.Path(path_type=Path),
-    help="Write the responses that best tell changes of the first scorer.",
+    help="Write a regression test: sensitive responses with the first scorer's verdicts.",
 )
 @click.option(
-    "--pins", "n_pins", type=click.IntRange(min=1), default=500, show_default=True, help="Responses to pin."
+    "--pins",
+    "n_pins",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="How many responses --pin writes.",
 )
 @click.option(
     "--check",
     type=click.Path(path_type=Path),
-    help="Score pinned responses again; exit with 1 if a verdict moved.",
+    help="Score the responses of --pin again; exit with 1 if a verdict changed.",
 )
-@click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True, help="Flips to show.")
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="How many changed verdicts to show.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     files: tuple[str, ...],
@@ -103,11 +117,11 @@ def command(
     examples: int,
     as_json: bool,
 ) -> int:
-    """Score the responses in FILES with two scorers, and show which verdicts flip.
+    """Score the responses in FILES with two scorers, and show which verdicts differ.
 
-    Also what that does to the advantages of GRPO, where a prompt has several responses. --pin keeps the
-    responses that best tell changes apart, with the first scorer's verdicts; --check scores them again, as a
-    test that a new version moves nothing.
+    If a prompt has several responses, the effect on GRPO's advantages is shown too. --pin writes a regression
+    test for rewards: responses with the first scorer's verdicts. --check runs that test, for example after an
+    update.
     """
     for spec in reward_files:
         load_reward(spec)
@@ -120,7 +134,7 @@ def command(
         if check is not None:
             return _check(check, first, as_json)
         if not files:
-            raise click.UsageError("name FILES of responses, or --check a file of pinned ones")
+            raise click.UsageError("no files given; pass FILES of responses, or --check with a file of --pin")
         asked = read_grouped(files, read_options, note)
         if pin is not None:
             others = [scorer(options) for options in _variants()]
@@ -129,7 +143,9 @@ def command(
             click.echo(f"{len(pins)} responses pinned: {pin}; later: rewardkit diff --check {pin}")
             return 0
         if not second_words:
-            raise OptionsError("say with --second what the second scorer does otherwise, or --pin a file")
+            raise OptionsError(
+                "no second scorer; pass --second, such as --second math:preset=strict, or --pin"
+            )
         second = scorer(option_words_to_options(second_words, "--second"))
         found = rescore(asked, first, second, examples=examples)
     _print(found, as_json)
@@ -153,7 +169,7 @@ def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:
         now = f"{verdict(score)} ({score.score:g})"
         line = f"line {i}: {pin.verdict} ({pin.score:g}) is now {now}: {_short(pin.response)}"
         console.print(Text(line), soft_wrap=True)
-    console.print(f"{len(found)} of {len(pins)} pinned verdicts moved")
+    console.print(f"{len(found)} of {len(pins)} pinned verdicts changed")
     return 1 if found else 0
 
 

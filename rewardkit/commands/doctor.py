@@ -1,6 +1,4 @@
-"""`rewardkit doctor`: whether this installation is whole, what the sandbox holds on this host, and the
-languages that it runs: all are tried.
-"""
+"""`rewardkit doctor`: tests the installation, the sandbox's isolation levels and its languages."""
 
 from __future__ import annotations
 
@@ -13,6 +11,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.ownership import other_owners
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.languages import RUNNERS
@@ -20,14 +19,15 @@ from rewardkit.sandbox.levels import SECURE, EscapeFinding, choose, prove
 from rewardkit.sandbox.outcome import IsolationLevel
 
 
-@click.command(epilog="Example: rewardkit doctor")
+@click.command(cls=GroupedCommand, epilog="Example: rewardkit doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--verbose", "-v", is_flag=True, help="List every escape, not only those that succeeded.")
+@click.option("--verbose", "-v", is_flag=True, help="List all escape tests, not only those that failed.")
 def command(as_json: bool, verbose: bool) -> None:
-    """Say whether another package owns our name, run escapes at every isolation level of the sandbox, and a
-    program in every language.
+    """Test the installation and the sandbox on this machine.
 
-    Exits with status 1 when no level holds, or a package gets in the way.
+    Checks that no other package owns the name rewardkit, runs escape tests at every isolation level of the
+    sandbox, and runs a program in every language. Exits with 1 if no level passes or another package owns the
+    name.
     """
     owners = other_owners()
     found = {level: _examine(level) for level in SECURE}
@@ -40,14 +40,14 @@ def command(as_json: bool, verbose: bool) -> None:
     languages = _languages(chosen) if chosen else []
     if as_json:
         levels = {name: f if isinstance(f, str) else [asdict(x) for x in f] for name, f in found.items()}
-        said = {
+        report = {
             "chosen": chosen,
             "problem": problem,
             "other_owners": [owner.name for owner in owners],
             "levels": levels,
             "languages": list(map(asdict, languages)),
         }
-        click.echo(json.dumps(said, indent=2))
+        click.echo(json.dumps(report, indent=2))
     else:
         _print(found, chosen, problem, verbose)
         _print_languages(languages)
@@ -113,11 +113,12 @@ def _print(
         escaped = [f for f in findings if not f.held]
         colour = "red" if escaped else "green"
         console.print(
-            f"[{colour}]{level:6}[/{colour}] {len(findings) - len(escaped)} of {len(findings)} escapes held"
+            f"[{colour}]{level:6}[/{colour}] "
+            f"{len(findings) - len(escaped)} of {len(findings)} escapes blocked"
         )
         for finding in findings if verbose else escaped:
             console.print(
-                f"         {'held' if finding.held else 'ESCAPED'}: {finding.escape} ({finding.seen})",
+                f"         {'blocked' if finding.held else 'ESCAPED'}: {finding.escape} ({finding.seen})",
                 markup=False,
             )
     if chosen is None:

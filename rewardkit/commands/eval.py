@@ -1,4 +1,4 @@
-"""`rewardkit eval`: generate if there is a model, score, and print metrics with intervals.
+"""`rewardkit eval`: generates (with `--model`), scores, and prints metrics with intervals.
 
 Parses, calls the rooms and prints; nothing is computed here. A model on datasets is in `eval_datasets.py`.
 """
@@ -44,20 +44,19 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
 
 @click.command(
     cls=GroupedCommand,
-    shown=("url", "n", "temperature", "max_tokens", "data_source", "force"),
     epilog="Examples: rewardkit eval sample://responses.jsonl;  "
     "rewardkit eval arithmetic --prep level=tiny --model MODEL_FOLDER",
 )
 @click.argument("words", nargs=-1, metavar="[DATASET | FILE]... [KEY=VALUE]...")
-@click.option("--list", "show_list", is_flag=True, help="Show the datasets.")
-@click.option("--model", help="Generate with this model first. FILE then has prompts.")
+@click.option("--list", "show_list", is_flag=True, help="List the datasets.")
+@click.option("--model", help="Model folder, hub id, or the model's name at --url.")
 @benchmark_options
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Scored file; of datasets, a folder. Default: beside FILE, or eval/MODEL.",
+    help="Scored file, or a folder for datasets. Default: next to FILE, or eval/MODEL.",
 )
-@click.option("--report", type=click.Path(path_type=Path), help="Write a page to look at in a browser.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
     "--config", type=click.Path(path_type=Path), help="YAML file with the keys of verl's evaluation.yaml."
@@ -86,12 +85,12 @@ def command(
 ) -> int:
     """Evaluate a model on datasets, or the responses in FILES.
 
-    DATASET with --model prepares it (once), generates, scores and reports; the same command resumes an
-    interrupted run. FILE is any file or log that `rewardkit score` takes, or prompts with --model.
-    KEY=VALUE are settings of --config, as of verl's main_eval.
+    DATASET is prepared (once), answered by --model, scored and reported; the same command resumes an
+    interrupted run. FILE is any file that `rewardkit score` reads, or a file of prompts for --model.
+    KEY=VALUE are settings of --config, as in verl's main_eval.
 
-    Prints accuracy with a 95 % interval clustered by prompt, failures, lengths, and for FILES pass@k, pass^k,
-    maj@k and best@k. Exits with 1 when nothing could be scored.
+    Prints accuracy with a 95 % interval (clustered by prompt), failures, lengths, and for FILES pass@k,
+    pass^k, maj@k and best@k. Exits with 1 if no response was scored.
     """
     if show_list:
         print_list(as_json)
@@ -99,7 +98,7 @@ def command(
     files, assigned = files_and_settings(words)
     if benchmarks := find_benchmarks(files, asked, generation):
         if model is None:
-            raise click.UsageError(f"--model is needed to evaluate one on {benchmarks[0].name}")
+            raise click.UsageError(f"no model to evaluate on {benchmarks[0].name}; pass --model")
         options = read_reward_options(reward_files, option_words, options_file)
         run = on_ray(run, generation.get("engine"))
         folder = out or Path("eval", Path(model).name)
@@ -123,7 +122,7 @@ def command(
         form = PromptForm(read_options.names.prompt, asked.system, "", asked.limit)
         values = generation | {"model": model}
         if run.resume and generated.exists():
-            err.print(f"the responses are there: {generated}", highlight=False)
+            err.print(f"using the responses of an earlier run: {generated}", highlight=False)
         elif not generate_file(prompts, generated, values, form, run):
             return 1
         files = (str(generated),)
@@ -134,7 +133,7 @@ def command(
         if model is not None or not is_scored(files, read_options, run.prefix):
             kept = str(out) if out else _beside(files)
             if kept and not out and Path(kept).exists() and not (run.force or run.resume or run.restart):
-                note(f"{kept} is there and stays: these scores are not kept; --force replaces it")
+                note(f"{kept} exists, so the new scores are not saved; --force overwrites it")
                 kept = None
             where = kept or f"{stack.enter_context(tempfile.TemporaryDirectory())}/scored.jsonl"
             score_files(files, where, run, read_options, options, timeout_s)
@@ -148,22 +147,22 @@ def command(
 
 def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
     if given is None or given.file is None:
-        raise click.UsageError("name FILES, or a --config with data.path")
+        raise click.UsageError("no files given; pass FILES, DATASETS, or --config with data.path")
     path = Path(given.file).expanduser()
     if not path.exists():
-        raise InputError(f"no such file: {path} (data.path)")
+        raise InputError(f"{path} (data.path) does not exist")
     return (str(path),)
 
 
 def _prompts_and_output(files: Sequence[str], out: Path | None) -> tuple[Path, Path]:
     if len(files) > 1:
-        raise click.UsageError("with --model name one file of prompts")
+        raise click.UsageError(f"--model takes one file of prompts, not {len(files)}")
     prompts = Path(files[0])
     return prompts, out or prompts.with_name(f"{prompts.stem}.scored.parquet")
 
 
 def _beside(files: Sequence[str]) -> str | None:
-    """The output beside a local file or folder; None where there is no beside."""
+    """The output next to one local file or folder; None for several files and URLs."""
     return default_output(files) if len(files) == 1 and Path(files[0]).exists() else None
 
 
@@ -203,7 +202,7 @@ def _lines(one: Figures) -> Iterator[tuple[str, str, str, str]]:
             scored = ""
     for what, of_k in one.at_k.items():
         for at in of_k:
-            left_out = f"{at.left_out:,} prompts with fewer responses left out" if at.left_out else ""
+            left_out = f"{at.left_out:,} prompts with fewer responses skipped" if at.left_out else ""
             yield (what.replace("k", str(at.k)), *_estimate(at.estimate), left_out)
     if one.mean_length is not None:
         cut = "" if one.truncated is None else f"{one.truncated:.1%} cut off"

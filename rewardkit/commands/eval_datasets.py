@@ -63,7 +63,7 @@ def eval_datasets(
     options: dict[str, dict[str, Any]],
     timeout_s: float | None,
 ) -> dict[str, tuple[Evaluated, Figures]] | None:
-    """Evaluate a model on datasets; None where requests failed, which has been said.
+    """Evaluate a model on datasets; None where requests failed, which has been printed.
 
     All are prepared before the model is loaded.
 
@@ -97,7 +97,7 @@ def _prompts(one: Benchmark) -> Path:
         what = (
             f"no split '{name}'{did_you_mean(name, known)}" if name else "several splits, none of them test"
         )
-        raise InputError(f"{one.dataset.name} has {what}; --split names one of {', '.join(known)}")
+        raise InputError(f"{one.dataset.name} has {what}; choose with --split: {', '.join(known)}")
     note(f"{one.name}: {known[name]}")
     return known[name]
 
@@ -122,12 +122,14 @@ def _begin(one: Benchmark, prompts: Path, model: str, out: Path, run: RunOptions
         keys = {*before.asked, *made.asked}
         if changed := sorted(key for key in keys if before.asked.get(key) != made.asked.get(key)):
             raise InputError(
-                f"{record} is of another run: {', '.join(changed)} differ; --force replaces it, "
-                "--out names another folder"
+                f"{record} belongs to a run with different settings ({', '.join(changed)}); "
+                "pass --force to replace it, or another folder with --out"
             )
         made.seconds = before.seconds
     elif responses.exists():
-        raise InputError(f"{responses} is there already; --force writes over it, --out names another folder")
+        raise InputError(
+            f"{responses} exists already; pass --force to overwrite it, or another folder with --out"
+        )
     return made
 
 
@@ -147,7 +149,7 @@ def _write(place: Evaluated, path: Path) -> None:
 
 
 def _generate(one: Benchmark, place: Evaluated, model: str, run: RunOptions) -> bool:
-    """Answer the prompts where they are not answered yet; False: requests failed, which has been said."""
+    """Generate the responses that are missing; False: requests failed, which has been printed."""
     responses = Path(place.responses)
     if not responses.exists():
         started = time.monotonic()
@@ -193,7 +195,7 @@ def print_datasets(done: dict[str, tuple[Evaluated, Figures]], out: Path, as_jso
     else:
         console = results_console()
         console.print(_table(done))
-        console.print(f"\nmore of one: rewardkit eval {out}/NAME.scored.parquet", soft_wrap=True)
+        console.print(f"\nall metrics of a dataset: rewardkit eval {out}/NAME.scored.parquet", soft_wrap=True)
     return 0 if any(figures.scored for _, figures in done.values()) else 1
 
 

@@ -1,4 +1,4 @@
-"""`rewardkit explain`: how one response is scored, for when a score surprises."""
+"""`rewardkit explain`: how one response is scored, to find out why."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.foreign import is_spec, load_reward
@@ -18,13 +19,17 @@ from rewardkit.types import Sample
 
 
 @click.command(
-    epilog=r"Example: rewardkit explain --reward math --gold '\frac12' --response 'It is \boxed{0.5}.'"
+    cls=GroupedCommand,
+    shown=("reward_files", "option_words"),
+    epilog=r"Example: rewardkit explain --reward math --gold '\frac12' --response 'It is \boxed{0.5}.'",
 )
-@click.option("--data-source", help="A data source. Default: what --reward names, or its only one.")
+@click.option("--data-source", help="Data source that chooses the reward. Default: that of --reward.")
 @click.option("--ground-truth", "--gold", "ground_truth", required=True, help="The ground truth.")
 @click.option("--response", required=True, help="The response; - reads it from standard input.")
-@click.option("--prompt", help="The prompt, for rewards that look at it.")
-@click.option("--extra-info", help="JSON object: options of a question, a database, tokens of the response.")
+@click.option("--prompt", help="The prompt, for rewards that use it.")
+@click.option(
+    "--extra-info", help="JSON object with the row's extra_info, such as the choices of a question."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -39,9 +44,10 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> None:
-    """Show the extracted answer, how it and the ground truth were read, and what decided the score.
+    """Show how one response is scored, and why.
 
-    --reward takes a reward file, as in other commands, and the name of a registered reward as well.
+    Prints the extracted answer, how it and the ground truth were parsed, and what decided the score. --reward
+    takes a reward file, as in other commands, or the name of a registered reward.
     """
     if response == "-":
         response = sys.stdin.read()
@@ -54,7 +60,7 @@ def command(
         sample = Sample(source, response, ground_truth, prompt, _extra_info(extra_info))
         (score,) = scorer.score_batch([sample])
         if scorer.scores_by_group(source):
-            click.echo(f"the reward of '{source}' {LOOKS_AT_GROUPS}; it has this one alone here", err=True)
+            click.echo(f"the reward of '{source}' {LOOKS_AT_GROUPS}; here it gets only this one", err=True)
         explanation = scorer.explain(sample)
     if as_json:
         click.echo(json.dumps(score.as_dict() | {"explanation": explanation and str(explanation)}, indent=2))
@@ -94,5 +100,5 @@ def _only(names: list[str], files: tuple[str, ...]) -> str:
     sources = [source for reward in rewards for source in reward.data_sources]
     if names or len(sources) != 1:
         found = ", ".join([*names, *sources]) or "none"
-        raise OptionsError(f"which data source is it? Name one with --data-source; there are: {found}")
+        raise OptionsError(f"no single data source; choose one with --data-source (found: {found})")
     return sources[0]

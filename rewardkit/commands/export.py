@@ -1,4 +1,4 @@
-"""`rewardkit export`: from a training checkpoint to a folder that transformers and vLLM load."""
+"""`rewardkit export`: converts a training checkpoint to a folder that transformers and vLLM load."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ from pathlib import Path
 
 import click
 
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.train import require_trainer
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command(epilog="Example: rewardkit export checkpoints/rewardkit/ppo/global_step_40 model")
+@click.command(
+    cls=GroupedCommand,
+    shown=("dtype",),
+    epilog="Example: rewardkit export checkpoints/rewardkit/ppo/global_step_40 model",
+)
 @click.argument("checkpoint", type=FOLDER)
 @click.argument("out", type=FOLDER)
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "bfloat16", "float16"]),
-    help="Type of the weights; without it, the type the model came in before training.",
+    help="Type of the weights. Default: the type that the model had before training.",
 )
 def command(checkpoint: Path, out: Path, dtype: str | None) -> None:
-    """Write the policy of CHECKPOINT, global_step_N or a run's folder (its last), to the new folder OUT."""
+    """Convert the policy of CHECKPOINT to a Hugging Face model in the new folder OUT.
+
+    CHECKPOINT is a folder global_step_N, or the folder of a run, whose last checkpoint is used.
+    """
     require_trainer()
     from rewardkit.trainer.checkpoint.export import export
 

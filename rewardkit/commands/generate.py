@@ -1,4 +1,4 @@
-"""`rewardkit generate`: a file of prompts in, the same rows with a model's responses out.
+"""`rewardkit generate`: reads a file of prompts and writes the same rows with a model's responses.
 
 Parses, calls `rewardkit.generation` and prints.
 """
@@ -41,23 +41,23 @@ from rewardkit.scoring.scorer import Scorer
 
 @click.command(
     cls=GroupedCommand,
-    shown=("url", "n", "temperature", "max_tokens", "seed", "resume"),
+    shown=("seed",),
     epilog="Example: rewardkit generate data/gsm8k/test.parquet --model MODEL_FOLDER --out gen.parquet -n 4",
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [KEY=VALUE]...")
-@click.option("--model", help="Model folder, hub id, or the name that an endpoint knows it by.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write: .parquet or .jsonl.")
+@click.option("--model", help="Model folder, hub id, or the model's name at --url.")
+@click.option("--out", type=click.Path(path_type=Path), help="Output file: .parquet or .jsonl.")
 @click.option(
-    "--config", type=click.Path(path_type=Path), help="A YAML file with the keys of verl's generation.yaml."
+    "--config", type=click.Path(path_type=Path), help="YAML file with the keys of verl's generation.yaml."
 )
 @hydra_options("generation")
 @generation_options
 @input_options
-@click.option("--score", "with_scores", is_flag=True, help="Score each response, from when it ends.")
-@click.option("--system", default="", help="System prompt, for rows that have none.")
-@click.option("--template", default="", help="Text with {prompt} in it, for prompts that are texts.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many rows.")
-@click.option("--price-in", type=float, help="Cost of a million prompt tokens, to print what was spent.")
+@click.option("--score", "with_scores", is_flag=True, help="Score each response as soon as it is complete.")
+@click.option("--system", default="", help="System prompt for rows without one.")
+@click.option("--template", default="", help="Text with {prompt} in it, for prompts that are plain text.")
+@click.option("--limit", type=click.IntRange(min=1), help="Use only the first N rows.")
+@click.option("--price-in", type=float, help="Cost of a million prompt tokens, to print the total cost.")
 @click.option("--price-out", type=float, help="Cost of a million response tokens.")
 @resuming_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -82,17 +82,14 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Generate responses of a model to the prompts in FILE.
+    """Generate responses to the prompts in FILE.
 
-    KEY=VALUE are settings of --config, as verl's main_generation takes them: data.path=..., model.path=...
+    Writes the same rows with the columns responses, finish_reason, prompt_tokens and response_tokens, each a
+    list of n. The same settings give the same responses. --score adds the columns of `rewardkit score`.
+    KEY=VALUE are settings of --config, as in verl's main_generation: data.path=..., model.path=...
 
-    Writes the same rows with the columns responses, finish_reason, prompt_tokens and response_tokens: lists
-    of n. The same settings give the same responses; a killed run goes on with --resume. With --score also
-    what `rewardkit score` adds; each response is scored from when it ends, while others are generated.
-
-    Rows whose agent_name is a loop of several turns, or any of the options from --agent on, make each
-    response an episode: the response is what the model says last, and the columns turns, ended,
-    episode_status, turn_rewards, tool_rewards and interaction_score say the rest.
+    Rows with an agent_name of several turns, and any option of the group `episodes`, run an agent: the
+    response is its last message, and more columns describe the episode (docs/agents.md).
     """
     files, assigned = files_and_settings(words)
     values, notes = read_generation_config(config, assigned)
@@ -100,12 +97,12 @@ def command(
     for line in notes:
         note(line)
     if len(files) > 1:
-        raise click.UsageError(f"one FILE of prompts, found {', '.join(files)}")
+        raise click.UsageError(f"expected one FILE of prompts, found {len(files)}: {', '.join(files)}")
     file = files[0] if files else _expanded(values.get("file"))
     out = out or (Path(_expanded(values["out"]) or "") if values.get("out") else None)
     if file is None or out is None or not values.get("model"):
         raise click.UsageError(
-            "FILE, --out and --model are needed (or data.path, data.output_path and model.path)"
+            "FILE, --out and --model are required (or data.path, data.output_path and model.path)"
         )
     cluster = RaySettings(None, values.get("num_cpus"), values.get("timeline"))
     run = on_ray(run, values.get("engine"), cluster)
@@ -165,7 +162,7 @@ def generate_file(
     """
     check_form(out)
     if out.exists() and not run.force:
-        raise InputError(f"{out} is there already; --force writes over it")
+        raise InputError(f"{out} exists already; pass --force to overwrite it")
     table = read_prompts_table(file, form.limit)
     check_columns(table.schema)
     engine, settings = to_settings(values, episodes=names_agents(table))
@@ -208,8 +205,8 @@ def generate_file(
         )
     if report.failed:
         err.print(
-            f"{report.failed} of {len(found)} requests could not be answered ({report.first_failure}); "
-            "nothing is written yet: --resume tries those again",
+            f"{report.failed} of {len(found)} requests failed (first: {report.first_failure}), so {out} is "
+            "not written; --resume retries them",
             highlight=False,
             markup=False,
         )

@@ -17,6 +17,7 @@ import click
 from rich.table import Table
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import RunOptions, score_files
@@ -41,11 +42,13 @@ _COLUMNS = {
 }
 
 
-@click.command(epilog="Examples: rewardkit gradient rollouts/40.jsonl;  rewardkit gradient rollouts")
+@click.command(
+    cls=GroupedCommand, epilog="Examples: rewardkit gradient rollouts/40.jsonl;  rewardkit gradient rollouts"
+)
 @click.argument("files", nargs=-1, required=True)
 @input_options
-@click.option("--step", type=int, help="Of a folder of dumps: this step. Default: a table over all.")
-@click.option("--prefix", default="", help="What `rewardkit score --prefix` put before the score columns.")
+@click.option("--step", type=int, help="Training step in a folder of dumps. Default: a table of all steps.")
+@click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -59,11 +62,12 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> None:
-    """Show what earns the advantages of the responses in FILES, several to each prompt.
+    """Show which responses in FILES the gradient comes from. Prompts need several responses each.
 
-    For GRPO, Dr.GRPO, RLOO and REINFORCE++: the share of |advantage| from groups in which nobody, somebody or
-    everybody is right, by component of the score, and from the longest quarter of the responses. Of a folder
-    of dumps (1.jsonl, ...) a table over steps, under GRPO. Responses without scores are scored first.
+    Prints, for GRPO, Dr.GRPO, RLOO and REINFORCE++, the share of |advantage| from groups with no, some and
+    only right responses, by component of the score, and from the longest quarter of the responses. For a
+    folder of dumps (1.jsonl, ...) it prints one line per step, for GRPO. Responses without scores are scored
+    first.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     dumps = find_dumps(files[0]) if len(files) == 1 and step is None else {}
@@ -84,7 +88,9 @@ def command(
             groups = read_groups([out], read_options, prefix)
     found = signal(groups)
     if all(source.groups == source.lone for source in found.values()):
-        raise InputError(f"{' '.join(files)} has one scored response for each prompt; groups need several")
+        raise InputError(
+            f"{' '.join(files)} has one scored response per prompt; advantages in groups need at least two"
+        )
     _print_signal(found, as_json)
 
 
@@ -119,14 +125,14 @@ def _print_steps(found: Mapping[int, Ledger], as_json: bool) -> None:
     console.print(table)
     if all(one.right is None for one in found.values()):
         console.print(
-            "\nwarning: these scores do not say what is right, so that `length` is among all responses to a "
-            "prompt, and wrong ones may well be the longer ones",
+            "\nwarning: these scores have no `correct`, so `length` compares all responses to a prompt; "
+            "wrong responses are often longer",
             style="yellow",
             soft_wrap=True,
         )
     console.print(
-        "\nfrom `failures as zeros` on: shares of the gradient under GRPO; "
-        "--step N shows a step by component of the score",
+        "\nthe columns from `failures as zeros` on are shares of GRPO's gradient; "
+        "--step N shows one step by component of the score",
         highlight=False,
         soft_wrap=True,
     )
@@ -150,7 +156,7 @@ def _print_signal(found: Mapping[str, SourceSignal], as_json: bool) -> None:
 
 
 def _facts(source: SourceSignal) -> str:
-    left_out = "".join(f", {n} {status} left out" for status, n in source.not_scored.items())
+    left_out = "".join(f", {n} {status} skipped" for status, n in source.not_scored.items())
     return f"{source.groups:,} groups, {source.flat:,} with equal scores, {source.lone:,} of one{left_out}"
 
 

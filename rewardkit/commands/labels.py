@@ -1,4 +1,4 @@
-"""`rewardkit labels`: likely wrong ground truths, ranked, with the evidence.
+"""`rewardkit labels`: probably wrong ground truths, ranked, with the evidence.
 
 Parses, calls `rewardkit.labels` and prints.
 """
@@ -12,6 +12,8 @@ import click
 import msgspec
 from rich.table import Table
 
+from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import err, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import InputError
@@ -26,8 +28,9 @@ _WIDTH = 160
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog="Examples: rewardkit labels data/gsm8k/train.parquet --responses a.parquet --responses b.jsonl;  "
-    "rewardkit labels data/math/test.parquet"
+    "rewardkit labels data/math/test.parquet",
 )
 @click.argument("file", type=click.Path())
 @click.option(
@@ -35,23 +38,20 @@ _WIDTH = 160
     "response_files",
     multiple=True,
     metavar="GEN",
-    help="File of responses to the prompts of FILE, of any kind that `rewardkit score` takes. May be "
-    "repeated: several models are better evidence.",
+    help="File of responses to the prompts of FILE. May be repeated; responses of several models are better "
+    "evidence.",
 )
 @click.option(
     "--on",
     metavar="KEY[=OTHER]",
-    help="Column by which responses and rows belong together, and its name in FILE. Default: the prompt.",
+    help="Column that matches GEN to FILE; OTHER is its name in FILE. Default: the prompt.",
 )
-@click.option("--data-source", help="Data source of every row, for files that do not say it.")
-@click.option(
-    "--ground-truth-key",
-    help="Column of the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
-)
-@click.option("--prompt-key", help="Column of the prompt. Default: prompt, input, question or problem.")
-@click.option("--response-key", help="Column of the response(s) in GEN.")
+@DATA_SOURCE
+@GROUND_TRUTH_KEY
+@click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
+@click.option("--response-key", help="Column with the response or responses in GEN.")
 @click.option("--top", type=click.IntRange(min=1), default=50, show_default=True, help="How many to list.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the list as jsonl too.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write the list as jsonl.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -70,11 +70,11 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """List the ground truths of FILE that are likely to be wrong, the most suspicious first.
+    """List the ground truths of FILE that are probably wrong, the most suspicious first.
 
-    One is suspicious where independent responses agree with each other and not with it, under our grader and,
-    for maths, under verl's rule and Math-Verify (if it is installed); and where the row's own worked solution
-    (`extra_info.answer` or `solution`) gives something else, or more. Rows are counted from 0.
+    A ground truth is suspicious if independent responses agree on another answer, or if the row's worked
+    solution (`extra_info.answer` or `solution`) gives another or a further answer. Maths answers are also
+    compared by verl's rule and, if it is installed, by Math-Verify. Rows are counted from 0.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     rows = read_labelled(file, RowNames(None, None, ground_truth_key, prompt_key), data_source)
@@ -84,7 +84,7 @@ def command(
         reading = ReadOptions(RowNames(response=response_key), data_source, joined)
         given, lost = add_responses(rows, response_files, reading)
     elif not any(row.solution for row in rows):
-        raise InputError(f"{file} has no worked solutions; give responses to its prompts with --responses")
+        raise InputError(f"{file} has no worked solutions; pass responses to its prompts with --responses")
     with Scorer(options=options, timeout_s=timeout_s) as scorer:
         scorer.check({row.item.data_source for row in rows})
         found = find_suspicions(rows, scorer, most=top)[:top]
@@ -103,12 +103,13 @@ def _print(rows: list[Labelled], found: list[Suspicion], given: int, lost: int, 
     if not console.is_terminal:
         console.width = _WIDTH
     if lost:
-        err.print(f"{lost:,} responses belong to no row of the file", highlight=False)
+        err.print(f"{lost:,} responses skipped: they match no row of the file", highlight=False)
     if found:
         console.print(_table(found))
     with_responses = sum(bool(row.responses) for row in rows)
     console.print(
-        f"{len(found):,} suspicious of {len(rows):,} rows, {with_responses:,} with {given:,} responses"
+        f"{len(found):,} of {len(rows):,} rows are suspicious; "
+        f"{with_responses:,} rows have {given:,} responses"
     )
     if out is not None:
         console.print(f"written: {out}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`rewardkit list`: which data sources have a reward."""
+"""`rewardkit list`: the data sources and their rewards."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from rich.table import Table
 from rich.text import Text
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.foreign import load_reward
 from rewardkit.registry import REGISTRY, Reward
 
 
-@click.command(epilog="Example: rewardkit list --json")
+@click.command(cls=GroupedCommand, shown=("reward_files",), epilog="Example: rewardkit list --json")
 @click.option(
-    "--reward", "reward_files", multiple=True, metavar="[SOURCE=]SPEC", help="Show these rewards too."
+    "--reward",
+    "reward_files",
+    multiple=True,
+    metavar="[SOURCE=]SPEC",
+    help="Also show your own or an imported reward. May be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(reward_files: tuple[str, ...], as_json: bool) -> None:
-    """Show the registered data sources, their aliases, options and where they run."""
+    """List the registered rewards with their data sources, aliases, options and where they run."""
     for spec in reward_files:
         load_reward(spec)
     rewards = sorted(REGISTRY, key=lambda reward: reward.name)

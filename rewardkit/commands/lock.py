@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.files.publishing import exists_already
@@ -42,16 +43,20 @@ def given_rewards(
     return {"options": options, "timeout_s": timeout_s}
 
 
-@click.command(epilog="Examples: rewardkit lock responses.parquet;  rewardkit lock --check")
+@click.command(
+    cls=GroupedCommand,
+    shown=("reward_files",),
+    epilog="Examples: rewardkit lock responses.parquet;  rewardkit lock --check",
+)
 @click.argument("files", nargs=-1)
-@click.option("--check", "checks", is_flag=True, help="Compare the lock with what is here; write nothing.")
+@click.option("--check", "checks", is_flag=True, help="Compare with the lock file, and write nothing.")
 @click.option(
     "--lock",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
     default=NAME,
     show_default=True,
-    help="The lock file.",
+    help="Path of the lock file.",
 )
 @click.option(
     "--pins",
@@ -59,9 +64,9 @@ def given_rewards(
     type=click.IntRange(min=0),
     default=4,
     show_default=True,
-    help="Prompts of each data source whose responses are pinned with their scores.",
+    help="Prompts per data source whose responses and scores are recorded.",
 )
-@click.option("--force", is_flag=True, help="Replace a lock that exists.")
+@click.option("--force", is_flag=True, help="Overwrite an existing lock file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @input_options
 @reward_options
@@ -80,12 +85,12 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Write the rewards of the data sources in FILES, and pinned rows with their scores, into a lock file.
+    """Record the rewards for the data sources in FILES, and the scores of some rows, in a lock file.
 
-    FILES are responses, or prepared prompts with reference answers. With --check the rewards and the pinned
-    rows are compared with the lock: exits with 1 where something moved, and names it. The rewards are those
-    of the lock's own command line, read again, unless others are given. With --check FILES are folders of
-    runs: the rewards that these trained with are compared instead.
+    FILES are responses, or prepared prompts with reference answers. --check compares the rewards and the rows
+    with the lock file, lists the changes, and exits with 1 if there are any. It uses the reward options that
+    the lock file was written with, unless others are given. With --check, FILES are folders of runs, whose
+    rewards are compared instead.
     """
     words = _words_of(context.params)
     given: ScorerArguments = {

@@ -16,7 +16,9 @@ from typing import Any
 import click
 from rich.progress import Progress
 
+from rewardkit.commands.options.help import GroupedCommand, write_examples
 from rewardkit.commands.options.prep import (
+    GROUPS,
     QualityOptions,
     own_options,
     print_dropped,
@@ -26,7 +28,7 @@ from rewardkit.commands.options.prep import (
     take_quality,
 )
 from rewardkit.commands.options.prep_output import Bars, as_dict, print_list, print_run, progress_bar
-from rewardkit.commands.options.rewards import compositions_option, register_compositions
+from rewardkit.commands.options.rewards import COMPOSITIONS, register_compositions
 from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import did_you_mean
@@ -49,13 +51,16 @@ class _DatasetGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Datasets"):
-            formatter.write_dl([(d.name, f"{d.summary} ({d.licence})") for d in DATASETS.values()])
+            formatter.write_dl([(d.name, d.summary) for d in DATASETS.values()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(self.epilog, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and find_dataset(args[0]) is None and not args[0].startswith("-"):
-            near = did_you_mean(args[0], DATASETS) or "; rewardkit prep --list shows all"
+            near = did_you_mean(args[0], DATASETS) or "; `rewardkit prep --list` shows all datasets"
             ctx.fail(f"no dataset '{args[0]}'{near}")
         return super().resolve_command(ctx, args)
 
@@ -66,11 +71,14 @@ class _DatasetGroup(click.Group):
     invoke_without_command=True,
     epilog=f"Example: {DATASETS['arithmetic'].example}",
 )
-@click.option("--list", "show_list", is_flag=True, help="Show the datasets: source, rows, reward, licence.")
+@click.option("--list", "show_list", is_flag=True, help="List the datasets: source, rows, reward, licence.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
 @click.pass_context
 def command(context: click.Context, show_list: bool, as_json: bool) -> None:
-    """Turn a raw dataset into train.parquet and test.parquet."""
+    """Convert a raw dataset to train.parquet and test.parquet.
+
+    `rewardkit prep DATASET --help` shows the options of a dataset.
+    """
     if show_list:
         print_list(as_json)
         context.exit(0)
@@ -88,20 +96,22 @@ def _command_for(dataset: Dataset) -> click.Command:
             type=click.Path(path_type=Path, readable=False),
             default=f"data/{dataset.name}",
             show_default=True,
-            help="Folder for the files.",
+            help="Output folder.",
         ),
-        click.Option(["--force"], is_flag=True, help="Replace an output that exists."),
+        click.Option(["--force"], is_flag=True, help="Overwrite existing output."),
         *quality_options(),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
+        click.Option(["--rewards", "composition_files"], **COMPOSITIONS),
     ]
-    made = click.Command(
+    return GroupedCommand(
         dataset.name,
+        groups=GROUPS,
+        shown=tuple(own),
         params=[*own.values(), *settings_options(set(own)), *common],
         callback=partial(_run, dataset, prepare, frozenset(own)),
         help=f"{dataset.summary} ({dataset.licence}).\n\n{_unwrapped(dataset.describe())}",
         epilog=f"Example: {dataset.example}",
     )
-    return compositions_option(made)
 
 
 def _unwrapped(text: str) -> str:

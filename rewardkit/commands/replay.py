@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError
@@ -22,15 +23,19 @@ from rewardkit.offline.receipt import read_receipt
 from rewardkit.scoring.scorer import Scorer
 
 
-@click.command(epilog="Example: rewardkit replay scored.parquet")
+@click.command(cls=GroupedCommand, epilog="Example: rewardkit replay scored.parquet")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @input_options
+@click.option("--prefix", help="Prefix of the score columns. Default: that of the receipt, or none.")
 @click.option(
-    "--prefix", help="Before the names of the score columns. Default: what the receipt says, or none."
+    "--workers", type=click.IntRange(min=1), help="Number of scoring processes. Default: one per core."
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes to score with. Default: one per core.")
 @click.option(
-    "--examples", type=click.IntRange(min=0), default=20, show_default=True, help="Rows that differ to show."
+    "--examples",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many differing rows to show.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
@@ -46,9 +51,9 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Score the scored FILES again with the options of their receipts; exit with 1 if a row differs.
+    """Score the scored FILES again with the options in their receipts, and exit with 1 if a row differs.
 
-    Rewards of your own, compositions and judges are given as to `score`; what moved in them since is named.
+    Pass your own rewards, compositions and judges as for `rewardkit score`; changes in them are listed.
     """
     given = read_reward_options(reward_files, option_words, options_file)
     found: dict[str, Replay] = {}

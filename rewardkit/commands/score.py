@@ -1,4 +1,4 @@
-"""`rewardkit score`: files of responses in, the same rows with their scores out."""
+"""`rewardkit score`: reads files of responses and writes the same rows with their scores."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import (
@@ -24,15 +25,17 @@ from rewardkit.offline import ReadOptions, Report
 
 
 @click.command(
+    cls=GroupedCommand,
+    shown=("engine", "bad_rows", "workers", "reward_files", "option_words"),
     epilog="Examples: rewardkit score responses.parquet --out scored.parquet;  "
     "rewardkit score rollouts/40.jsonl --data-source gsm8k;  "
-    "rewardkit score batch_output.jsonl --join questions.parquet --on custom_id=id"
+    "rewardkit score batch_output.jsonl --join questions.parquet --on custom_id=id",
 )
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--out",
-    help="File to write (.parquet, .jsonl, .jsonl.gz, .csv), a folder for one file for each input, or - for "
-    "standard output. Default: FILE.scored.SUFFIX beside the input.",
+    help="Output file (.parquet, .jsonl, .jsonl.gz, .csv), folder with one file per input, or - for standard "
+    "output. Default: FILE.scored.SUFFIX next to the input.",
 )
 @input_options
 @run_options
@@ -41,7 +44,7 @@ from rewardkit.offline import ReadOptions, Report
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Where to score: on this machine, or with actors of Ray, on one or many.",
+    help="Score on this machine or on Ray actors.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @reward_options
@@ -57,14 +60,16 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Score the responses in FILES: parquet, jsonl (.gz, .zst), csv or json; folders, globs and URLs; - for
-    standard input (jsonl).
+    """Score the responses in FILES.
 
-    Logs of verl, lm-eval, OpenAI's and vLLM's batches, TRL, inspect, NeMo-Gym and verifiers are recognised.
+    FILES are parquet, jsonl (.gz, .zst), csv or json; folders, globs, URLs, and - for jsonl on standard
+    input. Logs of verl, lm-eval, TRL, inspect, NeMo-Gym, verifiers, and of OpenAI's and vLLM's batches are
+    detected.
+
     Writes the same rows with the columns score, status, correct, extracted, detail, scorer and parts, and
-    prints a table per data source. Memory stays bounded however large the files. A killed run goes on with
-    --resume, and its output is the same to the byte. Exits with 1 when no row could be scored, and with
-    --bad-rows fail when any could not.
+    prints a table per data source. Memory use does not depend on the size of the files. A resumed run writes
+    the same bytes as an uninterrupted one. Exits with 1 if no row was scored, or, with --bad-rows fail, if
+    any row was not.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     target = out or default_output(files)
@@ -83,6 +88,6 @@ def _exit_code(report: Report, run: RunOptions) -> int:
     if failures:
         first = next(s.first_failure for s in report.sources.values() if s.failures)
         counts = ", ".join(f"{n} {status}" for status, n in sorted(failures.items()))
-        note(f"not scored: {counts} (first: {first}); see the status column")
+        note(f"not scored: {counts} (first: {first}); the status and detail columns say why")
     nothing = not report.scored and bool(report.sources or report.bad_count)
     return 1 if nothing or (failures["invalid"] and run.bad_rows == "fail") else 0

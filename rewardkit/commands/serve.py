@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rewardkit.commands.options.help import GROUPS
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.serve_file import ServingCommand, config_option, in_file, is_only_tried
 from rewardkit.errors import ConfigError, InputError, reason_of, require
@@ -32,11 +33,22 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _SHIPPED_GROUPS = {"rank", "diversity"}
-"""Every server has these; the line at the start is for what it was given."""
+"""Every server has these; the line at the start names only others."""
+
+_GROUPS = {
+    "security": "insecure certfile keyfile cors_origins hosts",
+    "limits": "max_body_mb max_samples max_memory_mb request_timeout drain_s",
+    "endpoints": "run_code no_sandbox ground_truth_files ground_truth_tokenizer task_words on_failure",
+    "logs": "access_log otel",
+    "rewards": GROUPS["rewards"],
+}
 
 
 @click.command(
-    cls=ServingCommand, epilog="Example: rewardkit serve --port 8000 --option gsm8k:method=flexible"
+    cls=ServingCommand,
+    groups=_GROUPS,
+    shown=("reward_files", "option_words", "composition_files", "timeout_s"),
+    epilog="Example: rewardkit serve --port 8000 --option gsm8k:method=flexible",
 )
 @config_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -45,81 +57,88 @@ _SHIPPED_GROUPS = {"rank", "diversity"}
     type=click.IntRange(0, 65_535),
     default=8000,
     show_default=True,
-    help="Port to listen on; 0: any free one.",
+    help="Port to listen on; 0: any free port.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Server processes on the port; several pay off where one has no CPU left. Limits are shared out.",
+    help="Server processes, which share the limits. Use several if one process is at 100 % CPU.",
 )
 @click.option(
     "--scorers",
     type=click.IntRange(min=1),
-    help="Processes to score with, shared out among the server processes. Default: one per core.",
+    help="Scoring processes, divided among the server processes. Default: one per core.",
 )
 @click.option(
     "--token-file",
     type=_FILE,
-    help="Accepted bearer tokens, one a line. Or set REWARDKIT_TOKEN (also several).",
+    help="Accepted bearer tokens, one per line. REWARDKIT_TOKEN adds more.",
 )
 @click.option("--insecure", is_flag=True, help="Allow a public address without a token.")
-@click.option("--certfile", type=_FILE, help="Certificate chain (PEM): serve over TLS.")
-@click.option("--keyfile", type=_FILE, help="Its private key, where --certfile does not hold it.")
+@click.option("--certfile", type=_FILE, help="Certificate chain (PEM), to serve over TLS.")
+@click.option("--keyfile", type=_FILE, help="Private key, if --certfile does not contain it.")
 @click.option(
-    "--cors-origin", "cors_origins", multiple=True, help="Let pages of this origin call. May be repeated."
+    "--cors-origin",
+    "cors_origins",
+    multiple=True,
+    help="Allow requests from pages of this origin (CORS). May be repeated.",
 )
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
-    help="A name of this server, for Host headers where there is no token. May be repeated.",
+    help="Host name that a server without a token accepts in requests. May be repeated.",
 )
-@click.option("--run-code", is_flag=True, help="Also serve /run_code, as SandboxFusion does.")
-@click.option("--no-sandbox", is_flag=True, help="Be ready even where no sandbox holds: code is not scored.")
-@click.option("--max-body-mb", default=64, show_default=True, help="Refuse larger requests.")
-@click.option("--max-samples", default=50_000, show_default=True, help="Taken on at once; more get 503.")
-@click.option("--max-memory-mb", default=1024, show_default=True, help="Request bodies held at once.")
+@click.option("--run-code", is_flag=True, help="Also serve SandboxFusion's API at /run_code.")
+@click.option("--no-sandbox", is_flag=True, help="Start without a working sandbox; code is not scored.")
+@click.option(
+    "--max-body-mb", default=64, show_default=True, help="Largest request; larger ones are refused."
+)
+@click.option(
+    "--max-samples", default=50_000, show_default=True, help="Most samples in progress; further ones get 503."
+)
+@click.option("--max-memory-mb", default=1024, show_default=True, help="Most memory for request bodies.")
 @click.option(
     "--request-timeout",
     default=60.0,
     show_default=True,
-    help="Deadline of a request without X-Timeout-S, in seconds; what is not scored by then is a timeout.",
+    help="Time limit of a request without X-Timeout-S, in seconds; later samples get the status timeout.",
 )
 @click.option(
-    "--drain-s", default=30.0, show_default=True, help="After SIGTERM, how long requests may take to finish."
+    "--drain-s", default=30.0, show_default=True, help="Seconds that requests have to finish after SIGTERM."
 )
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option(
     "--otel",
     is_flag=True,
-    help="Send OpenTelemetry traces where OTEL_EXPORTER_OTLP_ENDPOINT and its like say.",
+    help="Send OpenTelemetry traces, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on.",
 )
 @click.option(
     "--gold",
     "ground_truth_files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Parquet with what prompts are scored against, for trainers that do not send it. Repeatable.",
+    help="Parquet file of prompts and ground truths, for trainers that do not send them. Repeatable.",
 )
 @click.option(
     "--gold-tokenizer",
     "ground_truth_tokenizer",
-    help="Folder or hub id of the tokenizer whose chat template prompts have.",
+    help="Tokenizer (folder or hub id) whose chat template was applied to the prompts.",
 )
 @click.option(
     "--tasks",
     "task_words",
     multiple=True,
     metavar="[NAME=]PATH",
-    help="Prepared parquet, a file or a folder, served as an environment (Open Reward Standard). Repeatable.",
+    help="Prepared parquet file or folder to serve as an Open Reward Standard environment. Repeatable.",
 )
 @click.option(
     "--on-failure",
     default=0.0,
     show_default=True,
-    help="Reward of what could not be scored, where a protocol has no field for failures.",
+    help="Reward for responses that were not scored, in protocols without a field for failures.",
 )
 @reward_options
 def command(
@@ -151,7 +170,7 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> Serving:
-    """Serve the registered rewards: POST /score, GET /rewards, /metrics, /healthz, /readyz, /docs."""
+    """Serve the registered rewards: POST /score; GET /rewards, /metrics, /healthz, /readyz and /docs."""
     for package in ("fastapi", "httptools", "prometheus_client", "uvicorn", "websockets"):
         require("rewardkit serve", package, "server")
     from rewardkit.server import serve as serving
@@ -167,7 +186,7 @@ def command(
         raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     if task_words and workers > 1:
-        raise ConfigError("--tasks needs --workers 1: what a session is at is kept by one process")
+        raise ConfigError("--tasks needs --workers 1: sessions live in one process")
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
     _look_for_groups(tasks, ground_truths)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
@@ -214,7 +233,8 @@ def command(
 def _check_closed(host: str, tokens: Sequence[str]) -> None:
     if not tokens and not _is_local(host):
         raise ConfigError(
-            f"--host {host} is open to others; set --token-file, or --insecure if that is meant"
+            f"--host {host} is reachable from other machines; pass --token-file, or --insecure to allow "
+            "requests without a token"
         )
 
 
@@ -258,7 +278,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
     found = sorted(s for s in known | (sources - _SHIPPED_GROUPS) if REGISTRY.looks_at_groups(s))
     if found:
         logs.write_line(
-            f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}; trainers that send one response a request "
+            f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}; requests with a single response "
             f"(slime, ROLL, NeMo-Gym) are refused: {SEND_GROUP}"
         )
 
@@ -292,7 +312,8 @@ def _share(scorers: int, workers: int) -> int:
     """
     if scorers < workers:
         raise ConfigError(
-            f"{workers} --workers cannot share {scorers} scoring processes; set --scorers {workers} or more"
+            f"--workers {workers} needs at least {workers} scoring processes, not {scorers}; "
+            f"pass --scorers {workers} or more"
         )
     return scorers // workers
 
@@ -306,7 +327,7 @@ def _read_tokens(token_file: Path | None) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {token_file}: {reason_of(error)}") from None
     if not lines:
-        raise InputError(f"{token_file} holds no token; put one on each line")
+        raise InputError(f"{token_file} contains no token; write one on each line")
     return [*tokens, *lines]
 
 

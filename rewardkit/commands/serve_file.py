@@ -1,7 +1,7 @@
-"""`rewardkit serve --config serve.yaml`: the command's options from a file that SIGHUP has read anew.
+"""`rewardkit serve --config serve.yaml`: reads the command's options from a file; SIGHUP reloads it.
 
-Rewards are registered, and models named, in the processes that serve, never in the one that supervises: what
-they have loaded goes with them, and their successors start from nothing but the file.
+Rewards and models are loaded in the serving processes, never in the supervisor: after a reload, new processes
+start from the file alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.rewards import read_mapping
 from rewardkit.errors import ConfigError, RewardkitError, did_you_mean
 from rewardkit.processes import adopts_orphans
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
 """Keys that are no option of the command line: secrets do not belong there, and options have words there."""
 
-_NO_EPISODES = "the server has no episodes of its own; serve environments with tasks: [PATH]"
+_NO_EPISODES = "this key was removed; serve environments with tasks: [PATH]"
 _GONE = dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"), _NO_EPISODES)
 """Keys of files that were written for other versions, each with what to do."""
 
@@ -51,7 +52,7 @@ def config_option(function: Any) -> Any:
         is_eager=True,
         expose_value=False,
         callback=_take_defaults,
-        help="YAML file of these options, and of tokens and reward options; SIGHUP has it read anew.",
+        help="YAML file of these options, tokens and reward options. SIGHUP reloads it.",
     )(function)
 
 
@@ -78,7 +79,7 @@ def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dic
     names = {
         max(option.opts, key=len).lstrip("-"): option.name
         for option in command.params
-        if isinstance(option, click.Option) and option.name != "config_file"
+        if isinstance(option, click.Option) and option.expose_value  # --config and --help-all are no settings
     }
     defaults: dict[str, Any] = {}
     extras: dict[str, Any] = {}
@@ -108,7 +109,7 @@ def _take_defaults(ctx: click.Context, option: click.Parameter, path: Path | Non
         ctx.default_map, ctx.meta[_IN_FILE] = read_config(path, ctx.command)
 
 
-class ServingCommand(click.Command):
+class ServingCommand(GroupedCommand):
     """A command whose function returns a `Serving`, and which serves it.
 
     With `--config`, or several processes, it is those that serve who call the function, each anew.

@@ -1,4 +1,4 @@
-"""`rewardkit sft`: supervised fine-tuning, by the same trainer as `rewardkit train`."""
+"""`rewardkit sft`: supervised fine-tuning, with the trainer of `rewardkit train`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from pathlib import Path
 import click
 
 from rewardkit.commands.options.files import hydra_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.train import run_stage, stage_options
 
 
 @click.command(
+    cls=GroupedCommand,
+    shown=("config", "config_path", "config_name"),
     epilog="Example: rewardkit sft --config tiny-cpu data.train_files=demo/data/train.parquet "
-    "model.path=demo/model trainer.default_local_dir=checkpoints/sft"
+    "model.path=demo/model trainer.default_local_dir=checkpoints/sft",
 )
-@click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
+@click.option("--config", metavar="RECIPE", help="YAML file of settings, or a built-in recipe (tiny-cpu).")
 @hydra_options("sft_trainer")
 @stage_options
 def command(
@@ -24,11 +27,10 @@ def command(
     explained: bool,
     as_json: bool,
 ) -> int:
-    """Train a language model on given responses.
+    """Fine-tune a language model on given responses.
 
-    Rows are conversations (messages), or prompts and responses; the loss is on what the assistant says.
-    Settings have verl's names: data.train_files=..., model.path=..., optim.lr=..., and so on. A run that is
-    started again goes on from its last checkpoint (trainer.resume_mode). `rewardkit train` trains its model
-    further.
+    Rows are conversations (messages), or prompts with responses; only the assistant's tokens count in the
+    loss. Settings have verl's names: data.train_files=..., model.path=..., optim.lr=..., and so on. The same
+    command resumes an interrupted run from its last checkpoint (trainer.resume_mode).
     """
     return run_stage("sft", config, max_restarts, overrides, explained, as_json)

@@ -16,16 +16,17 @@ from rich.console import Console
 from rich.text import Text
 
 from rewardkit.commands.options.files import hydra_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.errors import MissingDependencyError
 
 NEEDED = ("torch", "transformers", "omegaconf", "peft")
 
 
 def require_trainer() -> None:
-    """Raise MissingDependencyError unless what the trainer imports is installed; torch is not loaded yet.
+    """Raise MissingDependencyError unless the trainer's packages are installed; torch is not loaded yet.
 
-    Threads are told to sleep rather than spin while they wait: it costs nothing on an idle machine, and on
-    a busy one a step of the demo took 14 s with spinning threads and 2 s with sleeping ones.
+    Also sets threads to sleep rather than spin while they wait. This costs nothing on an idle machine; on a
+    busy one a step of the demo took 14 s with spinning threads and 2 s with sleeping ones.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -36,15 +37,15 @@ def require_trainer() -> None:
 
 
 def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what the commands of all stages take besides `--config`."""
+    """Add the options that the commands of all stages share, except `--config`."""
     options = (
-        click.option("--max-restarts", type=int, help="Short for trainer.max_restarts=N."),
+        click.option("--max-restarts", type=int, help="Same as trainer.max_restarts=N."),
         click.option(
             "--explain",
             "explained",
             is_flag=True,
-            help="Show every setting, its meaning and where its value comes from; then check all that "
-            "training checks first.",
+            help="Show every setting, its meaning and where its value comes from, and check settings and "
+            "files without training.",
         ),
         click.option("--json", "as_json", is_flag=True, help="With --explain: print JSON."),
         click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]..."),
@@ -55,10 +56,12 @@ def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(
+    cls=GroupedCommand,
+    shown=("config", "config_path", "config_name"),
     epilog="Example: rewardkit train --config tiny-cpu data.train_files=demo/data/train.parquet "
-    "data.val_files=demo/data/test.parquet actor_rollout_ref.model.path=demo/model"
+    "data.val_files=demo/data/test.parquet actor_rollout_ref.model.path=demo/model",
 )
-@click.option("--config", metavar="RECIPE", help="A YAML file, or the name of one of ours (tiny-cpu).")
+@click.option("--config", metavar="RECIPE", help="YAML file of settings, or a built-in recipe (tiny-cpu).")
 @hydra_options("ppo_trainer")
 @stage_options
 def command(
@@ -68,11 +71,11 @@ def command(
     explained: bool,
     as_json: bool,
 ) -> int:
-    """Train a language model with PPO.
+    """Train a language model with PPO, GRPO and related algorithms (algorithm.adv_estimator).
 
-    Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. With
-    trainer.n_gpus_per_node above 1 it starts that many processes. A run that is started again goes on from
-    its last checkpoint (trainer.resume_mode).
+    Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. It starts
+    trainer.n_gpus_per_node processes. The same command resumes an interrupted run from its last checkpoint
+    (trainer.resume_mode).
     """
     return run_stage("ppo", config, max_restarts, overrides, explained, as_json)
 
@@ -89,7 +92,7 @@ def run_stage(
     require_trainer()
     config = None if config is None else str(config)
     if as_json and not explained:
-        raise click.UsageError("--json goes with --explain")
+        raise click.UsageError("--json needs --explain")
     if max_restarts is not None:
         overrides = (*overrides, f"trainer.max_restarts={max_restarts}")
     if explained:

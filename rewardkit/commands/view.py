@@ -1,6 +1,6 @@
-"""`rewardkit view`: looks at scored responses, of `rewardkit score` or of a training run's dumps.
+"""`rewardkit view`: shows scored responses, of `rewardkit score` or of a training run's dumps.
 
-Reads row by row, however large the file. What a model wrote cannot steer the terminal.
+Reads row by row, however large the file. Control characters in a response are escaped.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from rewardkit.commands.options.files import looking_options
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.errors import InputError
 from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report
@@ -37,15 +38,15 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
 }
 
 
-@click.command(epilog="Example: rewardkit view rollouts --status timeout")
+@click.command(cls=GroupedCommand, epilog="Example: rewardkit view rollouts --status timeout")
 @click.argument("files", nargs=-1, required=True)
 @looking_options
 @click.option("--row", "number", type=int, help="Show this row in full.")
-@click.option("--step", type=int, help="Of a folder of dumps: this step. Default: the last.")
-@click.option("--status", type=click.Choice([*STATUSES, "unscored"]), help="Only responses of this status.")
+@click.option("--step", type=int, help="Training step in a folder of dumps. Default: the last.")
+@click.option("--status", type=click.Choice([*STATUSES, "unscored"]), help="Only responses with this status.")
 @click.option("--min-score", type=float, help="Only responses with at least this score.")
 @click.option("--max-score", type=float, help="Only responses with at most this score.")
-@click.option("--prefix", default="", help="What `rewardkit score --prefix` put before the score columns.")
+@click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
 @click.option(
     "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Rows to show; 0: all."
 )
@@ -53,14 +54,14 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
     "--sort",
     "order",
     type=click.Choice(ORDERS),
-    help="Lowest score, longest response, or most divided prompt first. Default: as in the files.",
+    help="Lowest score, longest response, or most disagreement in a prompt first. Default: as in the files.",
 )
-@click.option("--by-prompt", "prompts", is_flag=True, help="Show a line for each prompt.")
+@click.option("--by-prompt", "prompts", is_flag=True, help="Show one line per prompt.")
 @click.option(
     "--html",
     "page",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a page with figures and all rows that fit, to look at in a browser; needs no network.",
+    help="Write an HTML page with charts and rows. It works offline.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print each row as a line of JSON.")
 def command(
@@ -78,11 +79,11 @@ def command(
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """Look at the responses in FILES and their scores, or at a training run.
+    """Show the responses in FILES with their scores, as a table or an HTML page.
 
-    Takes every file and log that `rewardkit score` takes, and of a folder of a training run's dumps the last
-    step. A row with several responses is shown as so many rows. What does not fit a terminal is paged.
-    Of a training run's own folder (with a metrics.jsonl) the page is written that `rewardkit train` keeps.
+    FILES are any files that `rewardkit score` reads. For a folder of a training run's dumps the last step is
+    shown. Each response has its own row. Long tables open in a pager. For the folder of a training run (with
+    a metrics.jsonl), the run's HTML page is written.
     """
     if len(files) == 1 and (Path(files[0]) / METRICS).is_file():
         click.echo(f"written: {write_run_page(Path(files[0]), page)}")
@@ -117,7 +118,7 @@ def command(
         limit = 1
         first = next(matching, None)
         if first is None:
-            raise InputError(f"{name} has no row {number} that fits; see `rewardkit view {name}`")
+            raise InputError(f"{name} has no row {number} that matches; list the rows: rewardkit view {name}")
         matching = iter([first])
     if as_json:
         for row in islice(matching, limit or None):
@@ -130,7 +131,7 @@ def command(
 
 def _show(lines: Iterator[str], limit: int) -> None:
     """Print lines as they come, through a pager where a terminal would not hold them."""
-    first = next(lines)  # what cannot be read is told before anything is printed
+    first = next(lines)  # a file that cannot be read fails before anything is printed
     if sys.stdout.isatty() and not 0 < limit < shutil.get_terminal_size().lines - 3:
         click.echo_via_pager(f"{line}\n" for line in chain([first], lines))
         return
@@ -150,8 +151,8 @@ def _table(rows: Iterator[ScoredRow], name: str, limit: int) -> Iterator[str]:
         line = _in_columns(_cells(row, status), widths)
         yield click.style(line, fg=_COLOURS.get((status, row.get("correct"))))
         shown += 1
-    end = "; more with --limit" if limit and next(rows, None) is not None else ""
-    yield f"\n{shown} of {name}{end}; one in full with --row"
+    end = "--limit shows more, " if limit and next(rows, None) is not None else ""
+    yield f"\n{shown} rows of {name}; {end}--row N shows one in full"
 
 
 def _print_prompts(found: list[PromptSummary], name: str, limit: int, as_json: bool) -> None:

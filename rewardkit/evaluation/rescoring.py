@@ -105,12 +105,12 @@ def read_grouped(
             if i in batch.bad:
                 left_out += 1
                 if left_out <= _TOLD:
-                    on_note(f"row {row}: {batch.bad[i]}; left out")
+                    on_note(f"row {row} skipped: {batch.bad[i]}")
                 continue
             group = batch.groups[i] if batch.groups else None
             yield GroupedSample(row, sample, group or prompt_text(sample.prompt) or f"row {row}")
     if left_out > _TOLD:
-        on_note(f"left out: {left_out:,} rows")
+        on_note(f"skipped: {left_out:,} rows")
 
 
 def prompt_text(prompt: Any) -> str:

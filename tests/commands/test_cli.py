@@ -21,6 +21,16 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert "Example" in shown
     assert f"rewardkit {command}" in shown
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= (60 if command == "prep" else 54)  # prep lists its datasets
+
+
+def test_the_overview_names_every_command_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name, summary in COMMANDS.items():
+        assert f"  {name:<8}  {summary}" in lines
 
 
 @pytest.mark.parametrize("command", ["eval", "generate"])

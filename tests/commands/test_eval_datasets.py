@@ -70,7 +70,7 @@ def test_a_name_and_a_model_become_figures(
     assert json.loads(capsys.readouterr().out)["datasets"]["arithmetic"]["figures"] == kept["figures"]
     assert server.asked == [] and (folder / "test.parquet").stat().st_mtime_ns == before
     assert evaluate(server, "arithmetic", *TINY, "--temperature", "0.5") == 2
-    assert "temperature differ" in capsys.readouterr().err
+    assert "different settings (temperature)" in capsys.readouterr().err
     assert evaluate(server, "arithmetic", *TINY, "--temperature", "0.5", "--force") == 0
     assert len(server.asked) == 6
     assert evaluate(server, "arithmetic", *TINY, "--prep", "seed=1", "--out", "other") == 0
@@ -131,15 +131,15 @@ def test_raw_data_is_known_by_its_content(server: Server, tmp_path: Path, cache:
     ("words", "said"),
     [
         (["gsm8x"], "did you mean gsm8k"),
-        (["gsm8k"], "--model is needed"),
+        (["gsm8k"], "pass --model"),
         (["arithmetic", "--model", "m", "--prep", "levle=tiny"], "did you mean level"),
         (["arithmetic", "--model", "m", "--prep", "n_test=many"], "is not a valid integer"),
         (["arithmetic", "--model", "m", *TINY, "--split", "tset"], "did you mean test"),
-        (["arithmetic", "known.jsonl", "--model", "m"], "files or datasets, not both"),
-        (["known.jsonl", "--split", "test"], "go with a dataset"),
+        (["arithmetic", "known.jsonl", "--model", "m"], "known.jsonl is a file"),
+        (["known.jsonl", "--split", "test"], "--split need a dataset"),
         (["--suite", "suite.yaml", "--model", "m"], "did you mean temperature"),
         (["--suite", "none.yaml", "--model", "m"], "cannot read none.yaml"),
-        (["--suite", "suite.yaml", "gsm8k"], "--suite says which"),
+        (["--suite", "suite.yaml", "gsm8k"], "--suite cannot be combined"),
     ],
 )
 def test_what_cannot_be_evaluated_is_said_in_a_line(

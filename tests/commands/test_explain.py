@@ -70,7 +70,7 @@ def test_a_reward_file_means_the_same_as_everywhere(
 
 def test_it_asks_which_data_source_where_there_is_a_doubt(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "--ground-truth", "1", "--response", "1"]) == 2
-    assert "which data source is it?" in capsys.readouterr().err
+    assert "--data-source" in capsys.readouterr().err
 
 
 def test_extra_info_and_prompt_reach_the_reward(capsys: pytest.CaptureFixture[str]) -> None:

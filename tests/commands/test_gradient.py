@@ -89,4 +89,4 @@ def test_steps_whose_scores_do_not_say_what_is_right_are_shown_with_a_warning(
     for step in (1, 2):
         dump(tmp_path / "d", step, [RIGHT, WRONG], score=1.0, status="ok")
     assert run(["gradient", str(tmp_path / "d")]) == 0
-    assert "do not say what is right" in capsys.readouterr().out
+    assert "have no `correct`" in capsys.readouterr().out

@@ -127,7 +127,7 @@ def test_a_folder_without_dumps_and_a_step_or_row_that_is_not_there_are_said(
     for arguments, message in (
         ([str(tmp_path), "--step", "3"], "has no dump of step 3; a folder of dumps has such as 1.jsonl"),
         ([str(dump), "--step", "3"], "no dump of step 3; it has 9 to 10"),
-        ([str(dump), "--row", "7"], "has no row 7 that fits"),
+        ([str(dump), "--row", "7"], "has no row 7"),
     ):
         assert run(["view", *arguments]) == 2
         assert message in capsys.readouterr().err
@@ -183,4 +183,4 @@ def test_a_terminal_is_paged_where_rows_do_not_fit(
     assert len(paged) == 8 and "xxxxx" in paged[-2]
     paged.clear()
     assert run(["view", str(path), "--limit", "3"]) == 0
-    assert not paged and "more with --limit" in capsys.readouterr().out
+    assert not paged and "--limit shows more" in capsys.readouterr().out

@@ -114,7 +114,7 @@ def test_a_pinned_file_fails_once_a_verdict_moves(
     assert run(["diff", str(responses), "--pin", str(golden), "--pins", "4"]) == 0
     assert len(golden.read_text().splitlines()) == 4
     assert run(["diff", "--check", str(golden)]) == 0
-    assert "0 of 4 pinned verdicts moved" in capsys.readouterr().out
+    assert "0 of 4 pinned verdicts changed" in capsys.readouterr().out
     assert run(["diff", "--check", str(golden), "--first", "math:compat=verl_math_reward"]) == 1
     assert "is now" in capsys.readouterr().out
     golden.write_text("{}\n")

@@ -155,7 +155,7 @@ def test_the_table_and_the_file_say_the_same(tmp_path: Path, capsys: pytest.Capt
     out = tmp_path / "suspicious.jsonl"
     assert run(["labels", rows, "--responses", given, "--out", str(out)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "1 suspicious of 1 rows, 1 with 2 responses" in shown
+    assert "1 of 1 rows are suspicious; 1 rows have 2 responses" in shown
     assert "rewardkit 2:0, verl 2:0" in shown
     assert json.loads(out.read_text())["answer"] == "12"
 

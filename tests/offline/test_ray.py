@@ -202,4 +202,4 @@ def test_a_timeline_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_an_address_without_ray_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["score", "x.jsonl", "--address", "auto"]) == 2
-    assert "goes with --engine ray" in capsys.readouterr().err
+    assert "--address needs --engine ray" in capsys.readouterr().err

@@ -38,7 +38,7 @@ def test_it_names_every_language_with_its_version_or_the_remedy(monkeypatch: pyt
     assert by_name["sql"]["version"].startswith("SQLite 3.")
     assert "install golang-go" in by_name["absent"]["problem"]
     said = CliRunner().invoke(doctor.command, ["-v"]).output
-    assert "escapes held" in said and "SQLite 3." in said and "install golang-go" in said
+    assert "escapes blocked" in said and "SQLite 3." in said and "install golang-go" in said
 
 
 def _raise(reason: str) -> Toolchain:

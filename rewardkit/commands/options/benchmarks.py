@@ -61,12 +61,10 @@ _OPTIONS = (
         "--suite", type=click.Path(path_type=Path), help="YAML file of datasets and their settings."
     ),
     click.option("--raw", type=click.Path(), help="Folder with the raw DATASET. Default: the hub."),
-    click.option(
-        "--prep", multiple=True, metavar="NAME=VALUE", help="An option of `rewardkit prep DATASET`."
-    ),
-    click.option("--split", help="Of the datasets. Default: test, else validation."),
-    click.option("--limit", type=click.IntRange(min=1), help="With --model: only the first rows."),
-    click.option("--system", default="", help="With --model: system prompt, for rows that have none."),
+    click.option("--prep", multiple=True, metavar="NAME=VALUE", help="Option of `rewardkit prep DATASET`."),
+    click.option("--split", help="Split to evaluate on. Default: test, else validation."),
+    click.option("--limit", type=click.IntRange(min=1), help="With --model: use only the first N rows."),
+    click.option("--system", default="", help="With --model: system prompt for rows without one."),
 )
 
 
@@ -108,7 +106,9 @@ def find_benchmarks(
     of_datasets = bool(asked.prep or asked.split)
     if asked.suite is not None:
         if words or of_datasets:
-            raise OptionsError("--suite says which datasets, how they are prepared, and their splits")
+            raise OptionsError(
+                "--suite cannot be combined with datasets, --raw, --prep or --split: set them in its file"
+            )
         return [
             replace(
                 one,
@@ -123,9 +123,9 @@ def find_benchmarks(
     for word in files:
         _check_word(word)
     if files and len(files) < len(found):
-        raise InputError(f"name files or datasets, not both: {files[0]} is a file")
+        raise InputError(f"files and datasets cannot be evaluated together; {files[0]} is a file")
     if files and of_datasets:
-        raise OptionsError("--raw, --prep and --split go with a dataset")
+        raise OptionsError(f"--raw, --prep and --split need a dataset; {files[0]} is a file")
     given = dict(_pair(word) for word in asked.prep)
     made = [_prepared_by(dataset.name, dataset, given) for dataset in found.values() if dataset]
     return [
@@ -154,14 +154,14 @@ def read_suite(path: Path) -> list[Benchmark]:
 
 def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
     if Path(name).name != name:
-        raise InputError("a name is a part of a file's name here")
+        raise InputError("the name becomes a file's name and must not contain '/'")
     prep = entry.pop("prep", None) or {}
     asked = str(entry.get("dataset", name))
     dataset = find_dataset(asked)
     if dataset is None:
         raise InputError(f"no dataset '{asked}'{did_you_mean(asked, DATASETS)}")
     if not isinstance(prep, Mapping):
-        raise InputError("'prep' is a mapping of options of `rewardkit prep`")
+        raise InputError("'prep' must be a mapping of options of `rewardkit prep`, such as {level: tiny}")
     values = _parsed([*_OWN, *GENERATION], entry)
     generation = {key: values[key] for key in GENERATION_NAMES & values.keys()}
     own = {key: values[key] for key in _OWN_NAMES if key != "dataset"}
@@ -215,5 +215,5 @@ def _pair(word: str) -> tuple[str, str]:
 def _check_word(word: str) -> None:
     """A word that could be the name of a dataset, and is neither that nor a file."""
     if word.replace("_", "").replace("-", "").isalnum() and not Path(word).exists():
-        near = did_you_mean(word, DATASETS) or "; rewardkit eval --list shows the datasets"
-        raise InputError(f"no file and no dataset '{word}'{near}")
+        near = did_you_mean(word, DATASETS) or "; `rewardkit eval --list` shows the datasets"
+        raise InputError(f"'{word}' is neither a file nor a dataset{near}")

@@ -13,24 +13,27 @@ from rewardkit.offline import ReadOptions, read_join
 from rewardkit.rows import RowNames
 from rewardkit.verl_keys import config_file, is_setting
 
-_OF_EVERY_ROW = click.option("--data-source", help="Data source of every row, for files that do not say it.")
-_SHOWN = click.option(
-    "--data-source", help="Only responses of this data source, and of files that do not say it."
+DATA_SOURCE = click.option("--data-source", help="Data source of all rows, if the files have no such column.")
+DATA_SOURCE_KEY = click.option("--data-source-key", help="Column with the data source. Default: data_source.")
+GROUND_TRUTH_KEY = click.option(
+    "--ground-truth-key",
+    help="Column with the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
 )
+_SHOWN = click.option("--data-source", help="Show only this data source, and files without a column for it.")
 _OPTIONS = (
-    click.option("--data-source-key", help="Column of the data source. Default: data_source."),
+    DATA_SOURCE_KEY,
     click.option(
-        "--response-key", help="Column of the response(s). Default: response, output, … (docs/scoring.md)."
+        "--response-key",
+        help="Column with the response or responses. Default: response, output, … (docs/scoring.md).",
+    ),
+    GROUND_TRUTH_KEY,
+    click.option("--prompt-key", help="Column with the prompt. Default: prompt or input."),
+    click.option(
+        "--join", "join_file", type=click.Path(), help="File with the ground truths, if FILES have none."
     ),
     click.option(
-        "--ground-truth-key",
-        help="Column of the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
+        "--on", metavar="KEY[=OTHER]", help="Column to join on; OTHER is its name in the joined file."
     ),
-    click.option("--prompt-key", help="Column of the prompt. Default: prompt or input."),
-    click.option(
-        "--join", "join_file", type=click.Path(), help="File that has the ground truths, where FILES do not."
-    ),
-    click.option("--on", metavar="KEY[=OTHER]", help="Column to join by, and its name in the joined file."),
 )
 
 
@@ -41,7 +44,7 @@ def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
         OptionsError: one of `--join` and `--on` without the other.
         InputError: the joined file cannot be used.
     """
-    return _OF_EVERY_ROW(_collected(function))
+    return DATA_SOURCE(_collected(function))
 
 
 def looking_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +66,7 @@ def _collected(function: Callable[..., Any]) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         if (join_file is None) != (on is None):
-            raise OptionsError("--join FILE and --on KEY go together")
+            raise OptionsError("--join and --on go together: pass both")
         names = RowNames(data_source_key, response_key, ground_truth_key, prompt_key)
         joined = read_join([join_file], on) if join_file is not None and on is not None else None
         return function(read_options=ReadOptions(names, data_source, joined), **rest)
@@ -92,12 +95,16 @@ def hydra_options(built_in: str) -> Callable[[Callable[..., Any]], Callable[...,
         def with_config(*, config: Any, config_path: str | None, config_name: str | None, **rest: Any) -> Any:
             if config_path or config_name:
                 if config:
-                    raise click.UsageError("--config stands for --config-path and --config-name: drop one")
+                    raise click.UsageError("--config cannot be combined with --config-path or --config-name")
                 config = config_file(config_path, config_name, built_in)
             return function(config=config, **rest)
 
-        name = click.option("--config-name", "-cn", metavar="NAME", help="As Hydra's: a YAML file there.")
-        folder = click.option("--config-path", "-cp", metavar="FOLDER", help="As Hydra's: where NAME is.")
+        name = click.option(
+            "--config-name", "-cn", metavar="NAME", help="As in Hydra: a YAML file in --config-path."
+        )
+        folder = click.option(
+            "--config-path", "-cp", metavar="FOLDER", help="As in Hydra: the folder of --config-name."
+        )
         return folder(name(with_config))
 
     return decorate

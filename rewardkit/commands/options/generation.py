@@ -15,31 +15,43 @@ _OPTIONS = (
     click.option(
         "--engine",
         type=click.Choice([*ENGINES, "ray"]),
-        help="Default: endpoint with --url, else vllm, else hf. ray: that default in actors of Ray.",
+        help="Default: endpoint with --url, else vllm, else hf. ray: the default engine on Ray actors.",
     ),
-    click.option("--url", help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1."),
-    click.option("--api-key-env", help="Environment variable with its key.  [default: OPENAI_API_KEY]"),
-    click.option("-n", "n", type=click.IntRange(min=1), help="Responses to each prompt.  [default: 1]"),
-    click.option("--temperature", type=click.FloatRange(min=0), help="0: greedy.  [default: 1]"),
-    click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), help="[default: 1]"),
-    click.option("--top-k", type=int, help="-1: all tokens.  [default: -1]"),
-    click.option("--max-tokens", type=click.IntRange(min=1), help="Of a response.  [default: 1024]"),
+    click.option("--url", help="OpenAI-compatible server: http://HOST:PORT/v1."),
     click.option(
-        "--max-prompt-tokens", type=click.IntRange(min=1), help="A longer prompt cannot be answered."
+        "--api-key-env", help="Environment variable with the server's key.  [default: OPENAI_API_KEY]"
     ),
-    click.option("--seed", type=int, help="[default: 0]"),
+    click.option("-n", "n", type=click.IntRange(min=1), help="Responses per prompt.  [default: 1]"),
+    click.option(
+        "--temperature", type=click.FloatRange(min=0), help="Sampling temperature; 0: greedy.  [default: 1]"
+    ),
+    click.option(
+        "--top-p", type=click.FloatRange(0, 1, min_open=True), help="Nucleus sampling.  [default: 1]"
+    ),
+    click.option("--top-k", type=int, help="Sample from the k likeliest tokens; -1: all.  [default: -1]"),
+    click.option(
+        "--max-tokens", type=click.IntRange(min=1), help="Longest response, in tokens.  [default: 1024]"
+    ),
+    click.option("--max-prompt-tokens", type=click.IntRange(min=1), help="Reject prompts with more tokens."),
+    click.option("--seed", type=int, help="Random seed of the sampling.  [default: 0]"),
     click.option("--stop", multiple=True, help="Text that ends a response. May be repeated."),
     click.option("--log-probs", is_flag=True, default=None, help="Keep the log-probability of each token."),
-    click.option("--dtype", help="float32, bfloat16, ...  [default: auto]"),
+    click.option("--dtype", help="Type of the weights: float32, bfloat16, ...  [default: auto]"),
+    click.option("--tensor-parallel-size", type=click.IntRange(min=1), help="GPUs per model (vllm)."),
     click.option(
-        "--tensor-parallel-size", type=click.IntRange(min=1), help="GPUs that share a model (vllm)."
+        "--gpu-memory-utilization",
+        type=click.FloatRange(0, 1),
+        help="Share of the GPU's memory to use (vllm).  [default: 0.9]",
     ),
-    click.option("--gpu-memory-utilization", type=click.FloatRange(0, 1), help="[default: 0.9]"),
     click.option(
-        "--max-num-seqs", type=click.IntRange(min=1), help="Sequences at once (vllm).  [default: 256]"
+        "--max-num-seqs",
+        type=click.IntRange(min=1),
+        help="Sequences generated at the same time (vllm).  [default: 256]",
     ),
     click.option(
-        "--max-model-len", type=click.IntRange(min=1), help="Tokens of prompt and response together."
+        "--max-model-len",
+        type=click.IntRange(min=1),
+        help="Longest prompt and response together, in tokens.",
     ),
     click.option(
         "--trust-remote-code", is_flag=True, default=None, help="Run code that comes with the model."
@@ -47,27 +59,49 @@ _OPTIONS = (
     click.option(
         "--concurrency", type=click.IntRange(min=1), help="Requests in flight at --url.  [default: 64]"
     ),
-    click.option("--retries", type=click.IntRange(min=0), help="Of a request at --url.  [default: 5]"),
+    click.option("--retries", type=click.IntRange(min=0), help="Retries per request at --url.  [default: 5]"),
 )
 
 _EPISODE_OPTIONS = (
-    click.option("--agent", help="Loop of rows that name none; path.py:name is one of your own."),
-    click.option("--agent-file", help="YAML of agents with their settings, such as the program of external."),
-    click.option("--tools", help="Tools that the model may call: names with commas, or verl's tool YAML."),
+    click.option("--agent", help="Agent loop for rows that name none; path.py:name for your own."),
+    click.option("--agent-file", help="YAML file of agent loops with their settings."),
+    click.option("--tools", help="Tools the model may call: comma-separated names, or verl's tool YAML."),
     click.option(
-        "--env", help="Environment that the loop env plays: ors:URL, openenv:URL, harbor:FOLDER, ..."
+        "--env", help="Environment of the agent loop `env`: ors:URL, openenv:URL, harbor:FOLDER, ..."
     ),
-    click.option("--interactions", help="What answers the model, by the rows' interaction_kwargs: a YAML."),
-    click.option("--tool-format", "calls", help="hermes, llama3, ...  [default: the template's]"),
-    click.option("--max-assistant-turns", type=click.IntRange(min=1), help="Of an episode."),
-    click.option("--max-user-turns", type=click.IntRange(min=0), help="Rounds of tools count."),
-    click.option("--max-turn-tokens", type=click.IntRange(min=1), help="Of one turn of the model."),
-    click.option("--max-parallel-calls", type=click.IntRange(min=1), help="Of one turn.  [default: 1]"),
+    click.option("--interactions", help="YAML file of verl's interactions, which answer the model."),
     click.option(
-        "--max-tool-response-length", type=click.IntRange(min=1), help="Characters.  [default: 256]"
+        "--tool-format", "calls", help="Format of tool calls: hermes, llama3, ...  [default: the template's]"
     ),
-    click.option("--tool-seconds", type=click.FloatRange(min=0, min_open=True), help="[default: 30]"),
-    click.option("--episode-seconds", type=click.FloatRange(min=0, min_open=True), help="[default: none]"),
+    click.option(
+        "--max-assistant-turns", type=click.IntRange(min=1), help="Most turns of the model per episode."
+    ),
+    click.option(
+        "--max-user-turns",
+        type=click.IntRange(min=0),
+        help="Most turns of the user per episode; a round of tool responses is one.",
+    ),
+    click.option(
+        "--max-turn-tokens", type=click.IntRange(min=1), help="Longest turn of the model, in tokens."
+    ),
+    click.option(
+        "--max-parallel-calls", type=click.IntRange(min=1), help="Most tool calls per turn.  [default: 1]"
+    ),
+    click.option(
+        "--max-tool-response-length",
+        type=click.IntRange(min=1),
+        help="Longest tool response, in characters.  [default: 256]",
+    ),
+    click.option(
+        "--tool-seconds",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Time limit per tool call.  [default: 30]",
+    ),
+    click.option(
+        "--episode-seconds",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Time limit per episode.  [default: none]",
+    ),
 )
 """Of episodes of several turns; one of them, or a row that names such an agent, makes responses episodes."""
 

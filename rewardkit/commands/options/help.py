@@ -1,8 +1,10 @@
-"""The help of commands with many options: what most need in full, the others by their names in groups."""
+"""The help of all commands: the common options in full, the others by name in groups, examples to copy."""
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -11,39 +13,56 @@ WIDTH = 100
 """Columns that a line of help may have where the terminal has them."""
 
 GROUPS = {
-    "responses": "n temperature top_p top_k max_tokens seed stop log_probs template",
-    "model": "engine url api_key_env concurrency retries max_prompt_tokens max_model_len dtype "
-    "tensor_parallel_size gpu_memory_utilization max_num_seqs trust_remote_code address price_in price_out",
-    "episodes": "agent agent_file tools interactions calls max_assistant_turns max_user_turns "
+    "prompts": "raw prep split system template",
+    "responses": "top_p top_k seed stop log_probs",
+    "model": "engine api_key_env concurrency retries max_prompt_tokens max_model_len dtype "
+    "tensor_parallel_size gpu_memory_utilization max_num_seqs trust_remote_code price_in price_out",
+    "episodes": "agent agent_file env tools interactions calls max_assistant_turns max_user_turns "
     "max_turn_tokens max_parallel_calls max_tool_response_length tool_seconds episode_seconds",
-    "columns": "data_source data_source_key response_key ground_truth_key prompt_key join_file on prefix",
-    "rewards": "reward_files reward_model judge_file sources composition_files option_words options_file "
-    "timeout_s",
-    "run": "bad_rows workers resume restart force",
+    "columns": "data_source_key response_key ground_truth_key prompt_key join_file on prefix",
+    "rewards": "reward_files reward_model judge_file sources composition_files option_words "
+    "options_file timeout_s",
+    "run": "bad_rows workers address restart",
     "verl": "config config_path config_name",
 }
 """Names of parameters by group. Those in none are shown in full."""
 
 
 class GroupedCommand(click.Command):
-    """A command whose `--help` fits a screen; `--help-all` shows every option in full."""
+    """A command whose `--help` fits a screen; options in groups are explained by `--help-all`."""
 
-    def __init__(self, *arguments: Any, shown: tuple[str, ...] = (), **rest: Any) -> None:
-        """Make the command; `shown` are parameters of groups that are to be shown in full as well."""
+    def __init__(
+        self,
+        *arguments: Any,
+        shown: tuple[str, ...] = (),
+        groups: Mapping[str, str] = GROUPS,
+        **rest: Any,
+    ) -> None:
+        """Make the command.
+
+        Args:
+            shown: parameters of groups that are to be shown in full as well.
+            groups: names of parameters by group.
+        """
         super().__init__(*arguments, **rest)
         self.context_settings = {"max_content_width": WIDTH, **self.context_settings}
+        self._groups = tuple(groups)
         self._grouped = {
-            name: group for group, names in GROUPS.items() for name in names.split() if name not in shown
+            name: group for group, names in groups.items() for name in names.split() if name not in shown
         }
-        everything = click.Option(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_everything,
-            help="Show all options.",
-        )
-        self.params.append(everything)
+        for one in self.params:
+            if one.metavar is None and isinstance(one.type, click.IntRange | click.FloatRange):
+                one.metavar = "N"  # rather than INTEGER RANGE
+        if any(one.name in self._grouped for one in self.params):
+            everything = click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_everything,
+                help="Show all options.",
+            )
+            self.params.append(everything)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in their groups."""
@@ -53,15 +72,30 @@ class GroupedCommand(click.Command):
                 groups.setdefault(self._grouped.get(one.name or "", ""), []).append(one)
         with formatter.section("Options"):
             formatter.write_dl(_records(groups.pop("", []), ctx))
-        found = [(group, groups[group]) for group in GROUPS if group in groups]
+        found = [(group, groups[group]) for group in self._groups if group in groups]
         if ctx.meta.get(__name__):
             for group, options in found:
                 with formatter.section(group.capitalize()):
                     formatter.write_dl(_records(options, ctx))
-        else:
-            with formatter.section("More options"):
+        elif found:
+            with formatter.section("More options (explained by --help-all)"):
                 for group, options in found:
                     formatter.write(_names(group, options, formatter))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        write_examples(self.epilog, formatter)
+
+
+def write_examples(epilog: str | None, formatter: click.HelpFormatter) -> None:
+    """Write `Example: COMMAND` or `Examples: COMMAND;  COMMAND` so that each can be copied into a shell."""
+    title, _, commands = (epilog or "").partition(": ")
+    with formatter.section(title):
+        for one in commands.split(";  "):
+            # Words in quotes stay together: a shell would read the break as part of them.
+            whole = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", "\xa0"), one.strip())
+            lines = textwrap.wrap(whole, formatter.width - 8, break_long_words=False, break_on_hyphens=False)
+            formatter.write("  " + " \\\n      ".join(lines).replace("\xa0", " ") + "\n")
 
 
 def _records(options: list[click.Parameter], ctx: click.Context) -> list[tuple[str, str]]:

@@ -25,6 +25,13 @@ from rewardkit.errors import InputError
 if TYPE_CHECKING:
     from rewardkit.datasets_prep.quality.screen import QualityScreen
 
+GROUPS = {
+    "prompts": "system instruction template agent interaction like",
+    "rows": "split_name skip_bad shuffle seed max_prompt_tokens tokenizer",
+    "checks": "no_verify against composition_files",
+    "output": "val_size shard_rows card num_proc as_json",
+}
+"""Options of all datasets that `--help` only names, by group."""
 SIMILARITY = 0.7
 """From which questions count as nearly the same, unless told otherwise."""
 SHOWN_FAILURES = 20
@@ -102,25 +109,23 @@ def quality_options() -> list[click.Parameter]:
             is_flag=False,
             flag_value="keep",
             type=click.Choice(["keep", "drop", "fail"]),
-            help="Score every reference solution with the row's own reward; rows that fail are kept and "
-            "listed, dropped, or fail the run, which then writes nothing. Default: keep, where it takes "
-            "under a minute.",
+            help="Score the reference solutions, and keep, drop or fail on rows whose solution is wrong. "
+            "Default: keep, if it takes under a minute.",
         ),
-        click.Option(["--no-verify"], is_flag=True, help="Score no reference solution."),
+        click.Option(["--no-verify"], is_flag=True, help="Do not score the reference solutions."),
         click.Option(
             ["--dedup"],
             is_flag=False,
             flag_value="near",
             metavar="exact|near|0.5..1",
-            help="Leave out rows that ask what a row before them asks: the same, or nearly the same (from a "
-            f"similarity of {SIMILARITY} by default; needs rensa). What train shares with another split "
-            "leaves train.",
+            help="Drop duplicate questions, exact or near (needs rensa). near is a similarity of "
+            f"{SIMILARITY}. Duplicates across splits are dropped from train.",
         ),
         click.Option(
             ["--decontaminate", "against"],
             multiple=True,
             metavar="EVAL",
-            help="Leave rows out of train that hold a question of this evaluation set. May be repeated.",
+            help="Drop train rows that contain a question of this evaluation set. May be repeated.",
         ),
     ]
 
@@ -133,14 +138,14 @@ def take_quality(options: dict[str, Any], dataset: Dataset) -> QualityOptions:
     """
     verify, no_verify = options.pop("verify"), options.pop("no_verify")
     if verify and no_verify:
-        raise InputError("--verify and --no-verify exclude each other")
+        raise InputError("--verify and --no-verify cannot be combined; drop one of them")
     if verify and not dataset.verifiable:
-        raise InputError(f"{dataset.name} has no solutions to verify; leave out --verify")
+        raise InputError(f"{dataset.name} has no solutions to verify; drop --verify")
     dedup = _similarity(options.pop("dedup"))
     against = options.pop("against")
     if options["like"]:
         if verify or dedup or against:
-            raise InputError("--like writes verl's rows as they are: no --verify, --dedup, --decontaminate")
+            raise InputError("--like cannot be combined with --verify, --dedup or --decontaminate")
         return QualityOptions("off")
     return QualityOptions("off" if no_verify or not dataset.verifiable else verify, dedup, against)
 
@@ -154,7 +159,7 @@ def _similarity(given: str | None) -> float | None:
     except ValueError:
         found = 0.0
     if not 0.5 <= found <= 1.0:
-        raise InputError(f"--dedup is exact, near, or a similarity from 0.5 to 1, not {given}")
+        raise InputError(f"--dedup must be exact, near, or a similarity from 0.5 to 1, not {given}")
     return found
 
 
@@ -195,9 +200,9 @@ def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
 def print_dropped(screen: QualityScreen, out: Path) -> None:
     """Print how many rows were left out and why, and where they are listed."""
     for (split, reason), count in sorted(screen.counts().items()):
-        click.echo(f"{split}: {count:,} rows left out: {reason}")
+        click.echo(f"{split}: {count:,} rows dropped: {reason}")
     if screen.dropped:
-        click.echo(f"left-out rows: {out / 'dropped.jsonl'}")
+        click.echo(f"dropped rows: {out / 'dropped.jsonl'}")
 
 
 def print_rows(lines: list[str]) -> None:
@@ -205,4 +210,4 @@ def print_rows(lines: list[str]) -> None:
     for line in lines[:SHOWN_FAILURES]:
         click.echo(line)
     if len(lines) > SHOWN_FAILURES:
-        click.echo(f"{len(lines) - SHOWN_FAILURES:,} more rows")
+        click.echo(f"and {len(lines) - SHOWN_FAILURES:,} more rows")

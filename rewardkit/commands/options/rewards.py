@@ -44,52 +44,50 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
             register_compositions(composition_files)
         return function(**rest)
 
-    command = compositions_option(scoring_options(with_neural_rewards))
+    command = scoring_options(with_neural_rewards)
+    command = click.option("--rewards", "composition_files", **COMPOSITIONS)(command)
     for option in (
         click.option(
             "--for",
             "sources",
             multiple=True,
             metavar="SOURCE",
-            help="Data source, or a glob of them, that the reward model or judge scores. May be repeated.",
+            help="Data source or glob that --reward-model or --judge scores. May be repeated.",
         ),
         click.option(
             "--judge",
             "judge_file",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="YAML file of a generative judge behind an OpenAI-compatible endpoint.",
+            help="YAML file of an LLM judge behind an OpenAI-compatible server.",
         ),
         click.option(
             "--reward-model",
             metavar="PATH",
-            help="Sequence-classification model, a folder or a hub id, that scores the sources of --for.",
+            help="Sequence-classification model (folder or hub id) that scores the sources of --for.",
         ),
         click.option(
             "--reward",
             "reward_files",
             multiple=True,
             metavar="[SOURCE=]SPEC",
-            help="Your own or an imported reward: FILE.py[:NAME], MODULE:NAME, KIND:TARGET. May be repeated.",
+            help="Your own or an imported reward: FILE.py[:NAME], MODULE:NAME, KIND:TARGET. Repeatable.",
         ),
     ):
         command = option(command)
     return command
 
 
-def compositions_option(function: F) -> F:
-    """Add `--rewards` to a command."""
-    return click.option(
-        "--rewards",
-        "composition_files",
-        type=click.Path(dir_okay=False, path_type=Path),
-        multiple=True,
-        metavar="FILE.yaml",
-        help="Register compositions and imported rewards of a YAML file (docs/rewards.md). May be repeated.",
-    )(function)
+COMPOSITIONS: dict[str, Any] = {
+    "type": click.Path(dir_okay=False, path_type=Path),
+    "multiple": True,
+    "metavar": "FILE.yaml",
+    "help": "YAML file of composed and imported rewards (docs/rewards.md). May be repeated.",
+}
+"""What `--rewards` is, for commands that make their options one by one."""
 
 
 def register_compositions(files: tuple[Path, ...]) -> None:
-    """Register the compositions of some files; say where one may pay a wrong answer more than a right one.
+    """Register the compositions of some files; warn if one may score a wrong answer above a right one.
 
     Raises:
         InputError: a file that cannot be read.
@@ -113,7 +111,7 @@ def register_neural_rewards(
     """
     if not reward_model and judge_file is None:
         if sources:
-            raise OptionsError(f"--for {sources[0]}: say what scores it with --reward-model or --judge")
+            raise OptionsError(f"--for {sources[0]} needs --reward-model or --judge")
         return
     if reward_model and not sources:
         raise OptionsError("--reward-model needs --for, for example --for 'Dahoas/*'")
@@ -130,19 +128,19 @@ def scoring_options(function: F) -> F:
             "--timeout",
             "timeout_s",
             type=click.FloatRange(min=0, min_open=True),
-            help="Deadline for one sample, in seconds.",
+            help="Time limit per response, in seconds.",
         ),
         click.option(
             "--options-file",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="YAML or JSON: {data source: {option: value}}.",
+            help="YAML or JSON file of reward options: {data source: {option: value}}.",
         ),
         click.option(
             "--option",
             "option_words",
             multiple=True,
             metavar="SOURCE:NAME=VALUE",
-            help="Set an option of a reward, for example gsm8k:method=flexible. May be repeated.",
+            help="Option of a reward, such as gsm8k:method=flexible. May be repeated.",
         ),
     ):
         function = option(function)

@@ -42,25 +42,25 @@ class RunOptions:
 
 
 _RESUMING = (
-    click.option("--resume", is_flag=True, help="Go on with what an interrupted run has left."),
-    click.option("--restart", is_flag=True, help="Throw away what an interrupted run has left."),
-    click.option("--force", is_flag=True, help="Replace an output that exists."),
+    click.option("--resume", is_flag=True, help="Resume an interrupted run."),
+    click.option("--restart", is_flag=True, help="Discard the partial output of an interrupted run."),
+    click.option("--force", is_flag=True, help="Overwrite existing output."),
 )
 _RESUMING_NAMES = ("resume", "restart", "force")
 _ADDRESS = click.option(
-    "--address", help="With --engine ray: a cluster that runs. Default: RAY_ADDRESS, else one for this run."
+    "--address", help="With --engine ray: address of a running cluster. Default: RAY_ADDRESS, else a new one."
 )
 _SCORING = (
-    click.option("--prefix", default="", help="Put this in front of the names of the score columns."),
+    click.option("--prefix", default="", help="Prefix for the names of the score columns."),
     click.option(
         "--bad-rows",
         type=click.Choice(["fail", "mark", "drop"]),
         default="mark",
         show_default=True,
-        help="Rows that cannot be used: stop, mark them invalid, or leave them out. Each is told.",
+        help="For rows that cannot be used: stop, mark them invalid, or drop them.",
     ),
     click.option(
-        "--workers", type=click.IntRange(min=1), help="Processes to score with. Default: one per core."
+        "--workers", type=click.IntRange(min=1), help="Number of scoring processes. Default: one per core."
     ),
     *_RESUMING,
 )
@@ -102,9 +102,9 @@ def on_ray(run: RunOptions, engine: str | None, cluster: RaySettings | None = No
     cluster = cluster or RaySettings()
     if engine != "ray":
         if run.ray is not None and run.ray.address is not None:
-            raise OptionsError("--address is of a Ray cluster; it goes with --engine ray")
+            raise OptionsError("--address needs --engine ray")
         if cluster.timeline is not None:
-            note("timeline_json_file: only --engine ray writes one")
+            note("timeline_json_file is ignored: it needs --engine ray")
         return replace(run, ray=None, workers=run.workers or cluster.num_cpus)
     require("--engine ray", "ray", "ray")
     address = run.ray.address if run.ray is not None else None
@@ -119,10 +119,10 @@ def score_files(
     options: dict[str, dict[str, Any]],
     timeout_s: float | None,
 ) -> Report:
-    """Score files with a bar, and tell which rows could not be used.
+    """Score files with a progress bar, and report the rows that could not be used.
 
     Raises:
-        click.exceptions.Exit: the run was interrupted, and that has been told.
+        click.exceptions.Exit: the run was interrupted, and a note says so.
     """
     with (
         Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
@@ -135,13 +135,13 @@ def score_files(
         try:
             report = _scored(files, out, run, read_options, scorer, workers, progress)
         except KeyboardInterrupt:
-            note("interrupted; what is scored is kept: go on with --resume, or begin anew with --restart")
+            note("interrupted; --resume continues this run, --restart starts again")
             raise click.exceptions.Exit(130) from None
         except (NoDataSourceError, UnknownDataSourceError) as error:
             advice = which_reward(files, read_options, scorer)
             raise type(error)(f"{error}; {advice}" if advice else str(error)) from None
         advice = second_look(files, read_options, scorer, report)
-    _tell_bad_rows(report, run.bad_rows)
+    _note_bad_rows(report, run.bad_rows)
     if advice:
         note(advice)
     return report
@@ -174,18 +174,18 @@ def _scored(
 
 
 def default_output(files: Sequence[str]) -> str:
-    """Return the output beside the input: the same format for a file, a folder for a folder or several.
+    """Return the output next to the input: the same format for a file, a folder for a folder.
 
     Raises:
-        OptionsError: there is no beside, as for a URL.
+        OptionsError: several files, a URL or a glob, which need `--out`.
     """
     if list(files) == [STDIN]:
         return STDIN
     if len(files) > 1 or "://" in files[0] or any(c in files[0] for c in "*?["):
-        raise OptionsError("name the output with --out, a file or a folder")
+        raise OptionsError("several files, a URL or a glob need --out: a file or a folder")
     path = Path(files[0])
     if path.is_dir():
-        folder = path if path.name not in ("", "..") else path.resolve()  # `.` has no name to go beside
+        folder = path if path.name not in ("", "..") else path.resolve()  # `.` has no name to add to
         return str(folder.with_name(f"{path.resolve().name}.scored"))
     name = Path(output_name(path.name))
     return str(path.with_name(f"{name.stem}.scored{name.suffix}"))
@@ -224,19 +224,19 @@ def _progress() -> Progress:
     )
 
 
-_TOLD = 5
-"""Rows that could not be used, which are told one by one."""
+_LISTED = 5
+"""Rows that could not be used and are listed one by one."""
 
 
-def _tell_bad_rows(report: Report, bad_rows: BadRowPolicy) -> None:
-    """Say which rows could not be used, why, and what may be done about it."""
-    for line in report.bad_rows[:_TOLD]:
+def _note_bad_rows(report: Report, bad_rows: BadRowPolicy) -> None:
+    """Print which rows could not be used, why, and what to do about them."""
+    for line in report.bad_rows[:_LISTED]:
         note(line)
     if report.bad_count:
-        done = "left out" if bad_rows == "drop" else "marked invalid"
+        done = "dropped" if bad_rows == "drop" else "marked invalid"
         other = "mark" if bad_rows == "drop" else "drop"
-        told = f" (the first {_TOLD} are above)" if report.bad_count > _TOLD else ""
+        listed = f" (the first {_LISTED} are listed above)" if report.bad_count > _LISTED else ""
         note(
-            f"rows that could not be used: {report.bad_count:,}{told}, {done}; "
+            f"rows that could not be used: {report.bad_count:,}{listed}, {done}; "
             f"fix them, or pass --bad-rows {other}"
         )
