@@ -19,6 +19,7 @@ from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.tool_calls.formats import format_named
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import RolloutConfig
@@ -141,6 +142,9 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
         notes += [f"{path}: {note}" for note in notes_on(rows, setting)]
         used |= {agent.name: agent for agent in (agent_of(row, setting) for row in rows)}
     check_tools(used.values(), setting)
+    why = why_last_alone(config) if any(agent.tools == "program" for agent in used.values()) else None
+    if why is not None:
+        notes.append(f"where a program rewrites its history, its last branch alone is trained on: {why}")
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     transcript = with_tokenizer(setting, config, tokenizer).transcript
@@ -164,3 +168,15 @@ def as_episode_row(
 def prompt_reader(setting: EpisodeSetup) -> Callable[[dict[str, Any]], list[int]]:
     """Return a function from a row as `data.py` reads it to the token ids of its episode's prompt."""
     return lambda raw: prompt_ids(as_episode_row(**raw), setting)
+
+
+def why_last_alone(config: Config) -> str | None:
+    """Return why only the last branch of an episode is learned from with this config; None: all are."""
+    algorithm = config.algorithm
+    if not ESTIMATORS[algorithm.adv_estimator].groups:
+        return f"algorithm.adv_estimator={algorithm.adv_estimator} has no advantage of a whole episode"
+    if algorithm.use_pf_ppo:
+        return "algorithm.use_pf_ppo draws episodes anew"
+    if config.distillation.rewards_tokens:
+        return "distillation rewards each token by itself"
+    return None

@@ -38,6 +38,18 @@ from rewardkit.types import Message, Score
 
 
 @dataclass(frozen=True, slots=True)
+class TokenHistory:
+    """A prompt and what followed it, token by token."""
+
+    prompt_ids: list[int]
+    response_ids: list[int]
+    response_mask: list[int]
+    """1 on the policy's own tokens, to be learned from here."""
+    log_probs: list[float]
+    weight_versions: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class PromptRow:
     """One prompt of the dataset and what is needed to score a response to it."""
 
@@ -49,6 +61,9 @@ class PromptRow:
     """The prompt after the chat template."""
     agent_name: str | None = None
     """What draws the response; None: the run's default."""
+    branches: tuple[TokenHistory, ...] = ()
+    """Other histories of the episode that is the response, where a program has rewritten its own: they are
+    learned from with the response's advantage (`steps/branches.py`)."""
 
 
 class ScoredRollout(NamedTuple):

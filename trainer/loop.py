@@ -21,6 +21,7 @@ from rewardkit.trainer.models.sharding import language_model
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.stepping import take_steps, validate_alone
 from rewardkit.trainer.steps.advantages import compute_advantages
+from rewardkit.trainer.steps.branches import with_branches
 from rewardkit.trainer.steps.correction import staleness_metrics
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.dynamic import sample_dynamically
@@ -73,7 +74,8 @@ def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
     metrics |= evaluate_tokens(run, drawn, step, clock)
     metrics |= assign_rewards(run, drawn, step, clock)
     metrics |= batch_metrics(drawn.batch, run.world)
-    learned = filtered(run, drawn.batch) if run.config.algorithm.use_pf_ppo else drawn.batch
+    filters = run.config.algorithm.use_pf_ppo
+    learned = filtered(run, drawn.batch) if filters else with_branches(run, drawn.batch)
     metrics |= update_models(run, learned, step, clock)
     metrics |= _utilization(run, drawn.batch, clock)
     with clock("update_weights"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, run_episode
 from rewardkit.agents.types import ENDED, TokenModel, Turn
 from rewardkit.trainer.agents import episode_row
-from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
+from rewardkit.trainer.batch import Batch, PromptRow, TokenHistory, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, TurnCosts
@@ -47,6 +47,8 @@ class Played:
     tool_rewards: dict[str, float]
     interaction_score: float | None
     metrics: dict[str, float]
+    branches: list[Played] = field(default_factory=list)
+    """See `Episode.branches`; of them only turns and tokens count."""
 
     @classmethod
     def of(cls, episode: Episode) -> Played:
@@ -65,6 +67,14 @@ class Played:
             tool_rewards=episode.tool_rewards,
             interaction_score=episode.interaction_score,
             metrics=dict(episode.metrics),
+            branches=[cls.of(branch) for branch in episode.branches],
+        )
+
+    @property
+    def history(self) -> TokenHistory:
+        """Its tokens."""
+        return TokenHistory(
+            self.prompt_ids, self.response_ids, self.response_mask, self.log_probs, self.weight_versions
         )
 
     @property
@@ -102,17 +112,22 @@ class Played:
 
     def columns(self) -> dict[str, Any]:
         """Return what a dump says of an episode."""
-        turns = [asdict(turn) for turn in self.turns]
-        for turn in turns:
-            calls = turn["calls"]
-            # Of each tool the arguments are others: as JSON they are one type.
-            turn["calls"] = [{**c, "arguments": json.dumps(c["arguments"], default=str)} for c in calls]
         return {
             "num_turns": self.num_turns,
             "ended": self.ended,
             "turn_rewards": self.turn_rewards,
-            "turns": turns,
+            "turns": _plain_turns(self.turns),
+            "branches": [_plain_turns(branch.turns) for branch in self.branches],
         }
+
+
+def _plain_turns(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    plain = [asdict(turn) for turn in turns]
+    for turn in plain:
+        calls = turn["calls"]
+        # Of each tool the arguments are others: as JSON they are one type.
+        turn["calls"] = [{**c, "arguments": json.dumps(c["arguments"], default=str)} for c in calls]
+    return plain
 
 
 OnPlayed = Callable[[int, Played], None]
@@ -154,38 +169,52 @@ def as_batch(
     device: torch.device,
 ) -> Batch:
     """Return episodes as a batch, without log-probabilities where the engine gave none."""
-    rows = [_asked(row, one, prompt_length) for row, one in zip(rows, played, strict=True)]
+    answered = [_answered(row, one, prompt_length) for row, one in zip(rows, played, strict=True)]
+    histories = [one.history for one in played]
+    batch = histories_as_batch(answered, histories, prompt_length, response_length, pad_id)
+    batch["turns"] = torch.zeros_like(batch["responses"])
+    batch["turn_rewards"] = torch.zeros_like(batch["response_mask"])
+    for i, one in enumerate(played):
+        _number_turns(one, batch["turns"][i], batch["turn_rewards"][i])
+    batch["turns"] *= batch["response_mask"].long()
+    batch["truncated"] = torch.tensor([one.ended in CUT_OFF for one in played], dtype=torch.bool)
+    return batch.to(device)
+
+
+def histories_as_batch(
+    rows: Sequence[PromptRow],
+    histories: Sequence[TokenHistory],
+    prompt_length: int,
+    response_length: int,
+    pad_id: int,
+) -> Batch:
+    """Return the tokens of histories as a batch; their prompts are the `token_ids` of the rows."""
     ids, mask = pad_prompts(rows, prompt_length, pad_id)
-    shape = (len(played), response_length)
+    shape = (len(histories), response_length)
     responses = torch.full(shape, pad_id)
     own = torch.zeros(shape, dtype=torch.int64)
     observations = torch.zeros_like(own)
-    turns = torch.zeros_like(own)
     log_probs = torch.zeros(shape)
     versions = torch.zeros_like(own)
-    rewards = torch.zeros(shape)
-    for i, one in enumerate(played):
+    for i, one in enumerate(histories):
         length = len(one.response_ids)
         responses[i, :length] = torch.tensor(one.response_ids, dtype=torch.int64)
         own[i, :length] = torch.tensor(one.response_mask, dtype=torch.int64)
         observations[i, :length] = 1 - own[i, :length]
         log_probs[i, :length] = torch.tensor(one.log_probs)
         versions[i, :length] = torch.tensor(one.weight_versions, dtype=torch.int64)
-        _number_turns(one, turns[i], rewards[i])
     batch = make_batch(rows, ids, mask, responses, own, observations)
     batch["rollout_log_probs"] = log_probs
     batch["weight_versions"] = versions
-    batch["turns"] = turns
-    batch["turn_rewards"] = rewards
-    batch["truncated"] = torch.tensor([one.ended in CUT_OFF for one in played], dtype=torch.bool)
-    return batch.to(device)
+    return batch
 
 
-def _asked(row: PromptRow, played: Played, prompt_length: int) -> PromptRow:
-    """The row with the prompt that its episode had; one that was too long has had no turn."""
-    if not 0 < len(played.prompt_ids) <= prompt_length:
-        return row
-    return replace(row, token_ids=played.prompt_ids)
+def _answered(row: PromptRow, played: Played, prompt_length: int) -> PromptRow:
+    """The row with the prompt that its episode had, and its branches; a prompt that was too long has had no
+    turn."""
+    fits = 0 < len(played.prompt_ids) <= prompt_length
+    branches = tuple(branch.history for branch in played.branches)
+    return replace(row, token_ids=played.prompt_ids if fits else row.token_ids, branches=branches)
 
 
 def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:
@@ -207,7 +236,8 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
 
     Returns:
         `agent/ended/<reason>`, shares; `agent/num_turns/mean`, `max` and `min`; `agent/tool_calls/...`, calls
-        of an episode; `agent/bad_calls` and `agent/tool_failures`, shares of the calls; `agent/cached_share`,
+        of an episode; `agent/branches/...`, histories that it has, above 1 where a program rewrites
+        them; `agent/bad_calls` and `agent/tool_failures`, shares of the calls; `agent/cached_share`,
         of the tokens that turns began with those that were not computed again; `agent/tools/<name>`, means
         over episodes of what tools and users have measured; `agent/first_turn_reward/mean` and
         `agent/last_turn_reward/mean`, see `reward_by_turn`.
@@ -233,6 +263,7 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
     calls = [float(sum(len(turn.statuses) for turn in one.turns)) for one in played]
     turns = [float(one.num_turns) for one in played]
     spread = {"agent/num_turns": torch.tensor(turns), "agent/tool_calls": torch.tensor(calls)}
+    spread["agent/branches"] = torch.tensor([float(len(one.branches) + 1) for one in played])
     rewards = [one.turn_rewards for one in played if one.status == "ok"]
     return summarize(spread, world) | _shares(total) | reward_by_turn("agent", rewards, world)
 

@@ -155,13 +155,14 @@ def update(
     generator = torch.Generator().manual_seed(seed)
     batch = parallel.together(batch)
     batch = Batch({**batch.tensors, "live": live_in(batch)}, [])
+    size = _mini_batch_size(batch, plan)
     left_out = parallel.data.sum(batch["live"].logical_not().double().mean()) / parallel.data.size
     with optimizer.at_work():
         for _ in range(plan.epochs):
             if plan.shuffle:
                 order = torch.randperm(len(batch), generator=generator)
                 batch = batch.select(order.to(parallel.world.device))
-            for mini in batch.split(plan.mini_batch_size):
+            for mini in batch.split(size):
                 for name, value in _backward(mini, loss_of, optimizer, parallel, plan.batching).items():
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
                 norms.append(optimizer.step())
@@ -172,6 +173,14 @@ def update(
     if len(finite) < len(norms):
         metrics["skipped_updates"] = float(len(norms) - len(finite))
     return metrics
+
+
+def _mini_batch_size(batch: Batch, plan: UpdatePlan) -> int:
+    """Return the rows of a mini-batch: branches of episodes make it larger, and give no further step."""
+    if "is_branch" not in batch.tensors:
+        return plan.mini_batch_size
+    episodes = int(batch["is_branch"].logical_not().sum())
+    return len(batch) // max(episodes // plan.mini_batch_size, 1)
 
 
 def _backward(

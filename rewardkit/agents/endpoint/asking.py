@@ -21,7 +21,7 @@ RUNS_OWN = frozenset(
 """What decides how tokens are drawn. In training a token that was drawn otherwise is not the policy's."""
 HARMLESS = frozenset(
     {"model", "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier", "include"}
-    | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata"}
+    | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata", "usage"}
 )
 """What changes no token."""
 _OF_THE_API = ("strict", "type", "defer_loading")

@@ -1,0 +1,117 @@
+"""Branches of episodes: histories that a program has rewritten, as further rows of what is learned from.
+
+The advantage of an episode is computed once, of its score among its group's, however many branches it has;
+each branch's own tokens get it. Rows are added within their episode's mini-batch, so there are as many
+optimizer steps as without them; rows without a gradient make mini-batches equally large in all processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from rewardkit.trainer.agents import why_last_alone
+from rewardkit.trainer.batch import Batch, join
+from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.rollout.base import row_seed
+from rewardkit.trainer.steps.advantages import choose_tokens
+from rewardkit.trainer.steps.correction import correct_rollout, leave_out_rejected
+from rewardkit.trainer.steps.episodes import histories_as_batch
+from rewardkit.trainer.training_run import TrainingRun
+
+
+def with_branches(run: TrainingRun, batch: Batch) -> Batch:
+    """Return a step's batch, whose advantages are known, with a row for each branch of its episodes.
+
+    It has `is_branch`, (B,) bool: all rows but the episodes' own. A batch without branches, in any process,
+    comes back as it is; all processes call it.
+    """
+    if run.agents is None or why_last_alone(run.config) is not None:
+        return batch
+    owners = [i for i, row in enumerate(batch.rows) for _ in row.branches]
+    if not any(run.world.gather(len(owners))):
+        return batch
+    minis = _mini_batches(run.config)
+    size = len(batch) // minis
+    most = max(run.world.gather(max(sum(i // size == k for i in owners) for k in range(minis))))
+    places = [[n for n, i in enumerate(owners) if i // size == k] for k in range(minis)]
+    filled = [n for of_mini in places for n in [*of_mini, *[-1] * (most - len(of_mini))]]
+    whole = join([_shared(batch, further := _further(run, batch, owners, filled)), _shared(further, batch)])
+    whole["is_branch"] = torch.arange(len(whole), device=run.world.device) >= len(batch)
+    choose_tokens(run, whole)
+    starts = torch.arange(minis).unsqueeze(1)
+    own = starts * size + torch.arange(size)
+    added = len(batch) + starts * most + torch.arange(most)
+    return whole.select(torch.cat([own, added], dim=1).flatten().to(run.world.device))
+
+
+def _mini_batches(config: Config) -> int:
+    return max(config.data.train_batch_size // config.actor_rollout_ref.actor.ppo_mini_batch_size, 1)
+
+
+def _shared(batch: Batch, other: Batch) -> Batch:
+    """The tensors that both have."""
+    return Batch({name: batch[name] for name in batch.tensors if name in other.tensors}, batch.rows)
+
+
+def _further(run: TrainingRun, batch: Batch, owners: list[int], filled: list[int]) -> Batch:
+    """The rows of branches, with all that the update reads.
+
+    Args:
+        owners: the episode of each branch, a row of `batch`.
+        filled: the branch that each row is; -1: none, but a copy of an episode that is not learned from.
+    """
+    histories = [history for row in batch.rows for history in row.branches]
+    rows = [
+        replace(batch.rows[i], token_ids=one.prompt_ids) for i, one in zip(owners, histories, strict=True)
+    ]
+    rollout, pad_id = run.config.actor_rollout_ref.rollout, run.tokenizer.pad_token_id
+    made = histories_as_batch(rows, histories, rollout.prompt_length, rollout.response_length, pad_id)
+    made = made.to(run.world.device)
+    owner = torch.tensor(owners, dtype=torch.int64, device=run.world.device)
+    for name in ("groups", "scored"):
+        made[name] = batch[name][owner]
+    seeds = [row_seed(int(batch["seeds"][i]), n) for n, i in enumerate(owners)]
+    made["seeds"] = torch.tensor(seeds, dtype=torch.int64, device=run.world.device)
+    made["response_mask"] = made["response_mask"] * _kept(run, batch)[owner].unsqueeze(1)
+    advantages = _of_episodes(batch["advantages"])[owner].unsqueeze(1)
+    empty = _shared(batch.select(slice(0, 1)), made)
+    empty["response_mask"] = torch.zeros_like(empty["response_mask"])
+    padded = join([_shared(made, empty), empty])
+    chosen = padded.select(torch.tensor(filled, device=run.world.device) % len(padded))
+    _evaluate(run, chosen)
+    correction = run.config.algorithm.rollout_correction
+    if correction.on:
+        correct_rollout(run, chosen)
+    whole = torch.cat([advantages, advantages.new_zeros((1, 1))])
+    of_row = whole[torch.tensor(filled, device=run.world.device) % len(padded)]
+    chosen["advantages"] = of_row * chosen["response_mask"]
+    chosen["returns"] = chosen["advantages"]
+    if correction.rollout_rs:
+        leave_out_rejected(chosen)
+    return chosen
+
+
+def _evaluate(run: TrainingRun, batch: Batch) -> None:
+    """What policy, reference and teacher say to each token, as in the loop."""
+    if run.needs_old_log_probs:
+        batch["old_log_probs"], batch["entropys"] = run.actor.log_probs_and_entropies(batch)
+    if run.reference is not None:
+        batch["ref_log_prob"] = run.reference.log_probs(batch)
+    if run.teacher is not None:
+        batch["teacher_log_prob"] = run.teacher.log_probs(batch)
+
+
+def _kept(run: TrainingRun, batch: Batch) -> Tensor:
+    """Which episodes are learned from, (B,)."""
+    kept = batch["scored"].bool()
+    if run.config.algorithm.mask_truncated_completions:
+        kept = kept & ~batch["truncated"]
+    return kept
+
+
+def _of_episodes(advantages: Tensor) -> Tensor:
+    """The advantage of each episode, (B, T) -> (B,): it is the same on all tokens that have one."""
+    return advantages.gather(1, advantages.abs().argmax(dim=1, keepdim=True)).squeeze(1)
