@@ -13,9 +13,13 @@ from subprocess import PIPE, STDOUT
 import httpx
 import pytest
 
-from tests.docs.pages import README, first_commands, in_reading_order, script, write_code
+from tests.docs.pages import PAGES, README, first_commands, in_reading_order, script, write_code
 from tests.living import until
 from tests.trainer.running import Program
+
+
+def test_the_first_commands_of_a_page_have_no_placeholders() -> None:
+    assert not [one for page in PAGES for one in first_commands(page) if re.search(r"\.\.\.|[A-Z]{4,}", one)]
 
 
 @pytest.mark.slow
