@@ -21,6 +21,15 @@ be scored (no such data source, malformed ground truth). Only `ok` says anything
 STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
 
 
+COST_PARTS = ("calls", "cached", "asked_again", "input_tokens", "output_tokens", "cost_usd", "over_budget")
+"""The parts of a Score that say what asking models has cost: requests answered by a server and by the cache,
+those of them that asked for a verdict again, tokens, US dollars as far as prices are known, and requests that
+the budget did not allow. A failed score may have them too."""
+
+OVERRULED = "overruled"
+"""The part of a composition's score that is 1 where a model said "right" after a rule had not."""
+
+
 class Sample(msgspec.Struct, frozen=True, gc=False):
     """One response to be scored against one ground truth."""
 

@@ -177,6 +177,7 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
     def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
         outcomes = count_outcomes(samples, scores)  # once for both: every request passes here
         metrics.observe(outcomes, scores, seconds)
+        metrics.judge_costs(samples, scores)
         traffic.record(outcomes, samples, scores)
 
     request_scorer.observers.append(observe)

@@ -16,11 +16,11 @@ from typing import Any
 import cloudpickle
 
 from rewardkit.composition.combining import combine
-from rewardkit.composition.tree import Combine, Composition, Member
+from rewardkit.composition.tree import Combine, Composition, CompositionNode, Member, asks_models, walk
 from rewardkit.registry import NoOptions, Registry, Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import Sample, Score
+from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
@@ -45,7 +45,10 @@ def reward_from(composition: Composition) -> Reward:
         target=InlineComposite(composition) if inline else BatchComposite(composition),
         data_sources=composition.data_sources,
         runs="inline" if inline else "process",
-        parts=tuple(member.path for member in composition.members),
+        parts=(
+            *(member.path for member in composition.members),
+            *((*COST_PARTS, OVERRULED) if asks_models(composition.root) else ()),
+        ),
         options_type=NoOptions,
         needs={k: extra for member in composition.members for k, extra in member.reward.needs.items()},
         reads=reads if inline else tuple(sorted({*reads, "extra_info", "prompt"})),
@@ -76,7 +79,7 @@ class InlineComposite:
 
         found = combine(self.composition.root, lookup)
         assert found is not None
-        return with_parts(found, known)
+        return with_parts(found, known, self.composition.root)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _unpickled, (InlineComposite, *_pickled(self.composition))
@@ -160,7 +163,9 @@ class _Rounds:
     def results(self) -> list[Score]:
         """Return the composition's score of each sample, in order."""
         return [
-            with_parts(score, known) for score, known in zip(self.found, self.known, strict=True) if score
+            with_parts(score, known, self.root)
+            for score, known in zip(self.found, self.known, strict=True)
+            if score
         ]
 
 
@@ -174,11 +179,26 @@ def _look(
     return score
 
 
-def with_parts(found: Score, known: dict[str, Score]) -> Score:
-    """Return a score whose parts are the scores of the members by path. Members that failed are left out."""
+def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> Score:
+    """Return a score whose parts are the scores of the members by path, and what asking models has cost.
+
+    Members that failed are left out; what they cost is not.
+    """
     parts = {path: score.score for path, score in known.items() if score.status == "ok"}
+    if any(COST_PARTS[0] in score.parts for score in known.values()):
+        costs = {name: sum(one.parts.get(name, 0.0) for one in known.values()) for name in COST_PARTS}
+        parts |= costs | {OVERRULED: float(any(_overruled(node, known) for node in walk(root)))}
     value = found.score if found.status == "ok" else 0.0
     return Score(value, found.status, found.correct, found.extracted, parts, found.detail)
+
+
+def _overruled(node: CompositionNode, known: dict[str, Score]) -> bool:
+    """Whether a model said that a response is right after a rule of the same `first` had not."""
+    if not isinstance(node, Combine) or node.kind != "first":
+        return False
+    asked = [(item, known[item.path]) for item in node.items if item.path in known]
+    decided = [(asks_models(item), score.correct) for item, score in asked if score.status == "ok"]
+    return decided[-1:] == [(True, True)] and any(not models for models, _ in decided[:-1])
 
 
 @dataclass(frozen=True)

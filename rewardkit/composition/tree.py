@@ -1,9 +1,10 @@
 """The tree of a composition: members and ways to combine them, read from plain data.
 
-An item is a reward's name, or a mapping with one of
+An item is a reward's name, `FILE.py:FUNCTION`, `JUDGE.yaml` (the file of a judge), or a mapping with one of
 - `reward: NAME`, with `options`, `timeout_s`;
 - `sum`, `product`, `min`, `max`, `all`, `any`, `vote`: a list of items;
-- `first`: a list of items, asked in turn until one decides (`until`);
+- `first`: a list of items, asked in turn until one decides (`until`, by default one that says right where a
+  judge is among them);
 - `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items that are added where it
   is right, or is not;
 and with `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
@@ -22,6 +23,8 @@ from typing import Any, Literal
 from rewardkit.composition.reading import without
 from rewardkit.errors import OptionsError, RewardkitError, did_you_mean
 from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
+from rewardkit.rewards.judge.file import judge_of_file
+from rewardkit.types import COST_PARTS
 from rewardkit.user_files import import_python_file
 
 CombineKind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate"]
@@ -139,6 +142,11 @@ def walk(node: CompositionNode) -> Iterator[CompositionNode]:
             yield from walk(below)
 
 
+def asks_models(node: CompositionNode) -> bool:
+    """Return whether a judge is among the members below a node."""
+    return any(COST_PARTS[0] in member.reward.parts for member in walk_members(node))
+
+
 def walk_members(node: CompositionNode) -> Iterator[Member]:
     """Yield the members below a node, in order."""
     return (found for found in walk(node) if isinstance(found, Member))
@@ -244,7 +252,7 @@ class _TreeReader:
             items = self.several(given, path)
             if not items:
                 raise self.wrong(path, "nothing to combine")
-        until = spec.get("until", "decided")
+        until = spec.get("until", "right" if any(map(asks_models, items)) else "decided")
         if until not in ("decided", "right"):
             raise self.wrong(path, f"until is {until!r:.40}; expected decided or right")
         threshold = self.number(spec.get("threshold", 1.0), "threshold", path)
@@ -267,6 +275,11 @@ class _TreeReader:
             if declared is None:
                 raise self.wrong(path, f"{name} is no function decorated with @rewardkit.reward")
             return declared
+        if name.endswith((".yaml", ".yml")):
+            try:
+                return judge_of_file(self.beside(name))
+            except RewardkitError as error:
+                raise self.wrong(path, str(error)) from error
         if name == self.name:
             raise self.wrong(path, f"it is made of '{name}', which is itself: give it another name")
         found = self.registry.by_name(name)
@@ -274,6 +287,11 @@ class _TreeReader:
             near = did_you_mean(name, [reward.name for reward in self.registry])
             raise self.wrong(path, f"there is no reward named '{name}'{near}; see `rewardkit list`")
         return found
+
+    def beside(self, name: str) -> Path:
+        """A file that lies beside the one that is read, else where the program runs."""
+        beside = Path(self.place.rpartition(", line ")[0]).parent / name
+        return beside if beside.exists() else Path(name)
 
     def only(self, spec: Mapping[str, Any], keys: Sequence[str], path: str) -> None:
         for key in spec:

@@ -122,9 +122,21 @@ async def complete_text(
         EndpointError: as `complete`; or the text was cut off, or there is none.
     """
     body = {"messages": messages, "temperature": temperature, "max_tokens": max_tokens, **extra_body}
-    choice = (await complete(endpoint, body))["choices"][0]
+    return text_of(await complete(endpoint, body), endpoint, max_tokens)
+
+
+def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int | None) -> str:
+    """Return the text of a completion's first choice.
+
+    Args:
+        max_tokens: what it may have been cut off after; None: a text that was cut off will do.
+
+    Raises:
+        EndpointError: the text was cut off, or there is none.
+    """
+    choice = completion["choices"][0]
     finish = choice.get("finish_reason")
-    if finish == "length":
+    if finish == "length" and max_tokens is not None:
         raise EndpointError(f"{endpoint.who} sent an answer that was cut off after max_tokens={max_tokens}")
     content = choice["message"].get("content")
     if content is None:

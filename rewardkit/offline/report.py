@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.types import Sample, Score
+from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score
 
 
 class SourceReport(msgspec.Struct):
@@ -23,6 +23,9 @@ class SourceReport(msgspec.Struct):
     scored_format: int = 0
     format_sum: float = 0.0
     first_failure: str | None = None
+    costs: dict[str, float] = msgspec.field(default_factory=dict)
+    """What asking models has cost: the sums of `COST_PARTS` and of `overruled`, and the samples that were
+    `asked` about. Empty: no reward asks any."""
 
     def add(self, scores: Sequence[Score]) -> None:
         """Count some scores."""
@@ -38,6 +41,16 @@ class SourceReport(msgspec.Struct):
         formats = [value for score in scored if (value := score.parts.get("format")) is not None]
         self.scored_format += len(formats)
         self.format_sum += sum(formats)
+        self._add_costs([score.parts for score in scores if COST_PARTS[0] in score.parts])
+
+    def _add_costs(self, found: Sequence[dict[str, float]]) -> None:
+        for parts in found:
+            more = {name: parts.get(name, 0.0) for name in (*COST_PARTS, OVERRULED)}
+            self._count_costs({**more, "asked": float(more["calls"] + more["cached"] > 0)})
+
+    def _count_costs(self, more: dict[str, float]) -> None:
+        for name, value in more.items():
+            self.costs[name] = self.costs.get(name, 0.0) + value
 
     def _add_failures(self, failed: Sequence[Score]) -> None:
         for score in failed:
@@ -59,6 +72,7 @@ class SourceReport(msgspec.Struct):
         self.scored_format += other.scored_format
         self.format_sum += other.format_sum
         self.first_failure = self.first_failure or other.first_failure
+        self._count_costs(other.costs)
 
     @property
     def scored(self) -> int:
@@ -95,6 +109,7 @@ class SourceReport(msgspec.Struct):
             "format_rate": self.format_rate,
             "failures": self.failures,
             "first_failure": self.first_failure,
+            **({"costs": self.costs} if self.costs else {}),
         }
 
 

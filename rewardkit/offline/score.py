@@ -19,7 +19,7 @@ from typing import IO, Any
 import msgspec
 import pyarrow as pa
 
-from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.errors import BudgetSpentError, InputError, UnknownDataSourceError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
 from rewardkit.files.publishing import exists_already, sole_writer
@@ -113,6 +113,7 @@ def score_file(
         InputError: no such file, one that cannot be read or does not hold what is needed, an output that
             exists or cannot be written, or an interrupted run that is neither resumed nor restarted.
         UnknownDataSourceError: a data source without a reward: any with `fail`, else if it is all there is.
+        BudgetSpentError: a judge's budget is spent. What is scored is kept, for `resume`.
     """
     words = [paths] if isinstance(paths, str | Path) else list(paths)
     inputs = find_inputs(words, on_note)
@@ -429,9 +430,19 @@ class _FileRun:
             raise InputError(
                 f"{path}, row {row}: {why}; fix it, or pass --bad-rows mark or drop to score the rest"
             )
+        self._check_budget(result)
         if progress is not None:
             progress.save(chunk.index, result)
         return chunk, result
+
+    def _check_budget(self, result: ChunkResult) -> None:
+        """End the run with the chunk that a judge's budget did not suffice for."""
+        if any(source.costs.get("over_budget") for source in result.sources.values()):
+            why = next(filter(None, (source.first_failure for source in result.sources.values())), "")
+            raise BudgetSpentError(
+                f"{why}; what is scored is kept: --resume goes on, with the budget anew (a judge's "
+                "`cache: FILE` keeps the answers of the part that was under way, too)"
+            )
 
     def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
         self.report.merge(result.sources)

@@ -14,7 +14,7 @@ from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from rewardkit.server.scoring import CountedOutcome, RequestScorer
-from rewardkit.types import Score, Status
+from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score, Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -70,6 +70,12 @@ class Metrics:
             "rewardkit_sandbox_kills",
             "Runs of programs that the sandbox stopped, for time or at another limit",
             ["reason"],
+            registry=registry,
+        )
+        self._judge_costs = Counter(
+            "rewardkit_judge",
+            "What asking models has cost: calls, cached answers, tokens, dollars, ..., and rules overruled",
+            ["data_source", "of"],
             registry=registry,
         )
         self._scores = Histogram(
@@ -138,6 +144,15 @@ class Metrics:
                 for reason in _STOPPED:
                     if runs := one.parts.get(reason):
                         self.sandbox_kills(reason, runs)
+
+    def judge_costs(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
+        """Count what asking models about these samples has cost."""
+        for sample, score in zip(samples, scores, strict=True):
+            if COST_PARTS[0] in score.parts:
+                label = self.request_scorer.label(sample.data_source)
+                for name in (*COST_PARTS, OVERRULED):
+                    if amount := score.parts.get(name):
+                        self._judge_costs.labels(label, name).inc(amount)
 
     def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:
         """Count runs that the sandbox stopped: `timed_out` or `over_limit`."""

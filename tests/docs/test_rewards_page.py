@@ -8,7 +8,6 @@ from pathlib import Path
 import rewardkit.rewards  # noqa: F401  (registers the rewards)
 from rewardkit.composition import load_compositions
 from rewardkit.registry import REGISTRY
-from rewardkit.rewards.judge.reward import register_judge
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
@@ -32,7 +31,6 @@ def test_the_compositions_of_the_page_score(tmp_path: Path) -> None:
 
 def test_the_line_that_sends_prose_to_a_judge_is_a_composition(tmp_path: Path) -> None:
     (tmp_path / "judge.yaml").write_text("url: http://localhost:9/v1\nmodel: any\n")
-    register_judge(tmp_path / "judge.yaml", ["judged"])
     (tmp_path / "prose.yaml").write_text(_block("yaml", "judge"))
     load_compositions(tmp_path / "prose.yaml")
     with Scorer(workers=1) as scorer:

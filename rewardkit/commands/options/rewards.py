@@ -14,7 +14,7 @@ from rewardkit.commands.options.printing import err
 from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
 from rewardkit.foreign import is_spec, load_reward
-from rewardkit.rewards.judge.reward import register_judge
+from rewardkit.rewards.judge.file import register_judge
 from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from rewardkit.offline.file_workers import Workers
 from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.offline.writing import output_name
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import OVERRULED
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,22 @@ def print_report(report: Report, out: str, console: Console) -> None:
         scored = f"{source.scored:,} of {source.n:,}" if source.failures else "all"
         table.add_row(name or "(none)", f"{source.n:,}", scored, *figures, failures or "0")
     console.print(table)
+    for name, source in sorted(report.sources.items()):
+        if source.costs:
+            console.print(f"{name}: {_costs(source.costs)}", highlight=False, soft_wrap=True)
     console.print(f"\nscored rows: {out}", highlight=False, soft_wrap=True)
+
+
+def _costs(costs: Mapping[str, float]) -> str:
+    """What asking models has cost, in one line."""
+    tokens = f"{costs['input_tokens']:,.0f} + {costs['output_tokens']:,.0f} tokens"
+    usd = f", ${costs['cost_usd']:.4g}" if costs["cost_usd"] else ""
+    overruled = f"; they overruled the rule for {costs[OVERRULED]:,.0f}" if costs[OVERRULED] else ""
+    return (
+        f"models were asked about {costs['asked']:,.0f} samples: {costs['calls']:,.0f} requests and "
+        f"{costs['cached']:,.0f} kept answers ({costs['asked_again']:,.0f} of them to ask once more), "
+        f"{tokens}{usd}{overruled}"
+    )
 
 
 def note(line: str) -> None:

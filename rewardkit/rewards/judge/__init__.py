@@ -1,3 +1,3 @@
 """Responses judged by a model, behind an endpoint."""
 
-from rewardkit.rewards.judge.reward import register_judge as register_judge
+from rewardkit.rewards.judge.file import register_judge as register_judge

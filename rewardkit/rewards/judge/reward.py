@@ -1,146 +1,138 @@
-"""A generative judge: a language model behind an OpenAI-compatible endpoint says how good a response is.
+"""A generative judge: language models behind OpenAI-compatible endpoints say how good a response is.
 
-Here: how a YAML file becomes a reward, and the reward itself. `options` has what may stand in the file,
-`verdict` writes the question and reads the answer; `rewardkit.model_api.client` asks the server.
+Here: what is asked for one sample, and what the answers come to. `file` makes the reward of a YAML file;
+`options` says what may stand in it, `question` and `verdict` write what is asked and read the answer,
+`asking` asks.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+import asyncio
+from typing import TYPE_CHECKING
 
-import msgspec
+from rewardkit.rewards.answers.place import own_text, says
+from rewardkit.rewards.judge.options import JudgeOptions, RubricItem
+from rewardkit.rewards.judge.question import UnjudgeableError, ask, pair
+from rewardkit.rewards.judge.rubric import items_of, rubric_score
+from rewardkit.rewards.judge.spending import JudgeBill, JudgeSpending, OverBudgetError
+from rewardkit.rewards.judge.templates import listed
+from rewardkit.rewards.judge.verdict import NoVerdictError
+from rewardkit.rewards.judge.votes import VotedVerdict
+from rewardkit.types import COST_PARTS, Sample, Score, failure
 
-from rewardkit.errors import InputError, OptionsError
-from rewardkit.registry import REGISTRY, Registry, Reward
-from rewardkit.rewards.judge.options import JudgeOptions as JudgeOptions
-from rewardkit.types import Sample, Score, failure
+if TYPE_CHECKING:
+    from rewardkit.rewards.judge.asking import JudgeAsking  # brings aiohttp along
 
-_PROCESSES = 8
-"""Workers that wait for the judge's answers; each has its share of the concurrency."""
-
-
-class JudgeFile(msgspec.Struct):
-    """What the YAML file holds besides the fields of `JudgeOptions`."""
-
-    name: str = ""
-    data_sources: list[str] = []
-    timeout_s: float = 180.0
-    """Deadline for one sample, all attempts together."""
-    concurrency: int = 32
-    """Requests in flight at most, for one Scorer."""
-
-
-def register_judge(
-    path: str | Path, data_sources: Iterable[str] = (), *, registry: Registry = REGISTRY
-) -> Reward:
-    """Make the judge of a YAML file the reward of `data_sources` or, if there are none, of the file's own.
-
-    Raises:
-        InputError: the file cannot be read, or is no YAML mapping.
-        OptionsError: a key that does not exist, a value that does not fit, no data source, or no key in the
-            environment.
-        MissingDependencyError: the package `openai` is not installed.
-    """
-    from rewardkit.model_api.client import require_openai
-
-    require_openai("a judge")
-    values = _read(Path(path))
-    if any(isinstance(word, bool) for word in values.get("verdicts") or ()):
-        raise OptionsError(
-            f"{path}: verdicts: YAML takes a bare yes, no, on or off for true or false; write it in quotes, "
-            '"yes"'
-        )
-    own = {key: values.pop(key) for key in JudgeFile.__struct_fields__ if key in values}
-    try:
-        about = msgspec.convert(own, JudgeFile)
-    except msgspec.ValidationError as error:
-        raise OptionsError(f"{path}: {error}") from None
-    sources = tuple(data_sources) or tuple(about.data_sources)
-    name = about.name or Path(path).stem
-    if not sources:
-        raise OptionsError(f"the judge '{name}' needs a data source: --for SOURCE, or data_sources in {path}")
-    if about.concurrency < 1:
-        raise OptionsError(f"{path}: concurrency must be at least 1, found {about.concurrency}")
-    processes = min(_PROCESSES, about.concurrency)
-    made = Reward(
-        name=name,
-        version=2,
-        target=score,
-        data_sources=sources,
-        runs="process",
-        timeout_s=about.timeout_s,
-        parts=("verdict",),
-        processes=processes,
-        chunk=about.concurrency // processes,
-        options_type=JudgeOptions,
-        presets=values,
-        load=load,
-        reads=("prompt",),
-        summary=f"The verdict of {values.get('model', 'a language model')} on the response",
-    )
-    options: JudgeOptions = made.make_options({})
-    if options.api_key_env and not os.environ.get(options.api_key_env):
-        raise OptionsError(f"the judge '{name}' takes its key from {options.api_key_env}, which is not set")
-    return registry.register(made, replace_existing=True)
+_CRITERION = "criterion."
+"""Before a criterion's name in `parts`."""
 
 
 def load(options: JudgeOptions) -> None:
     """Import the client, which would take up a second of the first samples' deadline."""
     import openai  # noqa: F401
 
-    import rewardkit.model_api.client  # noqa: F401
+    import rewardkit.rewards.judge.asking  # noqa: F401
 
 
-async def score(sample: Sample, options: JudgeOptions) -> Score:
-    """Ask the judge, and once more where its answer has no verdict. What then fails is an `error`."""
-    from rewardkit.model_api.client import Endpoint, EndpointError, complete_text
-    from rewardkit.rewards.judge.verdict import NoVerdictError, ask, asked_again, read_verdict
-
-    question = ask(sample, options)
-    judge = Endpoint(
-        options.url,
-        options.model,
-        options.api_key_env,
-        options.request_timeout_s,
-        options.retries,
-        who="the judge's server",
+def parts_of(options: JudgeOptions) -> tuple[str, ...]:
+    """Return the names of the parts that a judge's scores have."""
+    several = options.votes * len(options.endpoints) > 1
+    named = [f"{_CRITERION}{item.name}" for item in options.criteria if item.name]
+    return (
+        "verdict",
+        *(["agreement"] if several else []),
+        *(["mass"] if options.logprobs else []),
+        *(["met", "missing", *named] if options.of_criteria else []),
+        *(["slot_bias"] if options.pairwise else []),
+        *COST_PARTS,
     )
 
-    async def answer_to(messages: list[dict[str, str]]) -> str:
-        return await complete_text(
-            judge,
-            messages,
-            temperature=options.temperature,
-            max_tokens=options.max_tokens,
-            extra_body=options.extra_body,
-        )
 
+async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpending | None = None) -> Score:
+    """Ask the judge, and once more where an answer has no verdict. What then fails is an `error`."""
+    from rewardkit.model_api.client import EndpointError
+    from rewardkit.rewards.judge.asking import JudgeAsking
+    from rewardkit.rewards.judge.calls import calls_within
+
+    bill = JudgeBill()
+    if options.correct_from is not None and not says(own_text(sample.response, sample.prompt)):
+        return Score(0.0, correct=False, parts=bill.parts, detail="it says nothing: not asked")
+    asking = JudgeAsking(options, calls_within(spending or JudgeSpending()), bill)
+    form = _by_criteria if options.of_criteria else _by_comparing if options.pairwise else _by_grade
     try:
-        answer = await answer_to(question.messages)
-        try:
-            verdict = read_verdict(answer, question.marker, options)
-        except NoVerdictError as error:
-            again = await answer_to(asked_again(question, answer, error))
-            verdict = read_verdict(again, question.marker, options)
+        made = await form(sample, asking)
+    except UnjudgeableError as error:
+        made = failure("invalid", str(error))
+    except OverBudgetError as error:
+        bill.add(over_budget=1)
+        made = failure("error", str(error))
     except (EndpointError, NoVerdictError) as error:
-        return failure("error", str(error))
-    return Score(
-        verdict.score,
-        extracted=verdict.text,
-        parts={"verdict": verdict.value},
-        detail=verdict.reason or None,
-    )
+        made = failure("error", str(error))
+    correct = None
+    if made.ok and options.correct_from is not None:
+        correct = made.score >= options.correct_from
+    parts = {name: value for name, value in made.parts.items() if name in parts_of(options)} | bill.parts
+    return Score(made.score, made.status, correct, made.extracted, parts, made.detail)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        values: dict[str, Any] = msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
-    except OSError as error:
-        raise InputError(f"cannot read the judge's file {path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        reason = str(error).replace("\n", " ")
-        raise InputError(f"{path} is not a YAML mapping of a judge's options: {reason}") from None
-    return values
+async def _by_grade(sample: Sample, asking: JudgeAsking) -> Score:
+    found = await asking.verdict(ask(sample, asking.options))
+    parts = {"verdict": found.value, "agreement": found.agreement, "mass": found.mass or 0.0}
+    return Score(found.score, extracted=found.text, parts=parts, detail=found.reason or None)
+
+
+async def _by_comparing(sample: Sample, asking: JudgeAsking) -> Score:
+    """Compare in both orders; winning in only one of them is a tie."""
+    questions = [pair(sample, asking.options, swapped=swapped) for swapped in (False, True)]
+    first, second = await asyncio.gather(*map(asking.verdict, questions))
+    as_a, as_b = first.score, 1.0 - second.score
+    won = 1.0 if min(as_a, as_b) > 0.5 else 0.0 if max(as_a, as_b) < 0.5 else 0.5
+    parts = {
+        "verdict": won,
+        "slot_bias": as_a - as_b,
+        "agreement": min(first.agreement, second.agreement),
+        "mass": min(first.mass or 0.0, second.mass or 0.0),
+    }
+    return Score(won, extracted=f"{first.text} {second.text}", parts=parts, detail=first.reason or None)
+
+
+async def _by_criteria(sample: Sample, asking: JudgeAsking) -> Score:
+    items = items_of(sample, asking.options)
+    verdicts = await (_at_once if asking.options.one_call else _each)(sample, items, asking)
+    scores = [None if one is None else one.score for one in verdicts]
+    made = rubric_score(items, scores, asking.options)
+    known = [one for one in verdicts if one is not None]
+    parts = {
+        "verdict": made.score,
+        "met": made.met,
+        "missing": float(scores.count(None)),
+        "agreement": min(one.agreement for one in known),
+        "mass": min(one.mass or 0.0 for one in known),
+        **{
+            f"{_CRITERION}{item.name}": score
+            for item, score in zip(items, scores, strict=True)
+            if item.name and score is not None
+        },
+    }
+    return Score(made.score, parts=parts, detail=made.detail)
+
+
+async def _each(sample: Sample, items: list[RubricItem], asking: JudgeAsking) -> list[VotedVerdict | None]:
+    """One question for each criterion. None: it has no verdict, which `allow_missing` allows."""
+    from rewardkit.rewards.judge.asking import settled
+
+    questions = [ask(sample, asking.options, criterion=item.text) for item in items]
+    found = await settled([asking.verdict(question) for question in questions])
+    failed = next((one for one in found if isinstance(one, Exception)), None)
+    if failed is not None and not asking.options.allow_missing:
+        raise failed
+    if all(isinstance(one, Exception) for one in found) and failed is not None:
+        raise failed
+    return [None if isinstance(one, Exception) else one for one in found]
+
+
+async def _at_once(sample: Sample, items: list[RubricItem], asking: JudgeAsking) -> list[VotedVerdict | None]:
+    names = [f"criterion_{number}" for number in range(1, len(items) + 1)]
+    criteria = listed([item.text for item in items], names)
+    question = ask(sample, asking.options, names, criteria=criteria)
+    return list(await asking.verdicts(question, names))

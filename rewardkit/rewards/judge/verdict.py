@@ -1,45 +1,41 @@
-"""What the judge is asked and what its answer means. Text in, text or a number out; nothing is evaluated."""
+"""What a judge's answer means: a number, a word of `verdicts`, or a field of a JSON object. Nothing is
+evaluated.
+
+A verdict is the last thing that a judge says: behind it stands nothing but closing marks. What goes on could
+take it back in any language ("7, nein, sechs"), so the judge is asked once more instead of being guessed at.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import json
 import math
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.rewards.judge.options import JudgeOptions
-from rewardkit.types import Message, Sample
 
 _READ_CHARS = 20_000
 """The end of an answer in which a verdict is looked for."""
 
-_NUMBER = re.compile(
-    r"(?P<score>-?\d+(?:\.\d+)?)(?:\s*(?:/|(?:out )?of)\s*(?P<high>\d+(?:\.\d+)?))?(?![A-Za-z_/]|[.,]?\d)"
+_NUMBER = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?"
+_OUT_OF = ("/", "out of", "of", "von", "sur", "de", "su", "av", "uit", "z", "из", "分，满分")
+"""What stands between a number and the end of its scale, as in `7/10`. The end has to be the range's."""
+
+_OPENING = r"(?:\\boxed\{|[\s*`\"'“‘„«$(\[{])*+"
+_CLOSING = r"(?:</\w{1,20}>|[\s*`\"'”’“»$)\]}])*+"
+_END = rf"{_CLOSING}[.!。！]?{_CLOSING}\Z"
+_ON_SCALE = re.compile(
+    rf"{_OPENING}(?P<score>{_NUMBER}){_CLOSING}"
+    rf"(?:(?:{'|'.join(map(re.escape, _OUT_OF))})[\s*_]*+(?P<high>{_NUMBER})|(?P<percent>%))?{_END}"
 )
-_BEFORE = re.compile(r"[\s*_`\"'“(\[]*")
-"""What may stand between the marker and the verdict."""
-
-_NUMERIC = {"Nd", "Nl", "No"}
-"""Unicode's categories of what says a number: digits, ½, Ⅷ, ..."""
-
-_PLACEHOLDER = re.compile(r"\{(prompt|response|ground_truth|fence|marker)\}")
+_FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>.*)\n\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
 
 
 class NoVerdictError(ValueError):
     """The answer holds no usable verdict; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeQuestion:
-    """What goes to the judge."""
-
-    messages: list[dict[str, str]]
-    marker: str
-    """What stands before the verdict in the answer; empty: the template asks for no marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,167 +46,78 @@ class JudgeVerdict:
     value: float
     score: float
     """The value on the scale of the reward."""
-    reason: str
+    reason: str = ""
     """The end of what stands before the verdict, on one line."""
-
-
-def ask(sample: Sample, options: JudgeOptions) -> JudgeQuestion:
-    """Fill in the template, in one pass, so that no text that is filled in is taken for a placeholder.
-
-    Fence and marker carry a digest of the sample: the response cannot close its own fence, nor write a
-    verdict that would be taken for the judge's, without holding its own digest.
-    """
-    prompt = _as_text(sample.prompt)
-    seen = f"{prompt}\0{sample.response}".encode("utf-8", "replace")
-    nonce = hashlib.sha256(seen).hexdigest()[:12]
-    filled = {
-        "prompt": prompt,
-        "response": sample.response,
-        "ground_truth": sample.ground_truth,
-        "fence": f"response-{nonce}",
-        "marker": f"VERDICT-{nonce}:",
-    }
-    text = _PLACEHOLDER.sub(lambda match: filled[match[1]], options.prompt)
-    system = [{"role": "system", "content": options.system}] if options.system else []
-    marker = filled["marker"] if "{marker}" in options.prompt else ""
-    return JudgeQuestion([*system, {"role": "user", "content": text}], marker)
-
-
-def asked_again(question: JudgeQuestion, answer: str, why: NoVerdictError) -> list[dict[str, str]]:
-    """Return the messages that ask for a verdict where `answer` has none."""
-    wanted = f"one line: {question.marker} and the verdict" if question.marker else "the verdict"
-    said = f"Your answer cannot be read: {why}. Write only {wanted}, once, in the form that was asked for."
-    return [
-        *question.messages,
-        {"role": "assistant", "content": answer},
-        {"role": "user", "content": said},
-    ]
+    mass: float | None = None
+    """The probability of all verdicts together, where the score is made of the probabilities of tokens."""
 
 
 def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:
-    """Read the verdict: the one behind the marker or, if the template asks for none, that of the last line.
+    """Read the verdict, which ends the answer: behind the marker or, without one, alone on the last line.
 
     Raises:
         NoVerdictError: there is none, or there are several; it is not among the `verdicts` or within
             `score_range`.
     """
-    before, found, after = answer.rpartition(marker or "</think>")
-    if marker and not found:
-        raise NoVerdictError(f"the judge wrote no verdict: {_one_line(answer) or 'nothing'!r}")
-    text, start = _verdict_in(after, options, behind_marker=bool(marker))
-    value = _value(text, options)
-    if marker:
-        _check_earlier(before, marker, value, options)
-    return JudgeVerdict(text, value, _scaled(value, options), _one_line(before if marker else after[:start]))
-
-
-def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
-    """Refuse an answer that gave another verdict before its last; a marker without one was only mentioned."""
-    for piece in before.split(marker)[1:]:
-        try:
-            earlier = _value(_verdict_in(piece, options, behind_marker=True)[0], options)
-        except NoVerdictError:
-            continue
-        if earlier != value:
-            raise NoVerdictError(f"the judge gave two verdicts, {earlier:g} and {value:g}")
-
-
-def _verdict_in(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
-    """The verdict's text and where it starts; `behind_marker`: at the start of `text`."""
-    cut = 0 if behind_marker else max(len(text) - _READ_CHARS, 0)
-    text = text[cut : cut + _READ_CHARS]
     if options.score_field:
-        found = _field_of_object(text, options)
-    elif options.score_pattern:
-        found = _match(text, options, behind_marker=behind_marker)
+        return json_verdicts(answer, [options.score_field], options)[0]
+    said = _said(answer)
+    if options.score_pattern:
+        text, before = _match(said, marker, options)
     else:
-        found = _on_line(text, options, behind_marker=behind_marker)
-    return found[0], cut + found[1]
+        text, before = _at_the_end(said, marker, options)
+    value = _value(text, options)
+    _check_earlier(before, marker, value, options)
+    return JudgeVerdict(text, value, scaled(value, options), one_line(before))
 
 
-def _match(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
-    matches = list(re.finditer(options.score_pattern, text))
-    found = matches[0 if behind_marker else -1] if matches else None
-    if found is None or found["score"] is None:
-        raise NoVerdictError(f"the judge's answer does not match score_pattern: {_one_line(text)!r}")
-    return found["score"].strip(), found.start()
+def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> list[JudgeVerdict]:
+    """Read verdicts from fields, `a.b` within an object, of the one JSON object that an answer is.
 
-
-def _on_line(text: str, options: JudgeOptions, *, behind_marker: bool) -> tuple[str, int]:
-    """The one verdict of the first line that is not empty, straight at its start; or, without a marker, that
-    of the last, wherever it stands there."""
-    lines = [line for line in re.finditer(r"[^\r\n]+", text) if line[0].strip()]
-    line = lines[0 if behind_marker else -1] if lines else None
-    said = line[0] if line else ""
-    begin = _BEFORE.match(said).end()  # type: ignore[union-attr]  # it matches nothing, too
-    if not options.verdicts:
-        found = _number_in(said, options, begin if behind_marker else None)
-    else:
-        found = _word_in(said, options, begin if behind_marker else None)
-    return found[0], found[1] + (line.start() if line else 0)
-
-
-def _number_in(line: str, options: JudgeOptions, at: int | None) -> tuple[str, int]:
-    """The one number of a line, `7`, `7/10` or `7 out of 10`, where 10 is the range's end."""
-    found = _NUMBER.search(line) if at is None else _NUMBER.match(line, at)
-    if found is None:
-        raise NoVerdictError(f"no number stands where the verdict should: {_one_line(line) or 'nothing'!r}")
-    others = line[: found.start()] + line[found.end() :]
-    if any(unicodedata.category(c) in _NUMERIC for c in others):
-        raise NoVerdictError(f"the verdict's line has several numbers: {_one_line(line)!r}")
-    high = options.score_range[1]
-    if found["high"] is not None and float(found["high"]) != high:
-        raise NoVerdictError(f"the verdict {found[0].strip()!r} is not out of {high:g}")
-    if line[found.end() :].lstrip().startswith("%") and high != 100:
-        raise NoVerdictError(f"the verdict {found[0].strip()!r} is in per cent, and not out of {high:g}")
-    return found["score"], found.start()
-
-
-def _word_in(line: str, options: JudgeOptions, at: int | None) -> tuple[str, int]:
-    """The one word of `verdicts` on a line; of words that begin alike the longest."""
-    words = sorted(map(str, options.verdicts), key=len, reverse=True)
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE)
-    found = list(pattern.finditer(line))
-    if len({one[0].casefold() for one in found}) != 1 or (at is not None and found[0].start() != at):
-        raise NoVerdictError(
-            f"not one of {', '.join(words)} is the verdict: {_one_line(line) or 'nothing'!r}"
+    Raises:
+        NoVerdictError: the answer is not one JSON object and nothing else (but a fence round it), a field is
+            missing or given twice, or its value is no JSON number within `score_range`, or none of
+            `verdicts`.
+    """
+    said = _said(answer)
+    fenced = _FENCED.match(said)
+    try:
+        made = json.loads(
+            fenced["inside"] if fenced else said,
+            object_pairs_hook=_without_repeats,
+            parse_constant=_refuse_constant,
         )
-    return found[0][0], found[0].start()
+    except (ValueError, RecursionError):
+        made = None
+    if not isinstance(made, dict):
+        raise NoVerdictError(f"the judge's answer is no JSON object alone: {one_line(said) or 'nothing'!r}")
+    texts = [_field(made, field, options) for field in fields]
+    values = [_value(text, options) for text in texts]
+    return [
+        JudgeVerdict(text, value, scaled(value, options), one_line(said))
+        for text, value in zip(texts, values, strict=True)
+    ]
 
 
-def _field_of_object(text: str, options: JudgeOptions) -> tuple[str, int]:
-    """The field of the one JSON object that has it; a number in a string is read as one on a line is."""
-    keys = options.score_field.split(".")
-    found = [(value, start) for made, start in _objects(text) if (value := _at(made, keys)) is not None]
-    if len(found) != 1:
-        number = "no JSON object" if not found else "several JSON objects"
-        raise NoVerdictError(
-            f"the judge's answer has {number} with '{options.score_field}': {_one_line(text)!r}"
-        )
-    value, start = found[0]
-    if not isinstance(value, str):
-        return json.dumps(value), start
-    if options.verdicts:
-        return value.strip(), start
-    return _number_in(value, options, _BEFORE.match(value).end())[0], start  # type: ignore[union-attr]
+def _said(answer: str) -> str:
+    """What stands behind the thoughts of an answer."""
+    said = answer.rpartition("</think>")[2]
+    if "<think>" in said:
+        raise NoVerdictError("the judge's thoughts do not end")
+    return said
 
 
-def _at(value: Any, keys: list[str]) -> Any:
-    for key in keys:
+def _field(made: Any, field: str, options: JudgeOptions) -> str:
+    value = made
+    for key in field.split("."):
         value = value.get(key) if isinstance(value, dict) else None
-    return None if isinstance(value, dict | list) else value
-
-
-def _objects(text: str) -> Iterator[tuple[Any, int]]:
-    """The JSON objects that are not part of another, and where each starts."""
-    decoder = json.JSONDecoder(object_pairs_hook=_without_repeats)
-    at = 0
-    while (start := text.find("{", at)) >= 0:
-        try:
-            found, at = decoder.raw_decode(text, start)
-            yield found, start
-        except (ValueError, RecursionError):
-            at = start + 1
+    if isinstance(value, str) and options.verdicts:
+        return value.strip()
+    if isinstance(value, bool) or (value is None and "null" in options.verdicts):
+        return json.dumps(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    raise NoVerdictError(f"the JSON object has no verdict in '{field}': {str(made)[:160]!r}")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -221,6 +128,68 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
+    """The verdict's text, and what stands before it."""
+    if marker:
+        before, found, after = said.rpartition(marker)
+        if not found:
+            raise NoVerdictError(f"the judge wrote no verdict: {one_line(said) or 'nothing'!r}")
+    else:
+        lines = said.rstrip().splitlines() or [""]
+        lines = lines[:-1] if len(lines) > 1 and lines[-1].strip() == "```" else lines
+        before, after = "\n".join(lines[:-1]), lines[-1]
+    return _verdict_alone(after, options), before
+
+
+def _verdict_alone(text: str, options: JudgeOptions) -> str:
+    """The verdict that a text is, marks round it aside."""
+    if options.verdicts:
+        words = sorted(map(str, options.verdicts), key=len, reverse=True)
+        found = re.match(
+            rf"{_OPENING}(?P<score>{'|'.join(map(re.escape, words))}){_END}", text, re.IGNORECASE
+        )
+        if found is None:
+            raise NoVerdictError(f"not one of {', '.join(words)}, alone: {start_of(text) or 'nothing'!r}")
+        return found["score"]
+    found = _ON_SCALE.match(text)
+    if found is None:
+        raise NoVerdictError(f"not a number alone, or one on its scale: {start_of(text) or 'nothing'!r}")
+    high = options.score_range[1]
+    if (found["high"] is not None and float(found["high"]) != high) or (found["percent"] and high != 100):
+        raise NoVerdictError(f"the verdict {start_of(text)!r} is not out of {high:g}")
+    return found["score"]
+
+
+def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
+    """What `score_pattern` finds behind the marker, or in all of the answer; the same wherever it does."""
+    before, _, after = said.rpartition(marker) if marker else ("", "", said)
+    found = list(re.finditer(options.score_pattern, after[-_READ_CHARS:]))
+    texts = {(one["score"] or "").strip().casefold() for one in found}
+    if len(texts) != 1 or "" in texts:
+        number = "several verdicts" if len(texts) > 1 else "no verdict"
+        raise NoVerdictError(f"score_pattern finds {number}: {one_line(after)!r}")
+    return found[-1]["score"].strip(), before or after[: found[-1].start()]
+
+
+def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
+    """Refuse an answer that gave another verdict before its last; a marker without one was only mentioned."""
+    words = "|".join(re.escape(str(word)) for word in options.verdicts) or _NUMBER
+    begins = re.compile(rf"{_OPENING}(?P<score>{words})(?!\w)", re.IGNORECASE)
+    for piece in before.split(marker)[1:] if marker else ():
+        found = begins.match(piece)
+        with contextlib.suppress(NoVerdictError):
+            earlier = _value(found["score"], options) if found else value
+            if earlier != value:
+                break
+    else:
+        return
+    raise NoVerdictError(f"the judge gave two verdicts, {earlier:g} and {value:g}")
+
+
 def _value(text: str, options: JudgeOptions) -> float:
     if options.verdicts:
         by_word = {str(word).casefold(): value for word, value in options.verdicts.items()}
@@ -228,7 +197,7 @@ def _value(text: str, options: JudgeOptions) -> float:
             raise NoVerdictError(f"the verdict {text[:40]!r} is none of {', '.join(options.verdicts)}")
         return by_word[text.casefold()]
     try:
-        value = float(text)
+        value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         raise NoVerdictError(f"the verdict {text[:40]!r} is no number") from None
     low, high = options.score_range
@@ -237,22 +206,19 @@ def _value(text: str, options: JudgeOptions) -> float:
     return value
 
 
-def _scaled(value: float, options: JudgeOptions) -> float:
-    """Words have the scores that the options give them; numbers are scaled."""
+def scaled(value: float, options: JudgeOptions) -> float:
+    """Return a verdict's score: words have those that the options give them; numbers are scaled."""
     if options.scale_to is None or options.verdicts:
         return value
     (low, high), (to_low, to_high) = options.score_range, options.scale_to
     return to_low + (value - low) / (high - low) * (to_high - to_low)
 
 
-def _as_text(prompt: str | Sequence[Message] | None) -> str:
-    if prompt is None or isinstance(prompt, str):
-        return prompt or ""
-    if len(prompt) == 1:
-        return str(prompt[0].get("content", ""))
-    return "\n\n".join(f"{message.get('role', '')}: {message.get('content', '')}" for message in prompt)
-
-
-def _one_line(text: str) -> str:
-    """The end of a text, on one line."""
+def one_line(text: str) -> str:
+    """Return the end of a text, on one line."""
     return " ".join(text[-600:].split())[-200:]
+
+
+def start_of(text: str) -> str:
+    """Return the start of a text, on one line."""
+    return " ".join(text[:200].split())[:80]

@@ -20,8 +20,10 @@ from rewardkit import Sample, Score, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
-from rewardkit.rewards.judge.reward import JudgeOptions, register_judge
-from rewardkit.rewards.judge.verdict import NoVerdictError, ask, read_verdict
+from rewardkit.rewards.judge.file import register_judge
+from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.question import ask
+from rewardkit.rewards.judge.verdict import read_verdict
 
 SOURCE = "test/judged"
 
@@ -147,8 +149,8 @@ def scored(responses: list[str], **scorer: Any) -> dict[str, Score]:
 def test_the_verdict_is_the_score(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
     found = scored(["good"])["good"]
-    assert (found.score, found.status, found.scorer) == (0.75, "ok", "helpful@2")
-    assert (found.extracted, found.parts) == ("7.5", {"verdict": 7.5})
+    assert (found.score, found.status, found.scorer) == (0.75, "ok", "helpful@3")
+    assert (found.extracted, found.parts["verdict"]) == ("7.5", 7.5)
     assert "but no." in (found.detail or "")
     body = server.bodies[0]
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("tiny", 0.0, 1024)
@@ -256,22 +258,21 @@ def test_a_file_that_cannot_work_is_refused(text: str, why: str, tmp_path: Path,
     assert "\n" not in str(caught.value)
 
 
-def test_the_documented_files_work(
-    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JUDGE_API_KEY", "k")
-    page = (Path(__file__).parents[2] / "docs" / "reward_models.md").read_text()
-    first, second = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "helpful.yaml").write_text(first)
-    assert register_judge(tmp_path / "helpful.yaml").data_sources == ("Dahoas/*",)
-    (tmp_path / "agrees.yaml").write_text(f"url: http://h\nmodel: m\n{second}")
-    made: JudgeOptions = register_judge(tmp_path / "agrees.yaml", [SOURCE]).make_options({})
+def test_the_documented_files_work(tmp_path: Path, registry: Registry) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "judges.md").read_text()
+    (tmp_path / "template.txt").write_text("{question} {gold_answer} {llm_response}")
+    files = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    for number, text in enumerate(file for file in files if "url:" in file):
+        (tmp_path / f"judge_{number}.yaml").write_text(text)
+        register_judge(tmp_path / f"judge_{number}.yaml", [SOURCE])
+    assert register_judge(tmp_path / "judge_0.yaml").data_sources == ("Dahoas/*",)
+    made: JudgeOptions = register_judge(tmp_path / "judge_1.yaml", [SOURCE]).make_options({})
     question = ask(Sample(SOURCE, "4", "four", "2 + 2?"), made)
     assert 'reference "four"' in question.messages[0]["content"]
     assert read_verdict(f"It does.\n{question.marker} Yes", question.marker, made).score == 1.0
 
 
-# --- question and verdict ------------------------------------------------------------------------------
+# --- question ------------------------------------------------------------------------------
 
 
 def test_a_response_can_neither_close_its_fence_nor_write_the_verdict() -> None:
@@ -293,152 +294,9 @@ def test_any_text_is_asked_about_unchanged(prompt: str, response: str) -> None:
     assert text == f"{prompt}|{response}"
 
 
-def test_what_stands_straight_behind_the_last_marker_counts() -> None:
-    found = read_verdict(
-        "I will end with VERDICT-a: and a number.\nVERDICT-a: 3 of 10, no", "VERDICT-a:", options()
-    )
-    assert (found.text, found.score) == ("3", 0.3)
-    with pytest.raises(NoVerdictError, match="two verdicts, 9 and 3"):
-        read_verdict("VERDICT-a: 9, I mean\nVERDICT-a: 3", "VERDICT-a:", options())
-    with pytest.raises(NoVerdictError, match="no verdict"):
-        read_verdict("10", "VERDICT-a:", options())
-    assert read_verdict("<think>9 or 10?</think>Score 2", "", options()).value == 2.0
-
-
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [
-        ("3/10", 3.0),
-        ("**3 / 10**", 3.0),
-        ("10/10", 10.0),
-        ("(7.5/10.0)", 7.5),
-        ("7. It is good, as most would say.", 7.0),
-        ("`8`\nOf 10 points, 2 are lost.", 8.0),
-    ],
-)
-def test_a_number_may_say_what_it_is_out_of(said: str, value: float) -> None:
-    assert read_verdict(f"It lacks 2 of 4 facts.\nV: {said}", "V:", options()).value == value
-
-
-def test_without_a_marker_the_number_of_the_last_line_counts() -> None:
-    assert read_verdict("It lacks 2 of 4 facts.\nScore: 6/10\n", "", options()).value == 6.0
-    with pytest.raises(NoVerdictError, match="several numbers"):
-        read_verdict("It lacks 2 of 4 facts: 6/10", "", options())
-    with pytest.raises(NoVerdictError, match="not out of 10"):
-        read_verdict("It has 2/4 facts", "", options())
-
-
-@pytest.mark.parametrize(
-    "said", ["3/5", "3/100", "3/10/10", "of 10: 3", "good, 9", "3rd", "9e9", "1.2.3", ""]
-)
-def test_a_number_out_of_something_else_or_elsewhere_is_no_verdict(said: str) -> None:
-    with pytest.raises(NoVerdictError):
-        read_verdict(f"It lacks 2 of 4 facts.\nV: {said}", "V:", options())
-
-
-@pytest.mark.parametrize("verdict", ["11", "-1", "good", "", "nan"])
-def test_a_verdict_off_the_scale_is_none(verdict: str) -> None:
-    with pytest.raises(NoVerdictError):
-        read_verdict(f"V: {verdict}", "V:", options(score_pattern=r"(?P<score>\S+)"))
-
-
-def test_words_and_json_are_read() -> None:
-    yes_no = options(score_pattern=r"(?P<score>\w+)\W*$", verdicts={"Yes": 1, "No": -1})
-    assert read_verdict("V: **yes**.", "V:", yes_no).score == 1.0
-    with pytest.raises(NoVerdictError, match="'maybe' is none of Yes, No"):
-        read_verdict("V: maybe", "V:", yes_no)
-    of_object = options(score_field="verdict.score", scale_to=None)
-    answer = 'first {"verdict": {"points": 1}} then ```json\n{"why": "{", "verdict": {"score": 6}}\n``` {oh'
-    assert read_verdict(answer, "", of_object).score == 6.0
-    assert (
-        read_verdict('{"score": true}', "", options(score_field="score", verdicts={"true": 1})).score == 1.0
-    )
-    for several in (
-        '{"verdict": {"score": 1}} {"verdict": {"score": 2}}',
-        '{"verdict": {"score": 1, "score": 2}}',
-    ):
-        with pytest.raises(NoVerdictError, match="JSON object"):
-            read_verdict(several, "", of_object)
-    for bad in ("none", '{"verdict": 3}', '{"verdict": {"score": [1]}}', '{"verdict": {"score": null}}'):
-        with pytest.raises(NoVerdictError, match="no JSON object with"):
-            read_verdict(bad, "", of_object)
-
-
-READ = [
-    "{n}", " {n}", "**{n}**", "`{n}`", "\"{n}\"", "({n})", "[{n}]", "*{n}*.", "{n}.", "{n}!", "{n} ", "\n{n}", "\n\n**{n}**\n",
-    "{n}/10", "{n} / 10", "**{n}/10**", "{n} out of 10", "{n} of 10", "{n}/10.0", "({n}/10)", "{n}/10, a good one",
-    "{n} points", "{n} - clear and right", "{n}, because a step is missing", "{n}; see above", "{n}: good", "{n} — well done",
-    "{n} (could be better)", "{n} overall", "{n}分", "{n}，因为缺少一步", "{n} Punkte", "{n} очков", "{n}、満足",
-    "{n}\nOf 10 points some are lost.", "{n}\r\nThat is 3 less than 10.", "{n}\n\nConfidence: 9",
-]  # fmt: skip
-"""What may stand behind the marker where {n} is the verdict."""
-
-UNREADABLE = [
-    "", "good", "about {n}", "score {n}", "~{n}", "≈{n}", "{n}/5", "{n}/100", "{n}/10/10", "{n} out of 5", "{n} of 20",
-    "{n}-3", "{n} - 4", "{n} to 9", "3 or {n}", "{n} or 5", "{n}, or rather 2", "{n} (10 = perfect)", "{n}, because step 9 is missing",
-    "{n} out of a possible 100", "{n} von 10", "{n} sur 10", "{n} из 10", "10点満点で{n}点", "满分10分，{n}分", "{n}½", "{n} + ½", "{n}²",
-    "{n}e1", "{n}k", "{n}th", "{n}x", "{n}_", "{n},5", "1.{n}.2", "{n} %", "{n}%", "between {n} and 9", "x{n}", "-{n}1", "N/A, else {n}",
-    "{n} on style, 2 on content", "2 + {n}", "{n}/ten 4", "VIII or {n}",
-]  # fmt: skip
-"""What no number can be read from, whatever {n} is."""
-
-
-@pytest.mark.parametrize(
-    "before", ["It lacks 2 of 4 facts.", "", "I end with V: and a number.", "<think>9?</think>"]
-)
-def test_five_hundred_endings_are_read_rightly_or_not_at_all(before: str) -> None:
-    for n in (0, 1, 2, 3, 6, 7, 7.5, 10):
-        for ending in READ:
-            said = f"{before}\nV: {ending.format(n=n)}"
-            assert read_verdict(said, "V:", options()).value == n, said
-        for ending in UNREADABLE:
-            said = f"{before}\nV: {ending.format(n=n)}"
-            with pytest.raises(NoVerdictError):
-                raise AssertionError(f"{said!r} was read as {read_verdict(said, 'V:', options())}")
-
-
-YES_NO = {"yes": 1.0, "no": 0.0, "not sure": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [
-        ("yes", 1.0),
-        ("**No**.", 0.0),
-        ("Yes, since both agree", 1.0),
-        ("not sure", 0.5),
-        ("yes or no", None),
-        ("yes, no, yes", None),
-        ("not yes", None),
-        ("maybe", None),
-        ("yesterday", None),
-        ("nope", None),
-    ],
-)
-def test_a_word_of_the_verdicts_is_one_alone_and_straight_behind_the_marker(
-    said: str, value: float | None
-) -> None:
-    words = options(verdicts=YES_NO)
-    if value is None:
-        with pytest.raises(NoVerdictError):
-            read_verdict(f"V: {said}", "V:", words)
-    else:
-        assert read_verdict(f"V: {said}", "V:", words).score == value
-
-
 def test_a_judge_without_a_verdict_is_asked_once_more(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
     found = scored(["shy"])["shy"]
     assert found.ok and found.score == 0.75 and server.asked["shy"] == 2
     first, second = server.bodies
     assert [m["role"] for m in second["messages"][len(first["messages"]) :]] == ["assistant", "user"]
-
-
-@given(st.text(alphabet='{}[]"score:0123456789eE.-+ \nV'), st.booleans())
-def test_any_answer_is_a_verdict_on_the_scale_or_none(answer: str, as_json: bool) -> None:
-    read = options(score_field="score") if as_json else options()
-    try:
-        found = read_verdict(answer, "V:" if "V" in answer else "", read)
-    except NoVerdictError:
-        return
-    assert 0.0 <= found.score <= 1.0

@@ -1,0 +1,151 @@
+"""The YAML file of a judge, and the reward that it makes. What a judge is asked and costs is decided
+elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit.errors import InputError, OptionsError, did_you_mean
+from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
+from rewardkit.rewards.judge.reward import load, parts_of, score
+from rewardkit.rewards.judge.spending import JudgeSpending
+
+VERSION = 3
+
+
+class JudgeFile(msgspec.Struct):
+    """What the YAML file holds besides the fields of `JudgeOptions` and `JudgeSpending`."""
+
+    name: str = ""
+    data_sources: list[str] = []
+    timeout_s: float = 180.0
+    """Deadline for one sample: all its requests, attempts and waits for a limit together."""
+    preset: str = ""
+    """A known model (`rewardkit.rewards.judge.presets`), whose options these keys change."""
+    prompt_file: str = ""
+    """A file with the template in place of `prompt`: beside the YAML file, or in the model's folder."""
+
+
+def register_judge(
+    path: str | Path, data_sources: Iterable[str] = (), *, registry: Registry = REGISTRY
+) -> Reward:
+    """Make the judge of a YAML file the reward of `data_sources` or, if there are none, of the file's own.
+
+    Raises:
+        InputError: the file cannot be read, or is no YAML mapping.
+        OptionsError: a key that does not exist, a value that does not fit, no data source, or no key in the
+            environment.
+        MissingDependencyError: the package `openai` is not installed.
+    """
+    made = judge_of_file(path, data_sources)
+    if not made.data_sources:
+        raise OptionsError(
+            f"the judge '{made.name}' needs a data source: --for SOURCE, or data_sources in {path}"
+        )
+    return registry.register(made, replace_existing=True)
+
+
+def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
+    """Return the reward of a judge's YAML file, for `data_sources` or the file's own, which may be none.
+
+    Raises:
+        InputError, OptionsError, MissingDependencyError: as `register_judge`.
+    """
+    from rewardkit.model_api.client import require_openai
+
+    require_openai("a judge")
+    path = Path(path)
+    values = _read(path)
+    about = _taken(values, JudgeFile, path)
+    spending = _taken(values, JudgeSpending, path)
+    values = _with_preset(values, about, path)
+    if any(isinstance(word, bool) for word in values.get("verdicts") or ()):
+        raise OptionsError(
+            f"{path}: verdicts: YAML takes a bare yes, no, on or off for true or false; write it in quotes, "
+            '"yes"'
+        )
+    made = Reward(
+        name=about.name or path.stem,
+        version=VERSION,
+        target=partial(score, spending=spending),
+        data_sources=tuple(data_sources) or tuple(about.data_sources),
+        runs="process",
+        timeout_s=about.timeout_s,
+        processes=1,  # one place for cache, limits and budget; a coroutine for each sample
+        chunk=spending.concurrency,
+        options_type=JudgeOptions,
+        presets=values,
+        load=load,
+        summary=f"The verdict of {values.get('model', 'a language model')} on the response",
+    )
+    options: JudgeOptions = made.make_options({})
+    _check(options, spending, made.name)
+    reads = ("prompt", "extra_info") if options.rubric else ("prompt",)
+    return replace(made, parts=parts_of(options), reads=reads)
+
+
+def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
+    """Take the keys of a kind out of the file's values, and return what they make."""
+    names = kind.__struct_fields__ if issubclass(kind, msgspec.Struct) else [one.name for one in fields(kind)]
+    own = {name: values.pop(name) for name in names if name in values}
+    try:
+        return msgspec.convert(own, kind)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise OptionsError(f"{path}: {error}") from None
+
+
+def _with_preset(values: dict[str, Any], about: JudgeFile, path: Path) -> dict[str, Any]:
+    if about.preset and about.preset not in PRESETS:
+        near = did_you_mean(about.preset, list(PRESETS)) or f"; there are {', '.join(PRESETS)}"
+        raise OptionsError(f"{path}: there is no preset '{about.preset}'{near}")
+    values = {**PRESETS.get(about.preset, {}), **values}
+    if about.prompt_file:
+        values["prompt"] = _template(about.prompt_file, values, path)
+    if about.preset in OWN_TEMPLATE and not values.get("prompt"):
+        raise OptionsError(
+            f"{path}: the licence of {about.preset}'s template does not let us ship it: download it, and "
+            "name it as prompt_file"
+        )
+    return values
+
+
+def _template(name: str, values: dict[str, Any], path: Path) -> str:
+    """The text of a template that lies beside the file or in the model's folder."""
+    places = [path.parent / name, Path(str(values.get("model", ""))) / name]
+    for place in places:
+        if place.is_file():
+            return place.read_text()
+    raise InputError(f"{path}: prompt_file: there is no {' and no '.join(map(str, places))}")
+
+
+def _check(options: JudgeOptions, spending: JudgeSpending, name: str) -> None:
+    """Refuse what would fail with the first sample."""
+    for model in options.endpoints:
+        if model.api_key_env and not os.environ.get(model.api_key_env):
+            raise OptionsError(f"the judge '{name}' takes its key from {model.api_key_env}, which is not set")
+        if spending.budget_usd and model.model not in spending.prices:
+            raise OptionsError(
+                f"the judge '{name}' has budget_usd and no price for {model.model}: add it to prices, as "
+                f"{{{model.model}: {{input: 0.1, output: 0.4}}}} (dollars for a million tokens), or give "
+                "budget_tokens"
+            )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values: dict[str, Any] = msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
+    except OSError as error:
+        raise InputError(f"cannot read the judge's file {path}: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        reason = str(error).replace("\n", " ")
+        raise InputError(f"{path} is not a YAML mapping of a judge's options: {reason}") from None
+    return values

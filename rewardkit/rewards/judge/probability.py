@@ -1,0 +1,65 @@
+"""A verdict made of the probabilities of its token (G-Eval): sum p(v) v / sum p(v) over the verdicts.
+
+The token is the one straight behind the marker or, without one, the first: never one that is searched for.
+The verdict that was drawn has to be a good one too, and the verdicts need half of the probability between
+them; otherwise there is none, and never the drawn one in its place.
+"""
+
+from __future__ import annotations
+
+from math import exp, isfinite
+
+from rewardkit.rewards.judge.cache import JudgeAnswer
+from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.verdict import JudgeVerdict, NoVerdictError, read_verdict, scaled
+
+LEAST_MASS = 0.5
+"""The probability that all verdicts need together."""
+
+TOP = 20
+"""Tokens in a place whose probabilities are asked for: most servers allow no more."""
+
+
+def expected_verdict(answer: JudgeAnswer, marker: str, options: JudgeOptions) -> JudgeVerdict:
+    """Return the mean of the verdicts by the probabilities of their tokens.
+
+    Raises:
+        NoVerdictError: the answer has no verdict, it is not one token, or others have most of the
+        probability.
+    """
+    drawn = read_verdict(answer.text, marker, options)
+    values = _values(options)
+    weights: dict[str, float] = {}
+    for token, probability in _alternatives(answer, marker, drawn.text):
+        word = token.strip().casefold()
+        if word in values:
+            weights[word] = weights.get(word, 0.0) + probability
+    mass = sum(weights.values())
+    if mass < LEAST_MASS:
+        raise NoVerdictError(f"the verdicts have a probability of {mass:.2f} together, below {LEAST_MASS}")
+    value = sum(values[word] * weight for word, weight in weights.items()) / mass
+    return JudgeVerdict(drawn.text, value, scaled(value, options), drawn.reason, mass)
+
+
+def _values(options: JudgeOptions) -> dict[str, float]:
+    if options.verdicts:
+        return {str(word).casefold(): value for word, value in options.verdicts.items()}
+    low, high = options.score_range
+    return {str(n): float(n) for n in range(10) if low <= n <= high}
+
+
+def _alternatives(answer: JudgeAnswer, marker: str, drawn: str) -> list[tuple[str, float]]:
+    """The tokens in the verdict's place with their probabilities."""
+    tokens = answer.tokens or []
+    end = 0
+    if marker:
+        text = "".join(token for token, _ in tokens)
+        end = text.rfind(marker) + len(marker)
+    start = 0
+    for token, top in tokens:
+        if start >= end and token.strip(" \n\t*_`\"'"):
+            if token.strip().casefold() != drawn.casefold():
+                raise NoVerdictError(f"the verdict {drawn!r} is not one token, but begins with {token!r}")
+            return [(word, exp(log)) for word, log in top if isfinite(log)]
+        start += len(token)
+    raise NoVerdictError("the answer's tokens end before its verdict")

@@ -1,0 +1,111 @@
+"""What goes to the judge: the template filled in, its fence and its marker, and how it is asked once more."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rewardkit.rewards.answers.place import last_group, own_text
+from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.templates import how_to_answer, template_of
+from rewardkit.types import Message, Sample
+
+
+class UnjudgeableError(ValueError):
+    """The sample itself cannot be judged; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeQuestion:
+    """What goes to the judge."""
+
+    messages: list[dict[str, str]]
+    marker: str
+    """What stands before the verdict in the answer; empty: the template asks for no marker."""
+
+
+def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **more: str) -> JudgeQuestion:
+    """Fill in the template, in one pass, so that no text that is filled in is taken for a placeholder.
+
+    Fence and marker carry a digest of the sample: the response cannot close its own fence, nor write a
+    verdict that would be taken for the judge's, without holding its own digest.
+
+    Args:
+        fields: the verdicts that the JSON object is to have; none: `score_field`, or a verdict in text.
+        more: what stands for further placeholders.
+    """
+    prompt = prompt_text(sample.prompt)
+    seen = f"{prompt}\0{sample.response}".encode("utf-8", "replace")
+    nonce = hashlib.sha256(seen).hexdigest()[:12]
+    filled = {
+        "prompt": prompt,
+        "response": sample.response,
+        "ground_truth": sample.ground_truth,
+        "fence": f"response-{nonce}",
+        "marker": f"VERDICT-{nonce}:",
+        **more,
+    }
+    if "{answer}" in options.prompt or "answer" in options.fields.values():
+        filled["answer"] = answer_of(sample)
+    own = {name: filled[field] for name, field in options.fields.items() if field in filled}
+    how = how_to_answer(options, fields or [options.score_field] * bool(options.score_field))
+    template = template_of(options).replace("{how}", how)
+    system = [{"role": "system", "content": options.system}] if options.system else []
+    marker = filled["marker"] if "{marker}" in template else options.marker
+    return JudgeQuestion([*system, {"role": "user", "content": fill(template, filled | own)}], marker)
+
+
+def pair(sample: Sample, options: JudgeOptions, *, swapped: bool) -> JudgeQuestion:
+    """Return the question which of response and ground truth is better; `swapped`: the response is B.
+
+    Raises:
+        UnjudgeableError: there is no ground truth.
+    """
+    if not sample.ground_truth.strip():
+        raise UnjudgeableError("there is no ground truth to compare with")
+    a, b = sample.response, sample.ground_truth
+    a, b = (b, a) if swapped else (a, b)
+    if not options.pair_roles:
+        return ask(sample, options, response_a=a, response_b=b)
+    given = sample.prompt if isinstance(sample.prompt, list) else [{"role": "user", "content": sample.prompt}]
+    messages = [{"role": str(one.get("role")), "content": str(one.get("content") or "")} for one in given]
+    first, second = options.pair_roles
+    responses = [{"role": first, "content": a}, {"role": second, "content": b}]
+    return JudgeQuestion([*messages, *responses], options.marker)
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Return a template with `{name}` or `{{name}}` replaced for each of some names, all in one pass."""
+    names = "|".join(map(re.escape, values))
+    pattern = re.compile(rf"\{{\{{(?P<double>{names})\}}\}}|\{{(?P<single>{names})\}}")
+    return pattern.sub(lambda found: values[found["double"] or found["single"]], template)
+
+
+def asked_again(question: JudgeQuestion, answer: str, why: Exception, form: str) -> list[dict[str, str]]:
+    """Return the messages that ask for a verdict where `answer` has none."""
+    wanted = f"one line: {question.marker} and {form}" if question.marker else form
+    said = f"Your answer cannot be read: {why}. Write only {wanted}, once, and nothing behind it."
+    return [
+        *question.messages,
+        {"role": "assistant", "content": answer},
+        {"role": "user", "content": said},
+    ]
+
+
+def answer_of(sample: Sample) -> str:
+    """Return the answer that a response frames (a box, tags, `####`, "Answer:"); else its text without
+    thoughts."""
+    text = own_text(sample.response, sample.prompt).strip()
+    group = last_group(text)
+    return group[-1].text if group else text
+
+
+def prompt_text(prompt: str | Sequence[Message] | None) -> str:
+    """Return a prompt as one text: of several messages each with its role."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    if len(prompt) == 1:
+        return str(prompt[0].get("content", ""))
+    return "\n\n".join(f"{message.get('role', '')}: {message.get('content', '')}" for message in prompt)

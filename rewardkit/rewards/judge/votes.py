@@ -1,0 +1,60 @@
+"""Several verdicts on one question become one: the median of numbers, the most frequent of words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.verdict import JudgeVerdict, NoVerdictError
+
+
+@dataclass(frozen=True, slots=True)
+class VotedVerdict:
+    """What the votes say together."""
+
+    text: str
+    value: float
+    score: float
+    agreement: float
+    """Of words the share of the most frequent; of numbers 1 less the mean distance from the median, on a
+    scale from 0 to 1."""
+    reason: str
+    mass: float | None = None
+    """The least of the votes."""
+
+
+def vote(verdicts: Sequence[JudgeVerdict], asked: int, options: JudgeOptions) -> VotedVerdict:
+    """Return what the verdicts say together; of words that tie, the mean.
+
+    Args:
+        verdicts: those of the votes that have one.
+        asked: how many were asked for.
+
+    Raises:
+        NoVerdictError: fewer than half of the votes have a verdict, or they agree too little.
+    """
+    if not verdicts or 2 * len(verdicts) < asked:
+        raise NoVerdictError(f"{len(verdicts)} of {asked} votes have a verdict")
+    of_words = bool(options.verdicts) and not options.logprobs
+    together = _most_frequent if of_words else median
+    scores = [one.score for one in verdicts]
+    score = together(scores)
+    if of_words:
+        agreement = max(Counter(scores).values()) / len(scores)
+    else:
+        low, high = options.scale_to or options.score_range
+        agreement = 1.0 - fmean(abs(one - score) for one in scores) / abs(high - low)
+    if agreement < options.min_agreement:
+        raise NoVerdictError(f"the votes agree to {agreement:.2f}, below {options.min_agreement:g}")
+    near = min(verdicts, key=lambda one: abs(one.score - score))
+    mass = min((one.mass for one in verdicts if one.mass is not None), default=None)
+    value = together([one.value for one in verdicts])
+    return VotedVerdict(near.text, value, score, agreement, near.reason, mass)
+
+
+def _most_frequent(scores: Sequence[float]) -> float:
+    counts = Counter(scores)
+    return fmean(score for score, count in counts.items() if count == max(counts.values()))

@@ -1,0 +1,138 @@
+"""What a judge's answer says: never a number or a word that it does not say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.verdict import NoVerdictError, read_verdict
+
+FORMS: dict[str, dict[str, Any]] = {
+    "numbers": {},
+    "words": {"verdicts": {"yes": 1.0, "no": 0.0, "not sure": 0.5}},
+    "json": {"score_field": "score"},
+}
+
+
+def options(**changes: Any) -> JudgeOptions:
+    return JudgeOptions(**{"url": "http://localhost/v1", "model": "m", **changes})
+
+
+def read(answer: str, marker: str = "V:", **changes: Any) -> float | None:
+    """The verdict, or None where there is none."""
+    try:
+        return read_verdict(answer, marker, options(**changes)).value
+    except NoVerdictError:
+        return None
+
+
+def labelled() -> list[tuple[str, str, float | None]]:
+    """Form, text and verdict of each of the labelled texts."""
+    found = []
+    form = ""
+    for line in (Path(__file__).parent / "verdict_texts.tsv").read_text().splitlines():
+        if line.startswith("# "):
+            form = line[2:]
+        elif line:
+            label, text = line.split("\t")
+            text = text.replace("\\n", "\n").replace("\\\\", "\\")
+            found.append((form, text, None if label == "-" else float(label)))
+    return found
+
+
+def test_of_three_hundred_labelled_texts_none_is_read_wrongly() -> None:
+    texts = labelled()
+    assert len({(form, text) for form, text, _ in texts}) == len(texts) >= 300
+    found = {(form, text): read(text, **FORMS[form]) for form, text, _ in texts}
+    differ = [(form, text, value) for form, text, value in texts if found[form, text] != value]
+    assert not differ
+
+
+READ = [
+    "{n}", " {n}", "**{n}**", "`{n}`", "\"{n}\"", "({n})", "[{n}]", "[[{n}]]", "*{n}*.", "{n}.", "{n}!", "{n} ", "\n{n}",
+    "\n\n**{n}**\n", "{n}/10", "{n} / 10", "**{n}/10**", "**{n}**/10", "{n} out of 10", "{n} of 10", "{n}/10.0", "({n}/10)",
+    "{n} von 10", "{n} sur 10", "{n} из 10", "\\boxed{{{n}}}", "{n}</verdict>", "{n}\n```",
+]  # fmt: skip
+"""What may stand behind the marker where {n} is the verdict."""
+
+UNREADABLE = [
+    "", "good", "about {n}", "score {n}", "~{n}", "≈{n}", "{n}/5", "{n}/100", "{n}/10/10", "{n} out of 5", "{n} of 20",
+    "{n}-3", "{n} - 4", "{n} to 9", "3 or {n}", "{n} or 5", "{n}, or rather 2", "{n} (10 = perfect)", "{n}, because step 9 is missing",
+    "{n} out of a possible 100", "10点満点で{n}点", "满分10分，{n}分", "{n}½", "{n} + ½", "{n}²", "{n}、満足", "{n}?", "{n}, a good one",
+    "{n}e1", "{n}k", "{n}th", "{n}x", "{n}_", "{n},5", "1.{n}.2", "{n} %", "{n}%", "between {n} and 9", "x{n}", "-{n}1", "N/A, else {n}",
+    "{n} on style, 2 on content", "2 + {n}", "{n}/ten 4", "VIII or {n}", "{n}\nNo: six.", "{n}\nConfidence: 9",
+]  # fmt: skip
+"""What no number can be read from, whatever {n} is."""
+
+
+def test_more_than_five_hundred_endings_are_read_rightly_or_not_at_all() -> None:
+    befores = ["It lacks 2 of 4 facts.", "", "I end with V: and a number.", "<think>9?</think>"]
+    tried = [
+        (f"{before}\nV: {ending.format(n=n)}", n if ending in READ else None)
+        for before in befores
+        for n in (0, 3, 7.5, 10)
+        for ending in (*READ, *UNREADABLE)
+    ]
+    assert len(tried) > 500
+    assert not [(text, value) for text, value in tried if read(text) != value]
+
+
+def test_without_a_marker_the_verdict_is_the_last_line() -> None:
+    assert read("It lacks 2 of 4 facts.\n6/10\n", "") == 6.0
+    assert read("<think>9 or 10?</think>2", "") == 2.0
+    for text in ("Score: 6/10", "It lacks 2 of 4 facts: 6", "It has 2/4 facts"):
+        assert read(text, "") is None
+    assert read("Reasons.\nFinal Score: 6/10", "Final Score:") == 6.0
+
+
+def test_two_verdicts_are_none() -> None:
+    with pytest.raises(NoVerdictError, match="two verdicts, 9 and 3"):
+        read_verdict("V: 9, I mean\nV: 3", "V:", options())
+    assert read("V: 3, I mean\nV: 3") == 3.0
+    assert read("I will end with V: and a number.\nV: 3") == 3.0
+
+
+def test_a_pattern_of_ones_own_must_always_find_the_same() -> None:
+    pattern = {"score_pattern": r"grade (?P<score>\S+)"}
+    assert read("A grade 7 so V: grade 7", "", **pattern) == 7.0
+    for text in ("A grade 3, V: grade 7", "grade 11", "grade -1", "grade good", "grade nan", "7"):
+        assert read(text, "", **pattern) is None
+
+
+def test_a_field_of_an_object_may_lie_deeper() -> None:
+    deep = {"score_field": "verdict.score"}
+    assert read('{"verdict": {"score": 6}}', **deep) == 6.0
+    for text in (
+        '{"verdict": 6}',
+        '{"verdict.score": 6}',
+        '{"score": 6}',
+        '{"verdict": {"score": 1, "score": 6}}',
+    ):
+        assert read(text, **deep) is None
+    assert read('{"ok": true}', score_field="ok", verdicts={"true": 1.0, "false": 0.0}) == 1.0
+
+
+@given(st.text(alphabet='{}[]"score:0123456789eE.-+ \nV'), st.booleans())
+def test_any_answer_is_a_verdict_on_the_scale_or_none(answer: str, as_json: bool) -> None:
+    found = read(answer, "V:" if "V" in answer else "", **(FORMS["json"] if as_json else {}))
+    assert found is None or 0.0 <= found <= 10.0
+
+
+def test_a_long_answer_is_read_quickly() -> None:
+    for text in ("V: 7" + " *" * 100_000 + "x", "V:" * 20_000 + " 7", "(" * 200_000, "{" * 200_000):
+        assert read(text) in (None, 7.0)
+        assert read(text, **FORMS["json"]) is None
+
+
+def test_what_is_no_verdict_says_why() -> None:
+    for form, text, value in labelled():
+        if value is None:
+            with pytest.raises(NoVerdictError) as caught:
+                read_verdict(text, "V:", options(**FORMS[form]))
+            assert re.search(r"\w", str(caught.value)) and "\n" not in str(caught.value)
