@@ -75,8 +75,9 @@ class Reward:
     """Workers of its own, at most this many, rather than a share of the scorer's. 0: none, but one for a
     `model`."""
     chunk: int = 0
-    """At most this many samples go to a worker at once, those of several callers together. 0: as the scorer
-    sees fit, never those of several callers."""
+    """At most this many samples go to a worker at once, those of several callers together; of an `async`
+    reward with `processes` this many are in flight in each. 0: as the scorer sees fit, never those of several
+    callers."""
     load: Callable[[Any], object] | None = None
     """Called with the options in a worker before its first sample: what takes long."""
     options_type: type | None = None

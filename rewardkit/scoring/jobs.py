@@ -70,6 +70,8 @@ class WorkerJob:
     """It runs programs in the sandbox."""
     own_workers = 0
     """The size of the pool that this job has to itself; 0: it shares one."""
+    in_flight = 0
+    """How many samples a worker has under way at once, each begun as another ends; 0: it works by chunks."""
     chunk_limit = 0
     """How many samples waiting chunks may have together to become one; 0: they stay apart."""
     load_timeout_s = LOAD_TIMEOUT_S
@@ -117,7 +119,8 @@ class ScoringJob(WorkerJob):
         self.whole = self.costly or reward.by_group  # samples of one group are nothing without the others
         self.sandboxed = reward.runs == "sandbox"
         self.own_workers = reward.processes or int(self.costly)
-        self.chunk_limit = reward.chunk or (MODEL_CHUNK if self.costly else 0)
+        self.in_flight = reward.chunk if self.concurrent and reward.processes else 0
+        self.chunk_limit = 0 if self.in_flight else reward.chunk or (MODEL_CHUNK if self.costly else 0)
         if self.costly:
             self.load_timeout_s = MODEL_LOAD_TIMEOUT_S
             self.max_load_deaths = 2

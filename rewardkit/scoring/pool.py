@@ -13,94 +13,28 @@ loads it again, which can take minutes: its chunks fail, or run once more, as a 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import queue
 import selectors
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
-from rewardkit import processes
 from rewardkit.errors import ScoringError
 from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, ScoringTurn, WorkerJob
 from rewardkit.scoring.turns import Waiting
-from rewardkit.scoring.worker import Loaded, Scored, Work, WorkerRun, frame
+from rewardkit.scoring.worker import Landed, Loaded, Scored
+from rewardkit.scoring.worker_process import WorkerProcess
 from rewardkit.shared import SharedOwner
 from rewardkit.types import Score, Status, failure
 
-DEAR_S = 0.5
 CHEAP_S = 0.1
-"""Worker time of a sample from which on it is dear, and that of a chunk up to which it is cheap."""
-
-_decoder = msgspec.msgpack.Decoder(Loaded | Scored)
-
-
-class _Worker:
-    """One child process, the chunk it works on and when it must have answered."""
-
-    def __init__(self, owner: SharedOwner) -> None:
-        self.process = processes.start_python(
-            "rewardkit.scoring.worker:main", descriptors=owner.descriptors, environment=owner.environment
-        )
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.stdin = self.process.stdin
-        self.stdout = self.process.stdout
-        os.set_blocking(self.stdin.fileno(), False)
-        _widen(self.stdin.fileno())
-        self.loaded: set[int] = set()
-        self.loading: int | None = None
-        self.chunk: Chunk | None = None
-        self.since = 0.0
-        """When it was given the sample that it works on."""
-        self.deadline = float("inf")
-        self.outgoing = memoryview(b"")
-        self.incoming = bytearray()
-
-    def start(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self.since = time.monotonic()
-        job = chunk.job
-        # The samples are encoded already; the worker decodes them as Samples.
-        run = frame(WorkerRun(job.job_id, cast("list[Work]", chunk.samples), job.stream))
-        if job.job_id in self.loaded:
-            self.outgoing = memoryview(run)
-            self.deadline = self.since + job.patience_s
-        else:
-            self.loading = job.job_id
-            self.outgoing = memoryview(job.load_frame + run)
-            self.deadline = self.since + job.load_timeout_s
-
-    def dear_from(self) -> float:
-        """When its sample counts as dear, by what is known of its job or by how long it has taken."""
-        assert self.chunk is not None
-        return self.since if self.chunk.job.expected_s >= DEAR_S else self.since + DEAR_S
-
-    def messages(self) -> list[Loaded | Scored] | None:
-        """Read what has come in; None when the worker has closed the pipe."""
-        data = os.read(self.stdout.fileno(), 1 << 20)
-        if not data:
-            return None
-        self.incoming += data
-        found = []
-        while len(self.incoming) >= 4:
-            end = 4 + int.from_bytes(self.incoming[:4], "big")
-            if len(self.incoming) < end:
-                break
-            found.append(_decoder.decode(self.incoming[4:end]))
-            del self.incoming[:end]
-        return found
-
-    def kill(self) -> None:
-        """Kill the worker and whatever it started in its process group, and reap it."""
-        processes.kill_group(self.process)
-        self.process.wait()
+"""Worker time of a chunk up to which it is cheap."""
 
 
 @dataclass
@@ -217,7 +151,7 @@ class _Loop:
         self.inbox = pool._inbox
         self.wake_read = pool._wake_read
         self.waiting = Waiting()
-        self.workers: list[_Worker] = []
+        self.workers: list[WorkerProcess] = []
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.wake_read, selectors.EVENT_READ)
         self.owner = SharedOwner()
@@ -237,7 +171,8 @@ class _Loop:
             self.stopped_by = error
         finally:
             for worker in list(self.workers):
-                self._fail(worker.chunk)
+                for chunk in worker.take_all():
+                    self._fail(chunk)
                 self._discard(worker)
             for chunk in self.waiting:
                 self._fail(chunk)
@@ -261,10 +196,13 @@ class _Loop:
                 self._discard(worker)
                 self.pool.counts.killed += 1
         if self.prune:
-            self.prune = False
-            self.waiting.prune()
+            self._prune()
         self.look_again = float("inf")
-        while self.waiting.first() is not None:
+        while (first := self.waiting.first()) is not None:
+            if first.job.in_flight:
+                if not self._begin_beside(first):
+                    return
+                continue
             busy = [w for w in self.workers if w.chunk is not None]
             chunk = self._next_chunk() if len(busy) < self.size else self._cheap_chunk(busy)
             if chunk is None:
@@ -276,6 +214,26 @@ class _Loop:
             worker.start(chunk)
             self._send(worker)
 
+    def _prune(self) -> None:
+        self.prune = False
+        self.waiting.prune()
+        for worker in self.workers:
+            for job_id in worker.loaded:
+                worker.drop_cancelled(job_id)
+                self._send(worker)
+
+    def _begin_beside(self, first: Chunk) -> bool:
+        """Give a sample to a worker that has room beside those in flight; False where none has."""
+        worker = next((one for one in self.workers if one.flights.has_room_for(first)), None)
+        if worker is None and len(self.workers) == self.size:
+            return False
+        worker = worker or self._new_worker()
+        self.pool.counts.begun += 1
+        self.pool.counts.waited_s += first.begin()
+        worker.fly(self.waiting.pop())
+        self._send(worker)
+        return True
+
     def _next_chunk(self) -> Chunk:
         """The chunk whose turn it is, with as many of those behind it as go to a worker together."""
         chunk = self.waiting.pop()
@@ -283,7 +241,7 @@ class _Loop:
             chunk.add(self.waiting.pop())
         return chunk
 
-    def _cheap_chunk(self, busy: list[_Worker]) -> Chunk | None:
+    def _cheap_chunk(self, busy: list[WorkerProcess]) -> Chunk | None:
         """A cheap chunk for the workers that are kept for those, while all others are busy with dear ones."""
         if not self.pool.express or len(busy) > self.size + 1:
             return None
@@ -293,8 +251,8 @@ class _Loop:
             return None
         return self.waiting.pop_cheap(CHEAP_S, unknown=len(busy) == self.size)
 
-    def _new_worker(self) -> _Worker:
-        worker = _Worker(self.owner)
+    def _new_worker(self) -> WorkerProcess:
+        worker = WorkerProcess(self.owner)
         self.pool.counts.started += 1
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
@@ -313,7 +271,7 @@ class _Loop:
         for worker in [w for w in self.workers if w.deadline <= now]:
             self._overran(worker)
 
-    def _serve(self, worker: _Worker, file: Any) -> None:
+    def _serve(self, worker: WorkerProcess, file: Any) -> None:
         if file is worker.stdin:
             self._send(worker)
             return
@@ -324,10 +282,12 @@ class _Loop:
         for message in messages:
             if isinstance(message, Loaded):
                 self._loaded(worker, message)
+            elif isinstance(message, Landed):
+                self._landed(worker, message)
             elif worker.chunk is not None:
                 self._scored(worker, worker.chunk, message)
 
-    def _send(self, worker: _Worker) -> None:
+    def _send(self, worker: WorkerProcess) -> None:
         """Write what the pipe takes; the selector calls again when it takes more."""
         try:
             while worker.outgoing:
@@ -341,20 +301,27 @@ class _Loop:
         if worker.stdin in self.selector.get_map():
             self.selector.unregister(worker.stdin)
 
-    def _loaded(self, worker: _Worker, message: Loaded) -> None:
-        chunk = worker.chunk
-        assert chunk is not None and worker.loading is not None
+    def _loaded(self, worker: WorkerProcess, message: Loaded) -> None:
+        job = worker.loading
+        assert job is not None
         if message.error is None:
-            worker.loaded.add(worker.loading)
-            chunk.job.load_deaths = 0
+            worker.loaded.add(job.job_id)
+            job.load_deaths = 0
             worker.loading = None
-            worker.since = time.monotonic()
-            worker.deadline = worker.since + chunk.job.patience_s
+            worker.renew(job)
             return
         self._discard(worker)
-        self._put_rest(chunk, f"the reward does not load in a worker: {message.error}")
+        for chunk in worker.take_all():
+            self._put_rest(chunk, f"the reward does not load in a worker: {message.error}")
 
-    def _scored(self, worker: _Worker, chunk: Chunk, message: Scored) -> None:
+    def _landed(self, worker: WorkerProcess, message: Landed) -> None:
+        chunk = worker.flights.land(message.number)
+        if chunk is not None:
+            worker.renew(chunk.job)
+            chunk.end("ok")
+            chunk.put(message.score)
+
+    def _scored(self, worker: WorkerProcess, chunk: Chunk, message: Scored) -> None:
         if chunk.done + len(message.scores) == len(chunk.samples):
             chunk.end("ok")  # before the last score, with which whoever asked goes on
         for answer in message.scores:
@@ -363,10 +330,7 @@ class _Loop:
             chunk.put(answer)
         if chunk.done == len(chunk.samples):
             worker.chunk = None
-            worker.deadline = float("inf")
-        else:
-            worker.since = time.monotonic()
-            worker.deadline = worker.since + chunk.job.patience_s
+        worker.renew(chunk.job)
 
     def _learn(self, chunk: Chunk, score: Score) -> None:
         if chunk.watching and chunk.job.sandboxed:
@@ -374,16 +338,22 @@ class _Loop:
         if chunk.job.stream:
             chunk.job.learn(score.seconds)
 
-    def _overran(self, worker: _Worker) -> None:
-        chunk = worker.chunk
+    def _overran(self, worker: WorkerProcess) -> None:
         loading = worker.loading
         self._discard(worker)
         self.pool.counts.killed += 1
-        assert chunk is not None
-        chunk.end("timeout")
-        if loading is not None:
-            self._put_rest(chunk, f"the reward took over {chunk.job.load_timeout_s:g} s to load in a worker")
-            return
+        for chunk in reversed(worker.take_all()):
+            chunk.end("timeout")
+            if loading is not None:
+                self._put_rest(
+                    chunk, f"the reward took over {loading.load_timeout_s:g} s to load in a worker"
+                )
+            elif chunk.job.in_flight:
+                self._alone(chunk, "timeout", f"killed after {chunk.job.timeout_s:g} s")
+            else:
+                self._overran_chunk(chunk)
+
+    def _overran_chunk(self, chunk: Chunk) -> None:
         if chunk.job.whole:
             detail = f"killed with {len(chunk.samples)} samples after {chunk.job.timeout_s:g} s"
             self._put_rest(chunk, detail, "timeout")
@@ -399,17 +369,30 @@ class _Loop:
         for one in rest:
             self.waiting.add(one)
 
-    def _died(self, worker: _Worker) -> None:
-        chunk = worker.chunk
+    def _alone(self, chunk: Chunk, status: Status, detail: str) -> None:
+        """Try a sample again by itself: one of those in flight has cost the worker. By itself, it was it."""
+        chunk.deaths += 1
+        if chunk.deaths > 1:
+            self._put_rest(chunk, detail, status)
+        else:
+            self.waiting.add_first(chunk)
+
+    def _died(self, worker: WorkerProcess) -> None:
         self._discard(worker)
         self.pool.counts.died += 1
-        if chunk is None:
-            return
-        chunk.end("died")
         died = f"exit status {worker.process.returncode}"
         if worker.loading is not None:
-            self._died_loading(chunk, died)
-            return
+            worker.loading.load_deaths += 1
+        for chunk in reversed(worker.take_all()):
+            chunk.end("died")
+            if worker.loading is not None:
+                self._died_loading(chunk, died)
+            elif chunk.job.in_flight:
+                self._alone(chunk, "error", f"the worker died twice on this sample ({died})")
+            else:
+                self._died_with(chunk, died)
+
+    def _died_with(self, chunk: Chunk, died: str) -> None:
         if chunk.job.whole:
             self._run_once_more(chunk, died)
             return
@@ -431,7 +414,6 @@ class _Loop:
 
     def _died_loading(self, chunk: Chunk, died: str) -> None:
         """No sample is to blame: try again with a fresh worker, but not for ever."""
-        chunk.job.load_deaths += 1
         if chunk.job.load_deaths < chunk.job.max_load_deaths:
             self.waiting.add_first(chunk)
         else:
@@ -441,7 +423,7 @@ class _Loop:
         for _ in range(chunk.done, len(chunk.samples)):
             chunk.put(failure(status, detail, scorer=chunk.job.name))
 
-    def _discard(self, worker: _Worker) -> None:
+    def _discard(self, worker: WorkerProcess) -> None:
         self.workers.remove(worker)
         for file in (worker.stdout, worker.stdin):
             if file in self.selector.get_map():
@@ -455,10 +437,3 @@ class _Loop:
                 batch.future.set_exception(
                     ScoringError(f"the scorer was closed before this was scored{reason}")
                 )
-
-
-def _widen(pipe: int) -> None:
-    """Let a chunk pass in one write where the system allows it."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Awaitable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -53,6 +55,8 @@ class RewardRunner:
         self.inline = reward.runs == "inline" and not self.is_async
         self._call = bound(reward.function, batch=bool(reward.batch))
         self._loop: asyncio.Runner | None = None
+        self._beside: asyncio.AbstractEventLoop | None = None
+        self._under_way: dict[int, Future[None]] = {}
 
     def may_run(self, samples: Sequence[Sample]) -> bool:
         """True when the thread that asks may score these samples itself."""
@@ -130,6 +134,27 @@ class RewardRunner:
         except Exception as error:
             return self._failed(error, perf_counter() - start)
         return self._finish(result, perf_counter() - start)
+
+    def begin(self, number: int, sample: Sample, put: Callable[[Score], None]) -> None:
+        """Start scoring a sample with an `async` reward beside others; `put` gets its score, in the one
+        thread in which all of these run."""
+        import asyncio
+
+        if self._beside is None:
+            self._beside = asyncio.new_event_loop()
+            threading.Thread(target=self._beside.run_forever, name="rewardkit-beside", daemon=True).start()
+
+        async def score() -> None:
+            put(await self._arun_one(sample))
+
+        under_way = self._under_way[number] = asyncio.run_coroutine_threadsafe(score(), self._beside)
+        under_way.add_done_callback(lambda done: self._under_way.pop(number, None))
+
+    def stop(self, number: int) -> None:
+        """Stop what was begun under a number, if it has not ended."""
+        under_way = self._under_way.pop(number, None)
+        if under_way is not None:
+            under_way.cancel()
 
     def _run_by_group(self, samples: Sequence[Sample]) -> list[Score]:
         """One call for each group; what one of them raises is that group's failure alone."""

@@ -371,6 +371,8 @@ class Scorer:
     def _chunk_size(self, job: ScoringJob, n: int) -> int:
         """Enough chunks for all workers to end at about the same time, few enough trips."""
         reward = job.reward
+        if job.in_flight:
+            return 1
         if job.chunk_limit:
             return job.chunk_limit
         if reward.batch:

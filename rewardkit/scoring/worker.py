@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -37,6 +37,16 @@ class Runner(Protocol):
         ...
 
 
+class FlightRunner(Protocol):
+    """What a job of samples in flight does there."""
+
+    def begin(self, number: int, sample: Sample, put: Callable[[Score], None], /) -> None:
+        """Start scoring a sample beside others; `put` gets its score, in another thread."""
+
+    def stop(self, number: int, /) -> None:
+        """Stop what was begun under a number, if it has not ended."""
+
+
 class Load(msgspec.Struct, tag="load"):
     """Make a job ready. `pickled` makes its runner when it is called; it comes from our own parent."""
 
@@ -53,6 +63,14 @@ class WorkerRun(msgspec.Struct, tag="run"):
     stream: bool
 
 
+class WorkerFlight(msgspec.Struct, tag="flight"):
+    """Score a sample beside those that are under way. Without one: stop the one that has this number."""
+
+    job_id: int
+    number: int
+    sample: Sample | None = None
+
+
 class Loaded(msgspec.Struct, tag="loaded"):
     """The job is ready, or could not be made ready and why."""
 
@@ -65,8 +83,15 @@ class Scored(msgspec.Struct, tag="scored"):
     scores: list[WorkResult]
 
 
+class Landed(msgspec.Struct, tag="landed"):
+    """The score of a sample that was scored beside others."""
+
+    number: int
+    score: Score
+
+
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Load | WorkerRun)
+_decoder = msgspec.msgpack.Decoder(Load | WorkerRun | WorkerFlight)
 
 
 def frame(message: msgspec.Struct) -> bytes:
@@ -90,19 +115,21 @@ def main(parent: int) -> None:
             _send(answers, loaded := _load(message, runners))
             if loaded.error is not None:
                 return  # the parent ends us
+        elif isinstance(message, WorkerFlight):
+            _fly(cast("FlightRunner", runners[message.job_id]), message, answers)
         else:
             _run(runners[message.job_id], message, answers)
 
 
-def _read(requests: Any) -> Load | WorkerRun | None:
+def _read(requests: Any) -> Load | WorkerRun | WorkerFlight | None:
     header = requests.read(4)
     if len(header) < 4:
         return None
-    message: Load | WorkerRun = _decoder.decode(requests.read(int.from_bytes(header, "big")))
+    message: Load | WorkerRun | WorkerFlight = _decoder.decode(requests.read(int.from_bytes(header, "big")))
     return message
 
 
-def _send(answers: Any, message: Loaded | Scored) -> None:
+def _send(answers: Any, message: Loaded | Scored | Landed) -> None:
     answers.write(frame(message))
     answers.flush()
 
@@ -127,3 +154,13 @@ def _run(runner: Runner, message: WorkerRun, answers: Any) -> None:
             _send(answers, Scored(list(runner.run([sample]))))
     else:
         _send(answers, Scored(list(runner.run(message.samples))))
+
+
+def _fly(runner: FlightRunner, message: WorkerFlight, answers: Any) -> None:
+    """Begin or stop a sample; one thread sends all the scores."""
+    if message.sample is None:
+        runner.stop(message.number)
+    else:
+        runner.begin(
+            message.number, message.sample, lambda score: _send(answers, Landed(message.number, score))
+        )

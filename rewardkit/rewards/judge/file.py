@@ -4,9 +4,8 @@ elsewhere."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
 from rewardkit.rewards.judge.reward import load, parts_of, score
 from rewardkit.rewards.judge.spending import JudgeSpending
+from rewardkit.types import Sample, Score
 
 VERSION = 3
 
@@ -76,11 +76,11 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     made = Reward(
         name=about.name or path.stem,
         version=VERSION,
-        target=partial(score, spending=spending),
+        target=_target(spending),
         data_sources=tuple(data_sources) or tuple(about.data_sources),
         runs="process",
         timeout_s=about.timeout_s,
-        processes=1,  # one place for cache, limits and budget; a coroutine for each sample
+        processes=1,  # one place for cache, limits and budget
         chunk=spending.concurrency,
         options_type=JudgeOptions,
         presets=values,
@@ -91,6 +91,13 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     _check(options, spending, made.name)
     reads = ("prompt", "extra_info") if options.rubric else ("prompt",)
     return replace(made, parts=parts_of(options), reads=reads)
+
+
+def _target(spending: JudgeSpending) -> Callable[[Sample, JudgeOptions], Coroutine[Any, Any, Score]]:
+    async def judged(sample: Sample, options: JudgeOptions) -> Score:
+        return await score(sample, options, spending=spending)
+
+    return judged
 
 
 def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
