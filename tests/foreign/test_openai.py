@@ -196,7 +196,7 @@ SCORE = {"type": "score_model", "range": [0, 5], **MODEL}
     ("form", "answers", "value"),
     [
         (SCORE, ['{"score": 4}'], 4.0),
-        (SCORE, ["Four.", 'As JSON: {"score": 4.5}'], 4.5),
+        (SCORE, ["Four.", '```json\n{"score": 4.5}\n```'], 4.5),
         (SCORE, ['{"score": 7}', '{"score": "high"}'], None),
         (LABEL, ['{"label": "good"}'], 1.0),
         (LABEL, ['{"label": "bad"}'], 0.0),
