@@ -19,6 +19,9 @@ from rewardkit.errors import InputError
 FORM = 1
 """Rises when what is kept of an answer changes."""
 
+MOST_IN_MEMORY = 50_000
+"""Answers that are kept in memory; the oldest go first. A file keeps all."""
+
 _BUSY_S = 30.0
 """How long to wait for another process that writes."""
 
@@ -69,6 +72,11 @@ class AnswerCache:
             self._file.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?)", (question, msgspec.json.encode(answer))
             )
+            if self.path == "memory":
+                self._file.execute(
+                    "DELETE FROM answers WHERE rowid <= (SELECT max(rowid) FROM answers) - ?",
+                    (MOST_IN_MEMORY,),
+                )
 
     def close(self) -> None:
         """Close the file."""

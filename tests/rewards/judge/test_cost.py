@@ -13,6 +13,7 @@ import pytest
 from rewardkit import Sample, Score, Scorer
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
+from rewardkit.rewards.judge import cache
 from rewardkit.rewards.judge.file import register_judge
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.reward import score
@@ -88,6 +89,17 @@ def test_failures_are_not_kept(judge_server: JudgeServer, tmp_path: Path) -> Non
     (tmp_path / "torn").write_bytes(b"no database" * 100)
     with pytest.raises(InputError, match="judge's cache"):
         judged(judge_server, ["a"], JudgeSpending(cache=str(tmp_path / "torn")))
+
+
+def test_memory_keeps_the_latest_answers_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cache, "MOST_IN_MEMORY", 3)
+    for path, kept in (("memory", 3), (str(tmp_path / "answers"), 5)):
+        answers = cache.AnswerCache(path)
+        for i in range(5):
+            answers.put(str(i), cache.JudgeAnswer(f"answer {i}"))
+        found = [answers.get(str(i)) for i in range(5)]
+        assert [one.text for one in found if one] == [f"answer {i}" for i in range(5 - kept, 5)]
+        answers.close()
 
 
 def test_one_who_gives_up_does_not_take_the_answer_from_others(judge_server: JudgeServer) -> None:

@@ -18,7 +18,7 @@ from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
 from rewardkit.rewards.judge.question import ask, pair
 from rewardkit.rewards.judge.verdict import NoVerdictError, read_verdict
-from tests.rewards.judge.conftest import JudgeServer, text_in
+from tests.rewards.judge.conftest import JudgeServer, marker_in, text_in
 
 SOURCE = "test/checked"
 
@@ -180,6 +180,37 @@ def test_a_budget_ends_score_in_a_line_and_resume_goes_on(
     assert len(judge_server.bodies) == 7
     scored = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["status"] for row in scored] == ["ok"] * 7
+
+
+def test_rows_of_healthbench_and_rar_are_scored_from_files_as_they_are(
+    judge_server: JudgeServer, tmp_path: Path, registry: Registry
+) -> None:
+    judge_server.answer = lambda body: f"{marker_in(body)} {'yes' if 'capital' in text_in(body) else 'no'}"
+    (tmp_path / "rubric.yaml").write_text(f"url: {judge_server.url}\nmodel: m\nrubric: true\n")
+    health = {
+        "prompt": [{"role": "user", "content": "Where?"}],
+        "rubrics": [
+            {"criterion": "the capital", "points": 6, "tags": []},
+            {"criterion": "a source", "points": 2},
+        ],
+    }
+    rar = {
+        "question": "Where?",
+        "reference_answer": "Paris",
+        "rubric": [
+            {"title": "a", "description": "Essential: the capital", "weight": 3},
+            {"description": "b", "weight": 1},
+        ],
+    }
+    for name, row, keys in (
+        ("health", health, ["--ground-truth-key", "rubrics"]),
+        ("rar", rar, ["--ground-truth-key", "rubric", "--prompt-key", "question"]),
+    ):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({**row, "response": "Paris."}) + "\n")
+        words = ["--judge", str(tmp_path / "rubric.yaml"), "--for", SOURCE, "--data-source", SOURCE, *keys]
+        out = tmp_path / f"{name}.out.jsonl"
+        assert run(["score", str(tmp_path / f"{name}.jsonl"), "--out", str(out), *words]) == 0
+        assert json.loads(out.read_text())["score"] == 0.75
 
 
 def test_a_composition_without_a_judge_is_as_it_was(tmp_path: Path, registry: Registry) -> None:
