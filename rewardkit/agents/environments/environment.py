@@ -19,6 +19,7 @@ KINDS: Mapping[str, str] = {
     "harbor": "rewardkit.agents.environments.harbor:HarborEnvironment",
     "openenv": "rewardkit.agents.environments.openenv:OpenEnvEnvironment",
     "ors": "rewardkit.agents.environments.ors:OrsEnvironment",
+    "verifiers": "rewardkit.agents.environments.verifiers:VerifiersEnvironment",
 }
 """By kind, `module:class`; the class is made of an EnvironmentSpec and the row."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from rewardkit.errors import InputError
 from rewardkit.sandbox import SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
 from tests.agents.conftest import Script, call_of
+from tests.agents.environments.made_verifiers import write_verifiers
 from tests.agents.environments.served import GameServer, game_server
 from tests.foreign.test_harbor import write_task
 
@@ -179,3 +181,21 @@ def test_a_harbor_task_is_done_in_a_shell_and_graded(tokenizer: Any, tmp_path: P
     assert "No such file" in heard[0] and heard[1].startswith("hello") and "exit code 3" in heard[1]
     assert "takes a text" in heard[2]
     assert play(tokenizer, spec, ["Done."], env_kwargs={"task": "greeting"}).interaction_score == 0.0
+
+
+def test_a_taskset_of_verifiers_asks_and_scores(
+    tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_verifiers(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    spec = "verifiers:sums:Sums"
+    episode = play(tokenizer, spec, ["8"])
+    assert (episode.ended, episode.status, episode.interaction_score) == ("done", "ok", 1.0)
+    prompt = tokenizer.decode(episode.prompt_ids)
+    assert "Add." in prompt and "7+1" in prompt and "Be quick" not in prompt
+    assert play(tokenizer, spec, ["9"]).interaction_score == 0.0
+    assert play(tokenizer, spec, ["raise"]).status == "error"
+    with pytest.raises(InputError, match="9 tasks"):
+        play(tokenizer, spec, ["9"], env_kwargs={"index": 9})
+    with pytest.raises(InputError, match="cannot be loaded"):
+        play(tokenizer, "verifiers:sums:Nothing", ["9"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.trainer.distributed import World
+from tests.agents.environments.made_verifiers import write_verifiers
 from tests.agents.environments.served import game_server
 from tests.foreign.test_harbor import write_task
 from tests.trainer.test_train import run_here
@@ -49,14 +51,19 @@ def train_on(world: World, folder: Path, model: Path, env: str, steps: int) -> l
     return run_here(world, write_rows(folder), model, folder / "out", *settings)
 
 
-def test_each_kind_of_environment_is_trained_on(world: World, model_folder: Path, tmp_path: Path) -> None:
+def test_each_kind_of_environment_is_trained_on(
+    world: World, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_task(tmp_path / "greeting")
+    write_verifiers(tmp_path / "packages")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'packages'}:{os.environ.get('PYTHONPATH', '')}")
     with game_server() as server:
         server.game.plain = True  # an untrained model calls no tools
         specs = {
             "ors": (f"ors:{server.url}?without_reward=0", 10),
             "openenv": (f"openenv:{server.url}?without_reward=0", 2),
             "harbor": (f"harbor:{tmp_path / 'greeting'}", 2),
+            "verifiers": ("verifiers:sums:Sums", 2),
         }
         for kind, (spec, steps) in specs.items():
             (tmp_path / kind).mkdir()

@@ -1,0 +1,109 @@
+"""`verifiers:TASKSET`: a task of a taskset of verifiers 0.4, answered in one turn and scored by its rewards.
+
+Tasks are listed, and scored, by another interpreter: `python` names the one that has verifiers. What needs a
+runtime or a harness of verifiers cannot be played here: such a reward is `invalid`, and never 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rewardkit.agents.environments.environment import EnvironmentSpec, Opening, row_arguments
+from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.types import Observation
+from rewardkit.errors import InputError
+from rewardkit.foreign import ForeignSpec, foreign_reward
+from rewardkit.registry import Registry
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Message, Sample, Score
+
+_SCRIPT = Path(__file__).with_name("verifiers_tasks.py")
+_LOAD_S = 600.0
+"""How long a taskset may take to load; some fetch their data."""
+_MOST = 100_000
+"""Tasks of a taskset that are read; some have no end."""
+_loading = threading.Lock()
+
+
+class VerifiersEnvironment:
+    """One task; the row's `index` says which."""
+
+    def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
+        with _loading:  # one reads them, the others wait
+            tasks = _tasks(spec.target, spec.python or sys.executable)
+            self._scorer = _scorer(spec.target, spec.python)
+        index = row_arguments(row).get("index")
+        if not isinstance(index, int) or not 0 <= index < len(tasks):
+            raise InputError(f"{spec.target} has {len(tasks)} tasks, and none of the index {index!r}")
+        self._data = tasks[index]
+        self._source = row.data_source
+        self._answer = ""
+
+    async def open(self) -> Opening:
+        """Ask what the task asks."""
+        return Opening(_prompt(self._data))
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
+        """There are no tools."""
+        return Observation(f"Error: there is no tool '{name}'", status="bad_call")
+
+    async def say(self, text: str) -> Observation:
+        """Take the answer."""
+        self._answer = text
+        return Observation("", done=True)
+
+    async def grade(self) -> Score:
+        """Score the answer by the task's rewards."""
+        sample = Sample(self._source, self._answer, "", _prompt(self._data), dict(self._data))
+        return await self._scorer.ascore(sample)
+
+    async def close(self) -> None:
+        """Release nothing: the scorer is the process's."""
+
+
+def _prompt(data: Mapping[str, Any]) -> list[Message]:
+    prompt = data.get("prompt") or ""
+    system = data.get("system_prompt")
+    asked = (
+        [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [dict(one) for one in prompt]
+    )
+    return [{"role": "system", "content": system}, *asked] if system else asked
+
+
+@functools.cache
+def _tasks(target: str, python: str) -> list[dict[str, Any]]:
+    """The data of a taskset's tasks.
+
+    Raises:
+        InputError: the interpreter cannot load it.
+    """
+    # -P: the folder of the script, in which a module has the name of the package, is not searched.
+    command = [python, "-P", str(_SCRIPT), target, str(_MOST)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_LOAD_S, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise InputError(f"the taskset {target} cannot be loaded by {python}: {said[:200]}")
+        found = [msgspec.json.decode(line, type=dict[str, Any]) for line in done.stdout.splitlines()]
+    except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
+        raise InputError(f"the taskset {target} cannot be loaded by {python}: {error}") from None
+    return found
+
+
+@functools.cache
+def _scorer(target: str, python: str) -> Scorer:
+    """The scorer of a taskset, for all episodes of this process."""
+    registry = Registry()
+    spec = ForeignSpec(
+        target, "verifiers", python=python or None, name="task", data_sources=("*",), timeout_s=60.0
+    )
+    registry.use_for_all(foreign_reward(spec))
+    return Scorer(registry=registry, workers=1)
