@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from contextlib import nullcontext
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -22,6 +23,7 @@ TASKS = {
     "Score responses": {
         "score": "Score the responses in files.",
         "explain": "Show how one response is scored, and why.",
+        "import": "Show and try a reward of another project, and write its entry.",
         "view": "Show scored responses in the terminal or as an HTML page.",
         "list": "List the data sources and their rewards.",
         "serve": "Serve the rewards over HTTP.",
@@ -77,7 +79,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = f"rewardkit.commands.{cmd_name}"
+        module = f"rewardkit.commands.{cmd_name}{'_' * iskeyword(cmd_name)}"
         with nullcontext() if module in sys.modules else unsearched_imports():
             command: click.Command = importlib.import_module(module).command
         return command

@@ -19,7 +19,7 @@ from typing import Protocol
 from rewardkit.client import Client
 from rewardkit.composition import load_compositions
 from rewardkit.errors import RefusedError, ServerError, UnknownDataSourceError
-from rewardkit.foreign import load_reward
+from rewardkit.foreign import load_reward, verl_function
 from rewardkit.groups import group_places
 from rewardkit.lock.identity import Identity, identities
 from rewardkit.registry import REGISTRY
@@ -241,7 +241,7 @@ def open_rewards(
     custom = config.custom_reward_function
     if custom.path:
         for source in sorted(set(data_sources)):
-            load_reward(f"{source}={custom.path}:{custom.name}")
+            load_reward(f"{source}={verl_function(custom.path, custom.name, custom.reward_kwargs)}")
     there = _connected(config, server, scored, ready) if server and scored else None
     cores = max(1, (os.cpu_count() or 1) // config.trainer.n_gpus_per_node)
     scorer = Scorer(options=reward.options or None, workers=reward.num_workers or cores)

@@ -14,6 +14,7 @@ from rewardkit.foreign.spec import (
     load_reward,
     parse_spec,
     register,
+    verl_function,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "parse_spec",
     "register",
     "spec_of_entry",
+    "verl_function",
 ]

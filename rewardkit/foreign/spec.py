@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote, unquote
 
 from rewardkit.errors import InputError
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target, load_reward_file
@@ -71,7 +72,7 @@ class ForeignSpec:
 
 def parse_spec(text: str) -> ForeignSpec:
     """Read `[SOURCE=]SPEC`, where SPEC is `KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`, and may
-    end in options: `?name=value&name=value`, values as in JSON.
+    end in options: `?name=value&name=value`, values as in JSON, special characters as in a URL.
 
     Raises:
         InputError: it is none of these.
@@ -94,6 +95,22 @@ def is_spec(text: str) -> bool:
     return (
         text.partition(":")[0] in KINDS or bool(_IN_A_FILE.search(text)) or bool(_IN_A_MODULE.fullmatch(text))
     )
+
+
+def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:
+    """Return the spec of a function as verl's `custom_reward_function` names it.
+
+    Args:
+        path: a file, `file://FILE` or `pkg://package.module` (also `pkg://package/module`).
+    """
+    place, package, module = path.removeprefix("file://").partition("pkg://")
+    query = "&".join(f"{key}={quote(json.dumps(value))}" for key, value in options.items())
+    return f"{module.replace('/', '.') if package else place}:{name}" + f"?{query}" * bool(query)
+
+
+def is_python(spec: ForeignSpec) -> bool:
+    """True for what runs in a host."""
+    return KINDS.get(spec.kind, _PYTHON) == _PYTHON
 
 
 def foreign_reward(spec: ForeignSpec) -> Reward:
@@ -127,6 +144,10 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
     """
     source, spec = _split_source(text)
     if _is_ours(spec):
+        if "?" in spec:
+            raise InputError(
+                f"--reward {text}: options of a file that imports rewardkit are set with --option"
+            )
         return load_reward_file(text)
     parsed = parse_spec(spec)
     made = foreign_reward(replace(parsed, data_sources=(source,) if source else ("*",)))
@@ -168,6 +189,7 @@ def _options(query: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
+    text = unquote(text)
     try:
         return json.loads(text)
     except ValueError:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewardkit.foreign import verl_function
 from rewardkit.offline.on_ray import RaySettings
 from rewardkit.rows import RowNames
 from rewardkit.verl_keys import VerlKeys, read_settings
@@ -58,6 +59,6 @@ def read_evaluation_config(path: Path | None, words: Sequence[str] = ()) -> Eval
         prompt=values.get("prompt_key"),
     )
     function = values.get("reward_path")
-    reward = f"{function}:{values.get('reward_name', 'compute_score')}" if function else None
+    reward = verl_function(function, values.get("reward_name", "compute_score"), {}) if function else None
     cluster = RaySettings(None, values.get("num_cpus"), values.get("timeline"))
     return EvaluationConfig(values.get("file"), names, reward, cluster, notes)

@@ -10,7 +10,7 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.composition import load_compositions
 from rewardkit.errors import InputError, OptionsError
-from rewardkit.foreign import KINDS, ForeignSpec, is_spec, load_reward, parse_spec
+from rewardkit.foreign import KINDS, ForeignSpec, is_spec, load_reward, parse_spec, verl_function
 from rewardkit.registry import Registry, Reward
 
 
@@ -42,6 +42,12 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> str:
 )
 def test_a_spec_is_read(kind: str, text: str, target: str, rest: dict[str, Any]) -> None:
     assert parse_spec(text) == ForeignSpec(target, **rest)
+
+
+def test_verls_custom_reward_function_is_a_spec() -> None:
+    text = verl_function("file:///a/mine.py", "f", {"by": "a&b=c", "n": 0.5})
+    assert parse_spec(text) == ForeignSpec("/a/mine.py:f", options={"by": "a&b=c", "n": 0.5})
+    assert parse_spec(verl_function("pkg://mine/rewards", "f", {})) == ForeignSpec("mine.rewards:f")
 
 
 def test_what_is_no_spec_is_refused_with_the_kinds(kind: str) -> None:

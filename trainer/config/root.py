@@ -253,9 +253,11 @@ class RewardConfig:
 @dataclass
 class CustomRewardFunctionConfig:
     path: str | None = None
-    """A Python file whose function scores every data source."""
+    """A Python file, or `pkg://package.module`, whose function scores every data source (docs/imports.md)."""
     name: str = "compute_score"
     """The function: (data_source, solution_str, ground_truth, extra_info), sync or async."""
+    reward_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Goes to the function with every call."""
 
 
 @dataclass

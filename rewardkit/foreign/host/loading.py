@@ -227,7 +227,7 @@ def _only(module: ModuleType, target: str, kind: str) -> Any:
 def _instance(found: Any, options: Mapping[str, Any]) -> Any:
     """An object of a class; one that wants its trainer's arguments gets the options as those."""
     parameters = FunctionParameters(found)
-    if parameters.required == ["args"] and "args" not in options:
+    if "args" in parameters.names and "args" not in options and (options or "args" in parameters.required):
         return found(SimpleNamespace(**options))
     return _call_maker(found, options)
 

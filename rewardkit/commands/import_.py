@@ -1,0 +1,172 @@
+"""`rewardkit import`: looks at a reward of another project, tries it, and writes its entry for a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+import msgspec
+import yaml
+
+from rewardkit.errors import InputError, OptionsError
+from rewardkit.foreign import ForeignEntry, ForeignSpec, foreign_reward, parse_spec
+from rewardkit.foreign.functions import look_at
+from rewardkit.foreign.spec import is_python
+from rewardkit.registry import Registry, Reward
+from rewardkit.rows import find_names, has_value, to_sample
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample, Score
+
+_SAMPLE: dict[str, Any] = {
+    "prompt": [{"role": "user", "content": "What is 8 * 9?"}],
+    "response": "<think>8 * 9 = 72</think>\nThe answer is \\boxed{72}.\n#### 72",
+    "ground_truth": "72",
+}
+
+
+@click.command("import", epilog="Example: rewardkit import theirs.py --for my/set --out theirs.yaml")
+@click.argument("spec")
+@click.option("--kind", default="", help="The project that calls it, where its parameters do not say.")
+@click.option("--python", metavar="PATH", help="The interpreter that runs it. Default: this one.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="PARAMETER=FIELD",
+    help="What a parameter gets: response, ground_truth, prompt or a key of extra_info. May be repeated.",
+)
+@click.option(
+    "--batch",
+    type=click.Choice(["sample", "group"]),
+    default="sample",
+    help="What a function of lists gets in one call: one response, or all responses to a prompt.",
+)
+@click.option(
+    "--for", "sources", multiple=True, metavar="SOURCE", help="Data source that it scores. May be repeated."
+)
+@click.option("--row", metavar="JSON", help="Row to try it on: response, ground_truth, prompt, extra_info.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), help="Deadline in s.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write an entry for --rewards.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    spec: str,
+    kind: str,
+    python: str | None,
+    columns: tuple[str, ...],
+    batch: Literal["sample", "group"],
+    sources: tuple[str, ...],
+    row: str | None,
+    timeout_s: float | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Show what kind of reward SPEC is, what its parameters get and how it scores a row.
+
+    SPEC is FILE.py[:NAME], MODULE:NAME or KIND:TARGET, with options behind it: `?name=value&name=value`.
+    What it prints goes to standard error.
+    """
+    parsed = parse_spec(spec)
+    given = replace(
+        parsed,
+        kind=kind or parsed.kind,
+        python=python,
+        columns=_columns(columns),
+        batch=batch,
+        data_sources=sources or parsed.data_sources,
+        timeout_s=timeout_s or parsed.timeout_s,
+    )
+    sample = _sample(row, given)
+    facts = _facts(given)
+    reward = foreign_reward(given)
+    score = _tried(reward, sample)
+    if as_json:
+        click.echo(json.dumps({"scorer": reward.scorer, **facts, "tried": score.as_dict()}, indent=2))
+    else:
+        _print(reward, facts, score, given_row=row is not None)
+    if out is not None:
+        _write(out, spec, given, reward)
+
+
+def _columns(words: tuple[str, ...]) -> dict[str, str]:
+    columns = {}
+    for word in words:
+        name, equals, field = word.partition("=")
+        if not (name and equals and field):
+            raise OptionsError(f"--column {word}: expected PARAMETER=FIELD, for example prediction=response")
+        columns[name] = field
+    return columns
+
+
+def _sample(row: str | None, spec: ForeignSpec) -> Sample:
+    try:
+        given = json.loads(row) if row is not None else _SAMPLE
+    except ValueError as error:
+        raise OptionsError(f"--row is not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise OptionsError("--row must be a JSON object with response, ground_truth, prompt, extra_info")
+    fields = find_names(lambda name: has_value(given, name)).read(given)
+    source = fields.data_source or next(iter(spec.data_sources), "") or spec.target
+    return to_sample(source, fields.response, fields.ground_truth, fields.prompt, fields.extra_info)
+
+
+def _facts(spec: ForeignSpec) -> dict[str, Any]:
+    """What a host says of a function; nothing of a reward that is no Python."""
+    if not is_python(spec):
+        return {}
+    seen = look_at(spec, show_prints=True)
+    every = asdict(spec)["options"]
+    return {
+        "kind": seen.kind + (", async" if seen.is_async else ""),
+        "function": f"{seen.name}{seen.signature}",
+        "gets": {**seen.gives, **dict.fromkeys(seen.asks, "extra_info of that name"), **every},
+        "from": seen.distribution or ", ".join(sorted(Path(path).name for path, _ in seen.sources.values())),
+        "python": seen.python,
+    }
+
+
+def _tried(reward: Reward, sample: Sample) -> Score:
+    registry = Registry()
+    registry.use_for_all(reward)
+    with Scorer(registry=registry, workers=1) as scorer:
+        return scorer.score_batch([sample])[0]
+
+
+def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bool) -> None:
+    shown = {"scorer": reward.scorer, "summary": reward.summary, **facts}
+    shown["gets"] = ", ".join(f"{name}={field}" for name, field in facts.get("gets", {}).items())
+    for name, value in shown.items():
+        if value:
+            click.echo(f"{name:>9}: {value}")
+    click.echo(
+        f"{'tried on':>9}: {'the row' if given_row else 'a sum whose answer is 72 (--row tries yours)'}"
+    )
+    for name in ("score", "status", "correct", "extracted", "parts", "detail"):
+        if (value := score.as_dict()[name]) not in (None, {}):
+            click.echo(f"{name:>9}: {value}")
+
+
+def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
+    """Write the entry of this reward to a new file for `--rewards`.
+
+    Raises:
+        InputError: the file is there.
+    """
+    if out.exists():
+        raise InputError(f"{out} is there already: write to another file, or remove it")
+    bare = text.partition("=")[2] if parse_spec(text).data_sources else text
+    entry = ForeignEntry(
+        bare.partition("?")[0],
+        kind=spec.kind if not bare.startswith(f"{spec.kind}:") else "",
+        python=spec.python,
+        options=dict(spec.options),
+        columns=dict(spec.columns),
+        batch=spec.batch,
+        data_sources=list(spec.data_sources),
+        timeout_s=spec.timeout_s,
+    )
+    named = {reward.name: msgspec.to_builtins(entry)}
+    out.write_text(yaml.safe_dump(named, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    click.echo(f"{out}: {reward.name}")
