@@ -106,6 +106,9 @@ def command(
     if path.exists() and not force:
         raise exists_already(path)
     with Scorer(**given) as scorer:
+        for word in words:
+            if Path(word.partition("=")[2] or word).is_absolute():
+                note(f"{word} is outside of this folder: the lock can be checked only where it is there, too")
         sources, pins = pins_of(files, read_options, scorer, n_pins, note)
         folder = os.path.relpath(Path.cwd(), path.resolve().parent)
         write_lock(Lock(FORM, words, folder, identities(scorer, sources), pins), path)

@@ -120,8 +120,8 @@ class Moved:
 
     def summary(self) -> str:
         """Return how much of each kind moved."""
-        changed = f"{len(self.rewards)} changes of rewards, {len(self.pins)} scores of pinned rows"
-        return f"{changed}, advantages of {len(self.groups)} prompts"
+        pinned = f"scores of pinned rows {len(self.pins)}, prompts with other advantages {len(self.groups)}"
+        return f"changes of rewards {len(self.rewards)}, {pinned}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -231,3 +231,16 @@ def test_a_run_s_folder_is_compared_with_a_lock(
     assert run(["lock", "--check", "same", "other"]) == 1
     assert "other: gsm8k: option method: strict is now flexible\n" in capsys.readouterr().out
     assert run(["lock", "--check", "."]) == 2
+
+
+def test_a_path_that_a_clone_will_not_have_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    Path("rows.jsonl").write_text('{"data_source": "gsm8k", "response": "#### 1", "ground_truth": "1"}\n')
+    for folder in (tmp_path / "project", tmp_path):
+        (folder / "options.yaml").write_text("gsm8k: {method: flexible}\n")
+        given = ["--options-file", str(folder / "options.yaml"), "--lock", f"{folder.name}.lock"]
+        assert run(["lock", "rows.jsonl", *given]) == 0
+        assert ("is outside of this folder" in capsys.readouterr().err) == (folder == tmp_path)
