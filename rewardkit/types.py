@@ -7,6 +7,7 @@ costs a fifth, and they go over a pipe or HTTP without being copied into dicts f
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 import msgspec
@@ -28,6 +29,11 @@ the budget did not allow. A failed score may have them too."""
 
 OVERRULED = "overruled"
 """The part of a composition's score that is 1 where a model said "right" after a rule had not."""
+
+
+def has_costs(parts: Collection[str]) -> bool:
+    """Return whether parts, of a Score or of a reward, hold what asking models has cost."""
+    return all(name in parts for name in COST_PARTS)
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):

@@ -20,7 +20,7 @@ from rewardkit.composition.tree import Combine, Composition, CompositionNode, Me
 from rewardkit.registry import NoOptions, Registry, Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score
+from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score, has_costs
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
@@ -185,8 +185,9 @@ def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> 
     Members that failed are left out; what they cost is not.
     """
     parts = {path: score.score for path, score in known.items() if score.status == "ok"}
-    if any(COST_PARTS[0] in score.parts for score in known.values()):
-        costs = {name: sum(one.parts.get(name, 0.0) for one in known.values()) for name in COST_PARTS}
+    judged = [score.parts for score in known.values() if has_costs(score.parts)]
+    if judged:
+        costs = {name: sum(one[name] for one in judged) for name in COST_PARTS}
         parts |= costs | {OVERRULED: float(any(_overruled(node, known) for node in walk(root)))}
     value = found.score if found.status == "ok" else 0.0
     return Score(value, found.status, found.correct, found.extracted, parts, found.detail)

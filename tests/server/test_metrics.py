@@ -23,6 +23,7 @@ from rewardkit.server.app import create_app
 from rewardkit.server.observability.logs import json_logs
 from rewardkit.server.observability.metrics import Metrics
 from rewardkit.server.scoring import RequestScorer
+from rewardkit.types import COST_PARTS
 from tests.living import until
 from tests.server.serving import serving
 
@@ -57,9 +58,11 @@ def test_requests_and_samples_are_counted_by_route_source_and_status(scorer: Sco
 
 
 def test_what_judges_cost_is_counted(scorer: Scorer) -> None:
-    costs = {"calls": 2.0, "cached": 1.0, "input_tokens": 300.0, "over_budget": 0.0, "overruled": 1.0}
+    costs = dict.fromkeys(COST_PARTS, 0.0) | {"calls": 2.0, "input_tokens": 300.0, "overruled": 1.0}
     metrics = Metrics(RequestScorer(scorer))
-    metrics.judge_costs([Sample("gsm8k", "", "")] * 3, [Score(1.0, parts=costs)] * 2 + [Score(1.0)])
+    metrics.judge_costs(
+        [Sample("gsm8k", "", "")] * 3, [Score(1.0, parts=costs)] * 2 + [Score(1.0, parts={"calls": 1.0})]
+    )
     text = metrics.text().decode()
     for name, amount in (("calls", 4), ("input_tokens", 600), ("overruled", 2), ("over_budget", 0)):
         assert value(text, f'rewardkit_judge_total{{data_source="gsm8k",of="{name}"}}') == amount

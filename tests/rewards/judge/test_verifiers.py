@@ -12,12 +12,14 @@ from rewardkit import Sample, Score, Scorer
 from rewardkit.cli import run
 from rewardkit.composition import load_compositions
 from rewardkit.errors import InputError, OptionsError
+from rewardkit.offline import Report
 from rewardkit.registry import Registry
 from rewardkit.rewards.judge.file import judge_of_file
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
 from rewardkit.rewards.judge.question import ask, pair
 from rewardkit.rewards.judge.verdict import NoVerdictError, read_verdict
+from rewardkit.types import COST_PARTS
 from tests.rewards.judge.conftest import JudgeServer, marker_in, text_in
 
 SOURCE = "test/checked"
@@ -211,6 +213,15 @@ def test_rows_of_healthbench_and_rar_are_scored_from_files_as_they_are(
         out = tmp_path / f"{name}.out.jsonl"
         assert run(["score", str(tmp_path / f"{name}.jsonl"), "--out", str(out), *words]) == 0
         assert json.loads(out.read_text())["score"] == 0.75
+
+
+def test_a_part_of_another_reward_is_no_cost() -> None:
+    report = Report()
+    sample = Sample("tool_call", "", "")
+    report.add([sample], [Score(1.0, parts={"format": 1.0, "names": 1.0, "calls": 1.0})])
+    assert report.sources["tool_call"].costs == {}
+    report.add([sample], [Score(1.0, parts=dict.fromkeys(COST_PARTS, 1.0))])
+    assert report.sources["tool_call"].costs["calls"] == 1.0
 
 
 def test_a_composition_without_a_judge_is_as_it_was(tmp_path: Path, registry: Registry) -> None:
