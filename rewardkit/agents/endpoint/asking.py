@@ -86,7 +86,7 @@ def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
         ApiError: a field, or its value, is not taken.
     """
     for name, value in body.items():
-        if value is None or name in HARMLESS:
+        if value is None or value in ([], {}) or name in HARMLESS:
             continue
         if name in RUNS_OWN:
             say_once(f"external programs: '{name}' of their requests is ignored; the run's own holds")
@@ -191,12 +191,14 @@ def named(messages: Sequence[Message]) -> list[Message]:
     return found
 
 
-def call_in(id: Any, name: Any, arguments: Any, param: str) -> dict[str, Any]:
+def call_in(id: Any, function: Any, param: str) -> dict[str, Any]:
     """Return a call as an assistant's message has it.
 
     Raises:
-        ApiError: it has no name, or its arguments are no text.
+        ApiError: it has no name.
     """
+    given = function if isinstance(function, dict) else {}
+    name, arguments = given.get("name"), given.get("arguments")
     if not isinstance(name, str) or not name:
         raise ApiError("a call of a tool has no name", param=param)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})

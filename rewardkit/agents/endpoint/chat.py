@@ -28,6 +28,7 @@ HONOURED: Mapping[str, tuple[Any, ...] | None] = {
     "tool_choice": ("auto", "none"),
     "parallel_tool_calls": (True, False),
     "logprobs": (False,),
+    "top_logprobs": (0,),
     "response_format": ({"type": "text"},),
     "modalities": (["text"],),
 }
@@ -64,11 +65,7 @@ def _message(given: Mapping[str, Any]) -> Message:
         message["tool_call_id"] = str(given.get("tool_call_id") or "")
     calls = objects_in(given, "tool_calls")
     if calls and role == "assistant":
-        functions = [(one.get("id"), one.get("function") or {}) for one in calls]
-        message["tool_calls"] = [
-            call_in(id, function.get("name"), function.get("arguments"), "messages")
-            for id, function in functions
-        ]
+        message["tool_calls"] = [call_in(one.get("id"), one.get("function"), "messages") for one in calls]
     return message
 
 
@@ -97,7 +94,8 @@ def events(asked: AskedTurn, said: SaidTurn) -> Iterator[tuple[str | None, Any]]
     for i, call in enumerate(said.calls):
         yield None, chunk({"tool_calls": [{"index": i, **call}]})
     yield None, chunk({}, _finish(said))
-    if (asked.body.get("stream_options") or {}).get("include_usage"):
+    options = asked.body.get("stream_options")
+    if isinstance(options, dict) and options.get("include_usage"):
         yield None, {**head, "choices": [], "usage": _usage(said)}
 
 

@@ -45,12 +45,11 @@ def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> A
     given = {**body, "text": _without_verbosity(body.get("text"))}
     refuse_others(given, HONOURED)
     before: list[Message] = []
-    if body.get("previous_response_id") is not None:
-        if body["previous_response_id"] not in earlier:
-            raise ApiError(
-                f"there is no response '{body['previous_response_id']}'", param="previous_response_id"
-            )
-        before = list(earlier[body["previous_response_id"]])
+    previous = body.get("previous_response_id")
+    if previous is not None:
+        if not isinstance(previous, str) or previous not in earlier:
+            raise ApiError(f"there is no response '{previous}'", param="previous_response_id")
+        before = list(earlier[previous])
     instructions = text_in(body.get("instructions"), "instructions")
     if instructions:
         before.insert(0, {"role": "system", "content": instructions})
@@ -89,7 +88,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
         elif kind == "function_call":
             if not messages or messages[-1]["role"] != "assistant":
                 messages.append({"role": "assistant", "content": ""})
-            call = call_in(item.get("call_id"), item.get("name"), item.get("arguments"), "input")
+            call = call_in(item.get("call_id"), item, "input")
             messages[-1] = {**messages[-1], "tool_calls": [*messages[-1].get("tool_calls", ()), call]}
         elif kind == "function_call_output":
             text = text_in(item.get("output"), "input")

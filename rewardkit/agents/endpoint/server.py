@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import secrets
@@ -181,11 +182,12 @@ async def _stream(
 ) -> web.StreamResponse:
     """Send a turn that is there already: what ends a program comes when the turn is recorded."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
-    await response.prepare(request)
-    for name, data in events:
-        head = "" if name is None else f"event: {name}\n"
-        await response.write(f"{head}data: {json.dumps(data)}\n\n".encode())
-    if end:
-        await response.write(end.encode())
-    await response.write_eof()
+    text = "".join(
+        f"event: {name}\ndata: {json.dumps(data)}\n\n" if name else f"data: {json.dumps(data)}\n\n"
+        for name, data in events
+    )
+    with contextlib.suppress(ConnectionError):  # the program has hung up
+        await response.prepare(request)
+        await response.write(f"{text}{end}".encode())
+        await response.write_eof()
     return response

@@ -33,9 +33,11 @@ CHAT: list[tuple[dict[str, Any], str]] = [
     ({"messages": "Go."}, "messages"),
     ({"messages": [{"role": "narrator", "content": "Go."}]}, "messages"),
     ({"messages": [*USER, {"role": "assistant", "tool_calls": [{"id": "c"}]}]}, "messages"),
+    ({"messages": [*USER, {"role": "assistant", "tool_calls": [{"function": "f"}]}]}, "messages"),
 ]
 RESPONSES: list[tuple[dict[str, Any], str]] = [
     ({"previous_response_id": "resp_9"}, "previous_response_id"),
+    ({"previous_response_id": [1]}, "previous_response_id"),
     ({"background": True}, "background"),
     ({"text": {"format": {"type": "json_object"}}}, "text"),
     ({"conversation": "c"}, "conversation"),
@@ -78,7 +80,13 @@ def test_limits_and_stops_of_a_request_are_honoured(tokenizer: Any) -> None:
         for more in (
             {"max_tokens": 2},
             {"stop": ["is"]},
-            {"stop": "never", "max_completion_tokens": 90, "temperature": 0.0, "seed": 5, "user": "me"},
+            {
+                "stop": "never",
+                "max_completion_tokens": 90,
+                "temperature": 0.0,
+                "logit_bias": {},
+                "user": "me",
+            },
             {"tools": [ECHO], "parallel_tool_calls": False},
             {"tools": [ECHO], "tool_choice": "none"},
         ):
