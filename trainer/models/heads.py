@@ -17,6 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from rewardkit.trainer.algorithms.log_probs import Entropy, compiled_log_probs, log_probs_at
 from rewardkit.trainer.models.attention import Packed, attending
+from rewardkit.trainer.models.routing import RouterReplay
 from rewardkit.trainer.models.sequence import gather_values, own_part
 
 Packing = Literal["off", "rows", "flat"]
@@ -37,6 +38,7 @@ class PolicyModel(nn.Module):
         self.packing: Packing = "off"
         self.compiled = False
         """Whether log-probabilities come of logits by a compiled function."""
+        self._routing: RouterReplay | None = None
         self._cap = _softcap(body)
         self._scale: float | None = None
         if not has_no_weights(body):
@@ -57,6 +59,7 @@ class PolicyModel(nn.Module):
         temperature: float,
         entropy: Entropy,
         packed: Packed | None = None,
+        routes: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Score `targets`, each in the state that the token before it left behind.
 
@@ -65,23 +68,29 @@ class PolicyModel(nn.Module):
             places: (N,) index of that token in the flattened ids.
             targets: (N,).
             packed: the sequences of the one row; None: as the positions say.
+            routes: (R, W, layers * k), the experts that tokens go to; see `routing.py`.
 
         Returns:
             log-probabilities and, if asked for, entropies in nats, each (N,) float32; see `token_log_probs`.
         """
         score = partial(self._score_all, temperature=temperature, entropy=entropy, packed=packed)
-        return _by_part(score, (ids, positions), (places, targets), packed)
+        return _by_part(score, (ids, positions, routes), (places, targets), packed)
 
     def _score_all(
         self,
         ids: Tensor,
         positions: Tensor,
+        routes: Tensor | None,
         places: Tensor,
         targets: Tensor,
         temperature: float,
         entropy: Entropy,
         packed: Packed | None,
     ) -> tuple[Tensor, Tensor | None]:
+        if routes is not None and self._routing is None:
+            self._routing = RouterReplay(self.body)
+        if self._routing is not None:
+            self._routing.expect(routes)
         if self._scale is None:
             with attending(packed):
                 states = self.body(input_ids=ids, position_ids=positions, use_cache=False).logits
@@ -179,24 +188,25 @@ def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor, packed: Packe
 
 def _by_part(
     compute: Callable[..., tuple[Tensor, Tensor | None]],
-    tokens: tuple[Tensor, ...],
+    tokens: tuple[Tensor | None, ...],
     scored: tuple[Tensor, ...],
     packed: Packed | None,
 ) -> tuple[Tensor, Tensor | None]:
     """Compute this process's part of a row that processes share, and return what all of them found.
 
     Args:
-        tokens: what belongs to each token, (1, W).
+        tokens: what belongs to each token, (1, W), the ids first.
         scored: the places that are looked at, (N,), and what belongs to them.
     """
     sharing = packed.sharing if packed else None
     if sharing is None:
         return compute(*tokens, *scored)
+    assert tokens[0] is not None
     width = tokens[0].shape[1] // sharing.size
     owners = scored[0] // width
     mine = owners == sharing.rank
     places, *others = (s[mine] for s in scored)
-    own = (own_part(t, sharing) for t in tokens)
+    own = (None if t is None else own_part(t, sharing) for t in tokens)
     first, second = compute(*own, places - sharing.rank * width, *others)
     whole = gather_values(first, owners, sharing)
     if second is None:

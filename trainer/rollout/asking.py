@@ -8,15 +8,18 @@ tokens.
 from __future__ import annotations
 
 import asyncio
+import base64
 import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import Any, Literal, TypeVar
 
 import aiohttp
 import msgspec
+import numpy
 
 from rewardkit.agents.types import Reply
 from rewardkit.errors import RewardkitError
@@ -105,6 +108,7 @@ class TurnChoice(msgspec.Struct):
     finish_reason: str | None
     weight_versions: list[VersionSpan] | None = None
     logprobs: TurnLogProbs | None = None
+    routed_experts: str | None = None
 
 
 class PromptDetails(msgspec.Struct):
@@ -133,18 +137,21 @@ class Asking:
         *,
         log_probs: bool,
         group: int,
+        experts: bool = False,
     ) -> None:
         """Take the servers.
 
         Args:
             body: returns what a server is sent for a turn.
             log_probs: whether an answer must have them.
+            experts: whether it must say which experts the tokens went to.
             group: so many episodes next to each other begin alike, and go to one server, which caches that.
         """
         self._fleet = fleet
         self._body = body
         self._limits = limits
         self._log_probs = log_probs
+        self._experts = experts
         self._group = group
         self._tasks: dict[Ask, asyncio.Task[None]] = {}
         self._homes: dict[int, RolloutServer] = {}
@@ -275,7 +282,8 @@ class Asking:
             raise ValueError(f"{len(ids)} tokens, and weights for {len(drawn_with)}")
         log_probs = _log_probs(choice) if self._log_probs else None
         finish: Literal["stop", "length"] = "stop" if choice.finish_reason == "stop" else "length"
-        return Reply("", ids, log_probs, finish, weight_versions=drawn_with)
+        experts = _experts(choice, len(ask.token_ids)) if self._experts else None
+        return Reply("", ids, log_probs, finish, weight_versions=drawn_with, routed_experts=experts)
 
     def _count(self, answer: TurnAnswer, ask: Ask) -> None:
         details = answer.usage.prompt_tokens_details if answer.usage else None
@@ -319,6 +327,20 @@ class Asking:
                 if not any(server.lives for server in self._fleet.servers):
                     await asyncio.sleep(POLL_S)
             return living
+
+
+def _experts(choice: TurnChoice, prompt: int) -> Any:
+    """Return (tokens - 1, layers, experts) of a prompt of so many tokens and the turn after it."""
+    if choice.routed_experts is None:
+        raise RewardkitError(
+            "a rollout server does not say which experts tokens went to, which rollout.router_replay needs: "
+            "start it with --enable-return-routed-experts"
+        )
+    found = numpy.load(BytesIO(base64.b64decode(choice.routed_experts)), allow_pickle=False)
+    tokens = prompt + len(choice.token_ids) - 1
+    if found.ndim != 3 or len(found) != tokens or found.dtype.kind not in "iu":
+        raise ValueError(f"experts of {found.shape} for {tokens} tokens")
+    return found
 
 
 def _log_probs(choice: TurnChoice) -> list[float]:

@@ -53,6 +53,8 @@ class Rollout:
     weight_versions: Tensor | None = None
     """(B * n, T) int64: of the weights that each token was drawn with, from an engine that may draw during a
     sync."""
+    routed_experts: list[Any] | None = None
+    """Of each row's tokens, prompt and response without padding; see `Reply.routed_experts`."""
 
 
 OnEnded = Callable[[dict[int, list[int]]], None]
@@ -213,11 +215,13 @@ def as_rollout(
             drawn[row, :length] = torch.tensor(reply.log_probs)
         if reply.weight_versions is not None:
             versions[row, :length] = torch.tensor(reply.weight_versions)
+    routes = [reply.routed_experts for reply in replies]
     return Rollout(
         responses.to(device),
         mask.to(device),
         drawn.to(device) if log_probs else None,
         versions.to(device),
+        routes if routes and all(route is not None for route in routes) else None,
     )
 
 

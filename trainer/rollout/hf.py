@@ -50,15 +50,18 @@ VLLM_ONLY = (
     "free_cache_engine",
     "load_format",
     "disable_log_stats",
+    "router_replay",
 )
-"""Settings of a scheduler and a paged cache: speed and memory, never a result."""
+"""Settings of a scheduler and a paged cache, speed and memory, and what vLLM alone can tell."""
 
 
 def check(config: Config, processes: int) -> list[str]:
     """See `Engine.check`."""
     rollout = config.actor_rollout_ref.rollout
     defaults = {f.name: f.default for f in fields(RolloutConfig)}
-    without_effect = [name for name in VLLM_ONLY if getattr(rollout, name) != defaults[name]]
+    without_effect = [
+        name for name in (*VLLM_ONLY, "router_replay") if getattr(rollout, name) != defaults[name]
+    ]
     if not without_effect:
         return []
     return [

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy
 import pyarrow as pa
 from torch import Tensor
 
@@ -32,6 +33,8 @@ SCHEMA = pa.schema(
         "log_probs": pa.list_(pa.float64()),
         "weight_versions": pa.list_(pa.int64()),
         "finish_reason": pa.string(),
+        "routed_experts": pa.binary(),
+        "experts_shape": pa.list_(pa.int64()),
     }
 )
 
@@ -47,9 +50,16 @@ class TurnJournal:
         """Return the turns of a table that `table` has made."""
         made = cls()
         for row in table.to_pylist() if table is not None else ():
-            versions = row["weight_versions"]
+            experts = row["routed_experts"]
+            if experts is not None:
+                experts = numpy.frombuffer(experts, numpy.int32).reshape(row["experts_shape"])
             reply = Reply(
-                "", row["token_ids"], row["log_probs"], row["finish_reason"], weight_versions=versions
+                "",
+                row["token_ids"],
+                row["log_probs"],
+                row["finish_reason"],
+                weight_versions=row["weight_versions"],
+                routed_experts=experts,
             )
             made.put((row["seed"], row["max_tokens"], row["after"]), reply)
         return made
@@ -67,6 +77,7 @@ class TurnJournal:
             None if reply.log_probs is None else array("d", reply.log_probs),
             reply.finish_reason,
             weight_versions=None if versions is None else array("q", versions),
+            routed_experts=reply.routed_experts,
         )
 
     def table(self) -> pa.Table:
@@ -80,10 +91,17 @@ class TurnJournal:
                 "log_probs": reply.log_probs,
                 "weight_versions": reply.weight_versions,
                 "finish_reason": reply.finish_reason,
+                **_experts(reply.routed_experts),
             }
             for (seed, most, after), reply in list(self._turns.items())
         ]
         return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def _experts(found: Any) -> dict[str, Any]:
+    if found is None:
+        return {}
+    return {"routed_experts": found.astype(numpy.int32).tobytes(), "experts_shape": list(found.shape)}
 
 
 @dataclass(frozen=True)

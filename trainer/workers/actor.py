@@ -17,6 +17,7 @@ from rewardkit.trainer.config.root import DistillationConfig, DistillationLossCo
 from rewardkit.trainer.config.workers import ActorConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapters_off
+from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.workers.batching import Batching, map_rows
 from rewardkit.trainer.workers.forward import response_log_probs
 from rewardkit.trainer.workers.parallel import parallel_to
@@ -77,7 +78,8 @@ class Reference:
 
     @torch.no_grad()
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return the log-probabilities of the response tokens, (B, T)."""
+        """Return the log-probabilities of the response tokens, (B, T), by experts of its own choice."""
+        batch = Batch({name: t for name, t in batch.tensors.items() if name != ROUTES}, batch.rows)
         with adapters_off(self.model) if self._base_of_adapter else nullcontext():
             (log_probs,) = map_rows(batch, self._chosen, self._batching, self._parallel, self.model)
         return log_probs

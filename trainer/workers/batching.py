@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from rewardkit.trainer.batch import Batch, PromptTokens, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.heads import Packing
+from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.models.sharding import drop_gathered
 from rewardkit.trainer.workers.parallel import Parallel
 
@@ -163,7 +164,8 @@ def map_rows(
 
     No backward comes: the model keeps no gathered weights afterwards.
     """
-    given = parallel.together(Batch({name: batch[name] for name in MODEL_INPUTS}, []))
+    names = [name for name in (*MODEL_INPUTS, ROUTES) if name in batch.tensors]
+    given = parallel.together(Batch({name: batch[name] for name in names}, []))
     exchange = batching.exchange(given, parallel.data)
     here = exchange.there(given) if exchange else given
     pieces = batching.pieces(here, parallel.data, model)

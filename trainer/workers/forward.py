@@ -17,6 +17,7 @@ from rewardkit.trainer.batch import Batch, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.attention import BLOCKS_ON, Copies, Packed, like_lengths
 from rewardkit.trainer.models.heads import Packing, PolicyModel
+from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.workers.batching import share_out
 
 Arrangement = tuple[list[int], list[int], int, int]
@@ -37,6 +38,8 @@ class TokenLayout:
     """(N,): where in the flattened ids the token before each of them stands."""
     packed: Packed | None = None
     """Where there is one row, its sequences."""
+    routes: Tensor | None = None
+    """(R, W, layers * k), where experts are replayed; see `models/routing.py`."""
 
 
 def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> TokenLayout:
@@ -69,7 +72,12 @@ def _laid_out(
     real = kept[:, batch.prompt_width :]
     before = place[:, batch.prompt_width - 1 : -1][real]
     positions = counted - begins.view(height, width).cummax(dim=1).values.flatten()
-    return TokenLayout(ids.view(height, width), positions.view(height, width), real, before, packed)
+    routes: Tensor | None = None
+    if (known := batch.tensors.get(ROUTES)) is not None:
+        routes = known.new_full((height * width, known.shape[-1]), -1)
+        routes[place[kept]] = known[kept]
+        routes = routes.view(height, width, -1)
+    return TokenLayout(ids.view(height, width), positions.view(height, width), real, before, packed, routes)
 
 
 def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> TokenLayout:
@@ -150,7 +158,14 @@ def response_log_probs(
     layout = lay_out(batch, policy.packing, sharing)
     targets = batch["responses"][layout.real]
     log_probs, entropies = policy(
-        layout.ids, layout.positions, layout.places, targets, temperature, entropy, layout.packed
+        layout.ids,
+        layout.positions,
+        layout.places,
+        targets,
+        temperature,
+        entropy,
+        layout.packed,
+        layout.routes,
     )
     return _scatter(log_probs, layout.real), None if entropies is None else _scatter(entropies, layout.real)
 

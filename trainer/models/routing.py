@@ -1,0 +1,97 @@
+"""Router replay: each token goes to the experts that it had when the rollout engine drew it.
+
+A router that decides anew may choose others, for rounding alone, and then the policy that learns is not the
+one that acted. The weights of the experts are the policy's own, so that its router learns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from rewardkit.errors import ConfigError
+
+KEY = "actor_rollout_ref.rollout.router_replay"
+ROUTES = "routed_experts"
+"""In a batch: (B, L, layers * k) int32; -1 where a token's experts are not known."""
+
+
+class RouterReplay:
+    """The routers of a model, and which experts the tokens of the next forward go to."""
+
+    def __init__(self, body: nn.Module) -> None:
+        self.routers: list[nn.Module] = []
+        self._normed: bool | None = None
+        """Whether the weights of a token's experts add up to 1; found at the first token."""
+        self._routes: Tensor | None = None
+        """(layers, N, k); kept for the backward, which may compute layers again."""
+        for module in body.modules():
+            if type(module).__name__.lower().endswith("topkrouter"):
+                module.register_forward_hook(self._hook(len(self.routers)))
+                self.routers.append(module)
+
+    def expect(self, routes: Tensor | None) -> None:
+        """Say where the tokens of the next forward go: (R, W, layers * k); None: as the routers choose.
+
+        Raises:
+            ConfigError: the model has another number of routers.
+        """
+        self._routes = None
+        if routes is None:
+            return
+        layers = len(self.routers)
+        if not layers or routes.shape[-1] % layers:
+            raise ConfigError(
+                f"the rollout engine gave {routes.shape[-1]} experts for each token, and the policy has "
+                f"{layers} routers that can follow it: set {KEY}=false"
+            )
+        self._routes = routes.reshape(routes.shape[0] * routes.shape[1], layers, -1).transpose(0, 1).long()
+
+    def _hook(self, layer: int) -> Any:
+        def replay(module: nn.Module, given: Any, result: Any) -> Any:
+            return result if self._routes is None else self._replayed(result, self._routes[layer])
+
+        return replay
+
+    def _replayed(self, result: Any, wanted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits, weights and ids, as transformers' routers do, for the experts that are wanted."""
+        if not isinstance(result, tuple) or len(result) != 3:
+            raise ConfigError(
+                f"{KEY}: this model's routers have a form that is not known here; set it to false"
+            )
+        logits, weights, ids = result
+        probabilities = logits.float().softmax(dim=-1)
+        if self._normed is None:
+            self._normed = _are_normed(probabilities.detach().gather(1, ids), weights.detach().float())
+        chosen = torch.where(wanted >= 0, wanted, ids)
+        found = probabilities.gather(1, chosen)
+        if self._normed:
+            found = found / found.sum(dim=-1, keepdim=True)
+        return logits, found.to(weights.dtype), chosen
+
+
+def _are_normed(shares: Tensor, weights: Tensor) -> bool:
+    """Whether experts are weighed by their probabilities, (N, k), as these are or divided by their sum."""
+    for normed, expected in ((True, shares / shares.sum(dim=-1, keepdim=True)), (False, shares)):
+        if bool((weights - expected).abs().max() < 0.01):
+            return normed
+    raise ConfigError(
+        f"{KEY}: this model weighs its experts in another way than by their probabilities; set it to false"
+    )
+
+
+def align_routes(routes: list[Any], attention_mask: Tensor) -> Tensor:
+    """Return routes of rows, (B, L, layers * k) int32, each placed where the row's tokens stand.
+
+    Args:
+        routes: of each row (tokens, layers, k), for all of its tokens or for the first of them.
+        attention_mask: (B, L), 1 on the tokens.
+    """
+    width = max((route[0].size for route in routes if len(route)), default=0)
+    placed = torch.full((*attention_mask.shape, width), -1, dtype=torch.int32)
+    for row, route in enumerate(routes):
+        places = attention_mask[row].nonzero().squeeze(1)[: len(route)].cpu()
+        placed[row, places] = torch.as_tensor(route[: len(places)].astype("int32")).flatten(1)
+    return placed.to(attention_mask.device)
