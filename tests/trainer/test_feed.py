@@ -29,6 +29,7 @@ from safetensors.torch import load_file
 
 from rewardkit.demo.model import save
 from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.checkpoint.save import Checkpoints
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
@@ -37,9 +38,10 @@ from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from rewardkit.trainer.steps.generation import TRAINING
 from tests.closeness import K3
+from tests.trainer.async_crashes import PHASES
 from tests.trainer.rollout.policy_server import PolicyStub
 from tests.trainer.rollout.test_rollout_parity import overrides, read_log
-from tests.trainer.running import Program
+from tests.trainer.running import Program, run_module
 
 STEPS = 4
 Train = Callable[..., list[dict[str, float]]]
@@ -181,12 +183,47 @@ def test_one_version_a_batch_where_that_is_asked_for(train_on: Train, servers: l
     assert set(spans) == {1}
 
 
+@pytest.mark.parametrize("phase", ["generation", "weight sync", "checkpoint"])
 def test_a_server_that_dies_while_the_policy_learns_loses_no_response(
-    train_on: Train, servers: list[PolicyStub], tmp_path: Path
+    phase: str,
+    train_on: Train,
+    servers: list[PolicyStub],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    servers[0].dies_at = 20
-    log = train_on("async", "trainer.mode=async", "trainer.max_staleness=2")
-    assert len(log) == STEPS
+    lost = servers[0]
+
+    def die() -> None:
+        lost.gone = True
+        lost.close()
+
+    if phase == "generation":
+        lost.dies_at = 20
+    if phase == "weight sync":
+        control = lost.control
+
+        def dying(path: str, body: Any) -> Any:
+            if path == "/update_weights" and lost.published() == 2:
+                threading.Thread(target=die).start()
+                lost.gone = True
+            return control(path, body)
+
+        lost.control = dying  # type: ignore[method-assign]
+    if phase == "checkpoint":
+        save_to = Checkpoints.save
+
+        def save_and_die(self: Checkpoints, step: int, *given: Any, **more: Any) -> None:
+            if step == 2:
+                die()
+            save_to(self, step, *given, **more)
+
+        monkeypatch.setattr(Checkpoints, "save", save_and_die)
+    more = ["trainer.mode=async", "trainer.max_staleness=2", "trainer.save_freq=1"]
+    log = train_on("async", *more)
+    assert lost.gone
+    assert "rollout server lost" in capfd.readouterr().err
+    assert [step["training/global_step"] for step in log] == [1, 2, 3, 4]
     assert all(len(step) == 16 for step in dumped(tmp_path / "async"))
     assert all(row["status"] == "ok" for step in dumped(tmp_path / "async") for row in step)
 
@@ -263,6 +300,28 @@ def test_a_killed_run_goes_on_with_what_was_drawn_for_later_steps(
     again = {seed for seed, n in asked(servers).items() if n > before.get(seed, 0)} & set(before)
     assert again & ahead == stuck, "what had been drawn is not drawn again"
     assert [step["training/global_step"] for step in read_log(tmp_path / "run")][-2:] == [3.0, 4.0]
+
+
+@pytest.mark.slow
+def test_a_process_of_the_run_killed_in_any_phase_loses_no_group(
+    servers: list[PolicyStub], model: Any, tokenizer: Any, parquet: Path, tmp_path: Path
+) -> None:
+    """Two processes and two steps ahead; killed in the middle of a sync, the servers wait for weights."""
+    save(model, tokenizer, tmp_path / "model")
+    more = ["trainer.mode=async", "trainer.max_staleness=2", "trainer.save_freq=1"]
+    given = words(servers, parquet, tmp_path, "run", *more, "trainer.n_gpus_per_node=2")
+    (tmp_path / "words.json").write_text(json.dumps(given))
+    run_module("tests.trainer.async_crashes", tmp_path, timeout=900)
+    codes = json.loads((tmp_path / "codes.json").read_text())
+    assert codes.pop("end") == [0, 0]
+    for phase, kill in PHASES.items():
+        assert codes[phase][kill.rank] == -signal.SIGKILL, phase
+    assert [step["training/global_step"] for step in read_log(tmp_path / "run")] == [1, 2, 3, 4]
+    found = dumped(tmp_path / "run")
+    assert all(len(step) == 16 and all(row["status"] == "ok" for row in step) for step in found)
+    questions = [{json.dumps(row["prompt"]) for row in step} for step in found]
+    assert [len(step) for step in questions] == [8] * STEPS
+    assert len(set[str]().union(*questions[:3])) == 24, "an epoch has each prompt once"
 
 
 def test_modes_say_what_they_need() -> None:
