@@ -39,8 +39,11 @@ class StageRun:
     alarms: Alarms
     logger: Logger
     checkpoints: Checkpoints
-    folder: Path
-    """`trainer.default_local_dir`."""
+
+    @property
+    def folder(self) -> Path:
+        """`trainer.default_local_dir`."""
+        return Path(self.config.trainer.default_local_dir)
 
 
 @dataclass(kw_only=True)

@@ -46,6 +46,7 @@ from rewardkit.trainer.checkpoint.find import (
     temporary,
 )
 from rewardkit.trainer.checkpoint.random_state import random_state, set_random_state
+from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import RunConfig
 from rewardkit.trainer.config.workers import CheckpointConfig
 from rewardkit.trainer.data import PromptLoader
@@ -98,7 +99,10 @@ class Content:
 
 
 def open_folder(config: RunConfig, world: World) -> Path | None:
-    """Rid the run's folder of what a killed run left behind; return the checkpoint to go on from, if any.
+    """Rid the run's folder of what a killed run left behind, and write the settings there.
+
+    Returns:
+        the checkpoint to go on from, if any.
 
     Raises:
         ConfigError: `trainer.resume_mode` names a checkpoint that is not there, or the folder is not shared.
@@ -114,6 +118,7 @@ def open_folder(config: RunConfig, world: World) -> Path | None:
         )
     if world.is_main:
         prepare(folder, found)
+        (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
     world.gather(None)
     return found
 

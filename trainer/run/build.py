@@ -22,7 +22,6 @@ from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder
-from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import (
     Config,
     DistillationConfig,
@@ -102,8 +101,6 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
     _try_models(config, world.device, tokenizer, data, say=world.say)
     folder = Path(config.trainer.default_local_dir)
     start = open_folder(config, world)
-    if world.is_main:
-        (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
     with ExitStack() as stack:
         sources = sorted(data.data_sources)
         server = stack.enter_context(reward_server(config, sources, world))
@@ -137,7 +134,6 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             alarms=alarms,
             logger=logger,
             checkpoints=Checkpoints(config, saved, world, start, learned, data.total_steps, logger.say),
-            folder=folder,
             eos_ids=policy.eos_ids,
             needs_old_log_probs=needs_old_log_probs(config),
             agents=None if agents is None else with_tokenizer(agents, config, tokenizer, policy.eos_ids),

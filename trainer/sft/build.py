@@ -17,7 +17,6 @@ from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder
-from rewardkit.trainer.config.load import as_yaml
 from rewardkit.trainer.config.root import TrainerConfig, world_size
 from rewardkit.trainer.data import ALONE, PromptLoader
 from rewardkit.trainer.distributed import World, device_of
@@ -66,14 +65,18 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
     _try_model(config, world.device, tokenizer, data, world)
     folder = Path(config.trainer.default_local_dir)
     start = open_folder(config, world)
-    if world.is_main:
-        (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
     actor = _open_actor(config, world, data.total_steps)
     described = load_model_config(config.model.path, config.model)
     alarms = Alarms(TrainerConfig(alarm="off"))  # their rules are of rewards
     feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps)
     learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described)
-    with Logger(config, folder, data.total_steps, active=world.is_main, columns=COLUMNS) as logger:
+    with Logger(
+        config,
+        folder,
+        data.total_steps,
+        active=world.is_main,
+        columns=COLUMNS,
+    ) as logger:
         yield StageRun(
             config=config,
             world=world,
@@ -87,7 +90,6 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
             checkpoints=Checkpoints(
                 config, config.checkpoint, world, start, learned, data.total_steps, logger.say
             ),
-            folder=folder,
         )
 
 

@@ -10,27 +10,20 @@ from rewardkit.model_folders import why_no_model
 from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.config.workers import group_size
 from rewardkit.trainer.data import file_list
-from rewardkit.trainer.run.checks import (
+from rewardkit.trainer.run.checks import SHARING, Check, check_contents, check_loggers, check_sharding
+from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
+from rewardkit.trainer.run.rules import REFUSED_EVERYWHERE, Rule, check_rules, needing_packages
+from rewardkit.trainer.run.values import (
     COUNT_OR_ALL,
     LEARNER,
     MODEL,
     POSITIVE,
-    REFUSED_EVERYWHERE,
     SEEDS,
-    SHARING,
     TRAINER,
     WORKER,
-    Check,
-    Rule,
     Values,
-    check_contents,
-    check_loggers,
-    check_rules,
-    check_sharding,
     check_values,
-    needing_packages,
 )
-from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
 from rewardkit.trainer.sft.config import SftConfig
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.load import load_config
-from rewardkit.trainer.run import checks, preflight
+from rewardkit.trainer.run import checks, preflight, rules
 
 ACTOR = "actor_rollout_ref.actor"
 SHARED = f"{ACTOR}.ulysses_sequence_parallel_size"
@@ -33,7 +33,7 @@ NEEDED = [
 def test_a_worker_s_setting_is_refused_before_a_model_is_loaded(
     override: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "find_spec", lambda _: None)
+    monkeypatch.setattr(rules, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=message):
         check_settings(override)
 

@@ -1,0 +1,222 @@
+"""What settings ask of each other, as tables: what does not go together, and what is taken, but not as given.
+
+What takes more than a condition and a line is in `checks.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
+from rewardkit.trainer.algorithms.kl import PENALTIES
+from rewardkit.trainer.config.root import RunConfig, TrainerConfig, loss_mode, steps_ahead
+from rewardkit.trainer.config.workers import ModelConfig, has_adapter
+
+Rule = tuple[Callable[[Any], object], str]
+"""When it speaks, and what it says; `{c.data.seed}` stands for a setting."""
+
+
+def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Rule, ...]:
+    """Return the rules of what the options of a config's models need."""
+    return (
+        (
+            lambda c: any(map(has_adapter, models(c))) and find_spec("peft") is None,
+            "lora_rank is set, but peft is not installed: pip install peft",
+        ),
+        (
+            lambda c: any(model.use_liger for model in models(c)) and find_spec("liger_kernel") is None,
+            "use_liger is set, but liger-kernel is not installed: pip install liger-kernel",
+        ),
+    )
+
+
+BY_TURNS = [name for name, estimator in ESTIMATORS.items() if estimator.by_turns]
+
+
+REFUSED: tuple[Rule, ...] = (
+    *needing_packages(lambda c: (c.actor_rollout_ref.model, c.critic.model)),
+    (
+        lambda c: c.actor_rollout_ref.rollout.prompt_length < c.data.max_prompt_length,
+        "actor_rollout_ref.rollout.prompt_length={c.actor_rollout_ref.rollout.prompt_length} is below "
+        "data.max_prompt_length={c.data.max_prompt_length}; leave it unset to follow it",
+    ),
+    (
+        lambda c: loss_mode(c) == "dro" and not c.actor_rollout_ref.actor.policy_loss.dro_beta,
+        "policy_loss.loss_mode=dro needs actor_rollout_ref.actor.policy_loss.dro_beta, such as 0.5: how "
+        "strongly the squared log-ratio holds the policy back",
+    ),
+    (
+        lambda c: c.algorithm.filter_groups.enable and c.actor_rollout_ref.rollout.n == 1,
+        "algorithm.filter_groups compares the responses to one prompt; set "
+        "actor_rollout_ref.rollout.n above 1",
+    ),
+    (
+        lambda c: c.algorithm.gdpo_reward_keys and not ESTIMATORS[c.algorithm.adv_estimator].parts,
+        "algorithm.gdpo_reward_keys are for algorithm.adv_estimator=gdpo",
+    ),
+    (
+        lambda c: ESTIMATORS[c.algorithm.adv_estimator].parts and not c.algorithm.gdpo_reward_keys,
+        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores: name them in "
+        "algorithm.gdpo_reward_keys=[a,b]; `rewardkit explain` shows the parts of a score",
+    ),
+    (
+        lambda c: (
+            ESTIMATORS[c.algorithm.adv_estimator].parts
+            and c.algorithm.gdpo_reward_weights is not None
+            and len(c.algorithm.gdpo_reward_weights) != len(c.algorithm.gdpo_reward_keys or [])
+        ),
+        "algorithm.gdpo_reward_weights={c.algorithm.gdpo_reward_weights} must be as many as "
+        "algorithm.gdpo_reward_keys={c.algorithm.gdpo_reward_keys}",
+    ),
+    (
+        lambda c: (
+            ESTIMATORS[c.algorithm.adv_estimator].parts
+            and (
+                c.algorithm.use_kl_in_reward
+                or c.reward_model.overlong_buffer.enable
+                or c.reward.mode != "trajectory"
+            )
+        ),
+        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores alone, so that "
+        "algorithm.use_kl_in_reward, reward_model.overlong_buffer and reward.mode={c.reward.mode} would have "
+        "no effect; leave them out",
+    ),
+    (
+        lambda c: c.algorithm.turn_advantages == "per_turn" and c.algorithm.adv_estimator not in BY_TURNS,
+        "algorithm.turn_advantages=per_turn: {c.algorithm.adv_estimator} does not compare turns; "
+        f"{', '.join(BY_TURNS)} do (gae and reinforce_plus_plus use rewards of turns as they are)",
+    ),
+    (
+        lambda c: c.algorithm.turn_advantages == "per_turn" and c.reward.mode == "trajectory",
+        "algorithm.turn_advantages=per_turn compares rewards of turns; set reward.mode=turn or mixed",
+    ),
+    (
+        lambda c: c.algorithm.rollout_correction.on and not c.actor_rollout_ref.rollout.calculate_log_probs,
+        "algorithm.rollout_correction reads the rollout engine's log-probabilities; set "
+        "actor_rollout_ref.rollout.calculate_log_probs=true",
+    ),
+    (
+        lambda c: (
+            c.reward_model.overlong_buffer.enable
+            and not 0 < c.reward_model.overlong_buffer.len <= c.data.max_response_length
+        ),
+        "reward_model.overlong_buffer.len must be from 1 to "
+        "data.max_response_length={c.data.max_response_length}, found {c.reward_model.overlong_buffer.len}",
+    ),
+    (
+        lambda c: (
+            (c.trainer.val_before_train or c.trainer.val_only or c.trainer.test_freq > 0)
+            and not c.data.val_files
+        ),
+        "data.val_files is not set; set it, or trainer.val_before_train=false and trainer.test_freq=-1",
+    ),
+    (
+        lambda c: c.trainer.mode != "sync" and c.actor_rollout_ref.rollout.name != "vllm_server",
+        "trainer.mode={c.trainer.mode} draws while the policy learns, on servers of their own: set "
+        "actor_rollout_ref.rollout.name=vllm_server (docs/rollouts.md)",
+    ),
+    (
+        lambda c: c.distillation.enabled and not c.distillation.teacher_models.teacher_model.model_path,
+        "distillation.enabled=true needs distillation.teacher_models.teacher_model.model_path",
+    ),
+    (
+        lambda c: (
+            c.distillation.enabled
+            and not c.distillation.distillation_loss.use_policy_gradient
+            and PENALTIES[c.distillation.distillation_loss.loss_mode] is PENALTIES["k1"]
+        ),
+        "distillation.distillation_loss.loss_mode={c.distillation.distillation_loss.loss_mode} as a loss has "
+        "a gradient of 0 on average; set distillation.distillation_loss.use_policy_gradient=true",
+    ),
+    (
+        lambda c: c.custom_reward_function.path and c.reward.url,
+        "custom_reward_function.path and reward.url exclude each other; set one of them",
+    ),
+    (
+        lambda c: c.reward.options and c.reward.url,
+        "reward.options are for local rewards; with reward.url, set them at the server",
+    ),
+    (
+        lambda c: c.reward_model.enable and not (c.reward_model.model.path or c.reward_model.url),
+        "reward_model.enable=true needs reward_model.model.path, a sequence classifier, or reward_model.url",
+    ),
+    (
+        lambda c: c.reward_model.enable and c.reward.url,
+        "reward_model.enable and reward.url exclude each other; set one of them",
+    ),
+    (
+        lambda c: c.reward_model.enable and c.custom_reward_function.path,
+        "custom_reward_function.path and reward_model.enable exclude each other: each scores everything",
+    ),
+)
+
+REFUSED_EVERYWHERE: tuple[Rule, ...] = (
+    (
+        lambda c: not _is_list_of_steps(c.trainer.profile_steps or []),
+        "trainer.profile_steps must be a list of steps, such as [3,4]; found {c.trainer.profile_steps!r}",
+    ),
+    (
+        lambda c: c.trainer.default_hdfs_dir is not None,
+        "trainer.default_hdfs_dir is not supported; mount it and set trainer.default_local_dir",
+    ),
+    (
+        lambda c: c.trainer.del_local_ckpt_after_load,
+        "trainer.del_local_ckpt_after_load=true: a run killed after that could not be resumed; "
+        "set trainer.max_ckpt_to_keep=1 to save space",
+    ),
+)
+"""The same in every stage."""
+
+SAID: tuple[Rule, ...] = (
+    (
+        lambda c: c.algorithm.use_kl_in_reward and c.actor_rollout_ref.actor.use_kl_loss,
+        "algorithm.use_kl_in_reward and actor_rollout_ref.actor.use_kl_loss are both set: the KL from the "
+        "reference counts twice, in the rewards and in the loss",
+    ),
+    (
+        lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,
+        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one prompt, and "
+        "actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as in verl; set n above 1",
+    ),
+    (
+        lambda c: steps_ahead(c.trainer) > 0 and not c.algorithm.rollout_correction.on,
+        "trainer.mode={c.trainer.mode} learns from tokens of older weights, as if the policy had drawn them: "
+        "algorithm.rollout_correction.rollout_is=token weighs each by what it is under the policy now",
+    ),
+    (
+        lambda c: c.trainer.mode != "async" and c.trainer.max_staleness != TrainerConfig.max_staleness,
+        "trainer.max_staleness={c.trainer.max_staleness} is without effect: it is for trainer.mode=async, "
+        "not {c.trainer.mode}",
+    ),
+    (
+        lambda c: c.reward_model.model.path and not c.reward_model.enable,
+        "reward_model.model.path={c.reward_model.model.path} is without effect until "
+        "reward_model.enable=true",
+    ),
+    (
+        lambda c: c.distillation.teacher_models.teacher_model.model_path and not c.distillation.enabled,
+        "distillation.teacher_models.teacher_model.model_path is without effect until "
+        "distillation.enabled=true",
+    ),
+    (
+        lambda c: any(
+            one.strategy == "fsdp" for one in (c.actor_rollout_ref.actor, c.actor_rollout_ref.ref, c.critic)
+        ),
+        "strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here",
+    ),
+)
+"""What is taken, but not as given."""
+
+
+def check_rules(config: RunConfig, rules: Sequence[Rule]) -> None:
+    """Raise ConfigError for the first of the rules that speaks."""
+    for broken, message in rules:
+        if broken(config):
+            raise ConfigError(message.format(c=config))
+
+
+def _is_list_of_steps(given: Any) -> bool:
+    return isinstance(given, list) and all(type(step) is int and step > 0 for step in given)
