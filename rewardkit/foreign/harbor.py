@@ -7,6 +7,7 @@ the name in `extra_info.task`.
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,7 @@ def harbor(spec: ForeignSpec) -> Reward:
         spec,
         score,
         HarborOptions,
+        source=_digests(folder),
         runs="sandbox",
         presets={"folder": str(folder)},
         timeout_s=timeout_s,
@@ -73,6 +75,17 @@ def score(sample: Sample, options: HarborOptions) -> Score:
         return failure("invalid", str(error))
     except (SandboxUnavailable, BoxError) as error:
         return failure("error", str(error))
+
+
+def _digests(folder: Path) -> bytes:
+    """What decides on scores in a folder of tasks: their settings and tests, by name and checksum."""
+    files = sorted(path for path in folder.rglob("*") if path.name == "task.toml" or "tests" in path.parts)
+    lines = (
+        f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        for path in files
+        if path.is_file()
+    )
+    return "\n".join(lines).encode()
 
 
 def _command(response: str, file: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Callable
 from pathlib import PurePosixPath
@@ -14,11 +16,18 @@ from rewardkit.registry import Reward
 
 
 def made(
-    spec: ForeignSpec, score: Callable[..., Any], options_type: type, *, url: bool = False, **more: Any
+    spec: ForeignSpec,
+    score: Callable[..., Any],
+    options_type: type,
+    *,
+    source: bytes = b"",
+    url: bool = False,
+    **more: Any,
 ) -> Reward:
-    """Return the Reward of a spec.
+    """Return the Reward of a spec. Its version is a checksum of the kind, the options and the source.
 
     Args:
+        source: What decides on scores besides the options: the text of a grader, the files of a task.
         url: The target is an address, and goes to the option `url`.
         more: Further fields of `Reward`; `presets` go below the spec's options.
 
@@ -30,7 +39,7 @@ def made(
         presets["url"] = _checked_url(spec)
     reward = Reward(
         name=spec.name or default_name(spec),
-        version=1,
+        version=_version(spec, source),
         target=score,
         data_sources=spec.data_sources,
         options_type=options_type,
@@ -39,6 +48,11 @@ def made(
     )
     reward.make_options({})
     return reward
+
+
+def _version(spec: ForeignSpec, source: bytes) -> int:
+    made_of = json.dumps([spec.kind, spec.options], sort_keys=True, default=str).encode()
+    return int(hashlib.sha256(made_of + b"\0" + source).hexdigest()[:8], 16)
 
 
 def default_name(spec: ForeignSpec) -> str:

@@ -84,6 +84,15 @@ def test_scripts_are_run_and_graded(tmp_path: Path) -> None:
     assert scored(folder, "hello", "?file=out.txt").score == 1.0
 
 
+def test_a_changed_test_is_another_version(tmp_path: Path) -> None:
+    folder = write_task(tmp_path / "greeting")
+    before = foreign_reward(parse_spec(f"harbor:{folder}")).version
+    assert foreign_reward(parse_spec(f"harbor:{folder}")).version == before
+    (folder / "tests" / "more.py").write_text("print('less')\n")
+    assert foreign_reward(parse_spec(f"harbor:{folder}")).version != before
+    assert foreign_reward(parse_spec(f"harbor:{folder}?file=a.txt")).version != before
+
+
 @pytest.mark.parametrize(
     ("grader", "status"),
     [

@@ -98,6 +98,7 @@ def openai_grader(spec: ForeignSpec) -> Reward:
         spec,
         score_by_model if asks else score,
         GraderOptions,
+        source=text.encode(),
         runs="sandbox" if PythonGrader in kinds else "process",
         presets={"grader": text},
         parts=tuple(path for path, _ in members(grader) if path),
