@@ -92,9 +92,9 @@ def parse_spec(text: str) -> ForeignSpec:
 
 def is_spec(text: str) -> bool:
     """True for what names a file's or a module's function, or begins with a kind; registered names do not."""
-    return (
-        text.partition(":")[0] in KINDS or bool(_IN_A_FILE.search(text)) or bool(_IN_A_MODULE.fullmatch(text))
-    )
+    _, spec = _split_source(text)
+    named = bool(_IN_A_FILE.search(spec)) or bool(_IN_A_MODULE.fullmatch(spec))
+    return named or spec.partition(":")[0] in KINDS
 
 
 def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:

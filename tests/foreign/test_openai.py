@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit import Sample, Score
+from rewardkit.cli import run
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.foreign.openai.formula import FormulaError, evaluate, parse_formula
 from rewardkit.foreign.openai.grader import openai_grader
@@ -244,3 +245,12 @@ def test_a_grader_that_cannot_be_run_is_refused_when_it_is_loaded(
 def test_a_model_grader_needs_an_address(tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="url"):
         grader(tmp_path, SCORE)
+
+
+def test_the_command_line_takes_a_grader_for_a_data_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grader(tmp_path, check("eq", "{{ sample.output_text }}", "{{ item.ground_truth }}"))
+    spec = f"my/set=openai-grader:{tmp_path / 'grader.json'}"
+    assert run(["explain", "--reward", spec, "--gold", "72", "--response", "72"]) == 0
+    assert "1.0" in capsys.readouterr().out
