@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _WHOLE_BYTES = 64 << 20
@@ -22,7 +22,8 @@ def digest(content: bytes) -> str:
 
 
 def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
-    """Return the digests of a Python file and of all that it imports from its folder, by relative name.
+    """Return the digests of a Python file and of all that it imports from its folder or its package, by
+    relative name.
 
     Of a package that it imports, every file counts. Nothing is run: imports are read from the text.
 
@@ -30,16 +31,17 @@ def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
         content: of the file itself, where a process has read it earlier.
     """
     path = path.resolve()
+    root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
     found: dict[str, str] = {}
     waiting = [path]
     while waiting:
         file = waiting.pop()
-        name = file.relative_to(path.parent).as_posix()
+        name = file.relative_to(root).as_posix()
         if name in found:
             continue
-        text = content if file == path and content is not None else file.read_bytes()
+        text = content if file == path and content is not None else _text(file)
         found[name] = digest(text.replace(b"\r\n", b"\n"))
-        waiting += _beside(text, path.parent)
+        waiting += _beside(text, [path.parent, root], file.parent)
     return dict(sorted(found.items()))
 
 
@@ -67,21 +69,39 @@ def _content(path: Path) -> bytes:
     return b"".join(pieces)
 
 
-def _beside(text: bytes, folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder that a source imports."""
-    for name in sorted(_imports(text) - {"rewardkit"}):
-        if (folder / f"{name}.py").is_file():
-            yield folder / f"{name}.py"
-        elif (folder / name).is_dir():
-            yield from (folder / name).rglob("*.py")
+def _text(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # its import says so, if it is imported at all
+        return b""
 
 
-def _imports(text: bytes) -> set[str]:
-    """Return the first words of the modules that a source imports, at its top or later."""
+def _beside(text: bytes, folders: Sequence[Path], own: Path) -> Iterator[Path]:
+    """Yield the files that a source imports from some folders, or by relative names from its own."""
+    absolute, relative = _imports(text)
+    for name in sorted(absolute - {"rewardkit"}):
+        yield from (file for folder in folders for file in _module_files(folder / name))
+    for name in sorted(relative):
+        yield from _module_files(own / name)
+
+
+def _module_files(path: Path) -> list[Path]:
+    """Return the files of a module or package, given its path without a suffix."""
+    module = path.with_name(f"{path.name}.py")
+    return [module] if module.is_file() else sorted(path.rglob("*.py")) if path.is_dir() else []
+
+
+def _imports(text: bytes) -> tuple[set[str], set[str]]:
+    """Return the first words of the modules that a source imports, at its top or later: absolute names, and
+    those with one dot in front."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError):
-        return set()
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
-    return {name.partition(".")[0] for name in names}
+        return set(), set()
+    absolute = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    relative: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            (relative if node.level else absolute).update(names)
+    return {name.partition(".")[0] for name in absolute}, {name.partition(".")[0] for name in relative}

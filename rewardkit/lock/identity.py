@@ -106,7 +106,7 @@ def _unsigned(value: Any) -> Any:
     if isinstance(value, str):
         return without_credentials(value)
     if isinstance(value, Mapping):
-        return {str(key): _unsigned(inner) for key, inner in sorted(value.items())}
+        return {str(key): _unsigned(value[key]) for key in sorted(value, key=str)}
     return [_unsigned(inner) for inner in value] if isinstance(value, list) else value
 
 

@@ -162,6 +162,22 @@ def test_a_digest_covers_what_a_file_imports_from_its_folder_and_no_more(tmp_pat
     assert source_digests(tmp_path / "main.py") == changed, "as another machine's git writes the line's end"
 
 
+def test_a_digest_of_a_package_s_module_covers_its_siblings(tmp_path: Path) -> None:
+    files = {
+        "pack/__init__.py": "",
+        "pack/main.py": "from . import one\nfrom .two import f\n",
+        "pack/one.py": "",
+        "pack/two.py": "",
+        "pack/three.py": "",
+    }
+    (tmp_path / "pack").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert list(source_digests(tmp_path / "pack/main.py")) == ["pack/main.py", "pack/one.py", "pack/two.py"]
+    (tmp_path / "pack/one.py").write_text("import pack.three\n")
+    assert "pack/three.py" in source_digests(tmp_path / "pack/main.py")
+
+
 def test_a_digest_of_weights_sees_a_change_anywhere_near_its_pieces(tmp_path: Path) -> None:
     weights = tmp_path / "weights"
     with open(weights, "wb") as file:
