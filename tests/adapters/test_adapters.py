@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from rewardkit.adapters import backend, ms_swift, trl, verl
+from rewardkit.adapters import backend, ms_swift, trl, verifiers, verl
 from rewardkit.adapters.callable import make_async_reward, make_reward
 from rewardkit.adapters.columns import samples_from
-from rewardkit.errors import InputError, ServerError
+from rewardkit.errors import InputError, ScoringError, ServerError
 from tests.server.serving import serve
 
 RIGHT, WRONG = "#### 72", "#### 71"
@@ -236,3 +236,19 @@ def test_the_workers_end_with_the_process() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
+
+
+# --- verifiers ----------------------------------------------------------------------------------------
+
+
+def test_a_rubric_gets_a_number_or_an_exception_and_the_state_all_of_it() -> None:
+    reward = verifiers.make_reward()
+    given = {"prompt": [{"role": "user", "content": "6 * 12"}], "task": "gsm8k", "info": {"index": 1}}
+    state: dict[str, Any] = {}
+    said = [{"role": "assistant", "content": RIGHT}]
+    assert asyncio.run(reward(completion=said, answer="72", state=state, **given)) == 1.0
+    assert state["rewardkit"]["correct"] is True
+    assert asyncio.run(verifiers.make_reward("gsm8k")("?", WRONG, "72", state)) == 0.1
+    with pytest.raises(ScoringError, match="invalid"):
+        asyncio.run(reward(completion=said, answer="no number", state=state, **given))
+    assert state["rewardkit"]["status"] == "invalid"
