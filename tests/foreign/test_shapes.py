@@ -31,6 +31,7 @@ def trl(completions, solution, **kwargs):
     return [None if not c[0]["content"] else float(c[0]["content"] == s) for c, s in zip(completions, solution)]
 async def trl_async(completions, level, **kwargs): return [x / 2 for x in level]
 def trl_text(completions: list[str], **kwargs): return [len(c) for c in completions]
+def overlong(completion_ids: list, **kwargs): return [float(len(ids)) for ids in completion_ids]
 def trl_logs(completions, log_extra, log_metric, trainer_state, **kwargs):
     log_extra("words", ["some"]); log_metric("level", 2); return [trainer_state.global_step + 1]
 def trl_columns(completions, ground_truth, level, data_source): return [float(level[0])]
@@ -91,6 +92,7 @@ CASES: list[tuple[str, Sample, Score]] = [
     ("trl", Sample("set", "", "72"), Score(0.0, "invalid", detail="not scored: it returned None")),
     ("trl_async", CHAT, Score(1.0)),
     ("trl_text", CHAT, Score(2.0)),
+    ("overlong", Sample("set", "72", "72", None, {"completion_ids": [1, 2, 3]}), Score(3.0)),
     ("trl_logs", CHAT, Score(1.0, parts={"level": 2.0}, detail="words='some'")),
     ("trl_columns", CHAT, Score(2.0)),
     ("get_trl?size=4", CHAT, Score(0.5)),

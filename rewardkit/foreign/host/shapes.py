@@ -111,7 +111,7 @@ _OWN = {**_VERL, "response": "response", "prompt": "prompt", "sample": "sample"}
 _OPEN_INSTRUCT = {"prediction": "response", "label": "ground_truth", "query": "prompt_text"}
 _AREAL = {"prompt": "prompt_text", "completions": "response"}
 _IDS = {"prompt_ids": "prompt_ids", "completion_ids": "completion_ids"}
-_CHAT = {"prompts": "chat_prompt", "completions": "chat_response"}
+_CHAT = {"prompts": "chat_prompt", "completions": "chat_response", "completion_ids": "completion_ids"}
 _TEXTS = {"prompts": "prompt_text", "completions": "response"}
 _DATA = {"ground_truth": "ground_truth", "data_source": "data_source"}
 
@@ -127,6 +127,7 @@ SHAPES = (
     CallShape("verl-batch", ("solution_strs",), _plural({**_VERL, "solution_str": "response"}), lists=True),
     CallShape("areal", ("prompt", "completions", *_IDS), {**_AREAL, **_IDS, **_DATA}, columns=True),
     CallShape("trl", ("completions",), {**_CHAT, **_DATA}, lists=True, columns=True),
+    CallShape("trl", ("completion_ids",), {**_CHAT, **_DATA}, lists=True, columns=True),
     CallShape("swift", (_NEVER,), {**_TEXTS, **_DATA}, lists=True, columns=True),
     CallShape("openrlhf", ("queries", "prompts"), {}, True, ("query", "prompt_text", "ground_truth")),
     CallShape("easyr1", ("reward_input",), {"reward_input": "reward_input"}),
