@@ -114,6 +114,7 @@ _FORMS = (
     "#### %s",
     "so\n#### %s\nno, wait #### 7",
     "<think>\nIt is %s.\n</think>\n<answer>%s</answer>",
+    "<think>\nSo\n</think>\n<answer>\n%s\n</answer>",
     "<think>a</think>\n<answer>\nthe %s\n</answer>",
     "Assistant: <think> a b a b a b </think> <answer>%s</answer>",
     "<|im_start|>assistant\nAnswer: %s",
