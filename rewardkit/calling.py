@@ -77,7 +77,7 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise InputError(f"nothing says how a reward is to be called: {error}") from None
+        raise InputError(f"cannot read the parameters of the reward: {error}") from None
 
 
 def options_parameter(function: Callable[..., Any]) -> Parameter | None:
@@ -129,10 +129,10 @@ def _is_options(function: Callable[..., Any], parameter: Parameter) -> bool:
 
 def _refused(function: Callable[..., Any], strange: Sequence[str], *, batch: bool) -> InputError:
     name = getattr(function, "__name__", type(function).__name__)
-    what = f"asks for {', '.join(map(repr, strange))}, which nobody gives it" if strange else "names nothing"
+    what = f"has unknown parameters: {', '.join(map(repr, strange))}" if strange else "has no parameters"
     whole = "samples" if batch else "sample"
     others = [one for one in (OF_A_BATCH if batch else OF_A_SAMPLE) if one not in (whole, "options")]
     return InputError(
         f"the reward {name}{inspect.signature(function)} {what}; "
-        f"its parameters are ({whole}), ({whole}, options), or any of {', '.join(others)}"
+        f"expected ({whole}), ({whole}, options), or any of {', '.join(others)}"
     )

@@ -11,7 +11,7 @@ GROUP_KEYS = ("group", "uid", "prompt_id")
 """Where `extra_info` may name the group of a sample; the first that is there counts."""
 
 LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
-"""Stands in every message about a reward of groups that was given a response by itself."""
+"""Part of every message about a reward of groups that was given a single response."""
 
 
 def group_of(sample: Sample) -> str:
@@ -26,7 +26,7 @@ def group_of(sample: Sample) -> str:
 def needs_group(data_source: str, instead: str) -> str:
     """Return why a response by itself is not scored: compared with nothing, it would get a number that says
     nothing. `instead` says how to ask."""
-    return f"the reward of '{data_source}' {LOOKS_AT_GROUPS}, and this is one by itself: {instead}"
+    return f"the reward of '{data_source}' {LOOKS_AT_GROUPS}, and this is a single one: {instead}"
 
 
 def group_places(samples: Sequence[Sample]) -> list[list[int]]:

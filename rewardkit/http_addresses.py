@@ -37,9 +37,7 @@ def address_of(url: str) -> Address:
     except ValueError:
         good = False
     if not good:
-        raise ValueError(
-            f"'{without_credentials(url)}' is no address of a service; expected http://HOST:PORT"
-        )
+        raise ValueError(f"'{without_credentials(url)}' is not a server address; expected http://HOST:PORT")
     if not (parts.username or parts.password):
         return Address(url)
     name, password = (urllib.parse.unquote(part or "") for part in (parts.username, parts.password))

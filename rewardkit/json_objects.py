@@ -9,9 +9,9 @@ def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of these keys and values; a reader's `object_pairs_hook`.
 
     Raises:
-        ValueError: a key stands twice.
+        ValueError: a key occurs twice.
     """
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return found

@@ -25,9 +25,9 @@ class NameOwner:
     def __str__(self) -> str:
         what = " and ".join(word for word, has in (("import", self.imports), ("command", self.script)) if has)
         return (
-            f"the distribution '{self.name}' owns the {what} '{OURS}' too; the last installed wins. "
-            f"Remove both and install one again (pip uninstall {self.name} {OURS}), or keep them in "
-            "environments of their own"
+            f"the distribution '{self.name}' also installs the {what} '{OURS}' and overwrites ours or is "
+            f"overwritten. Remove both and install one again (pip uninstall {self.name} {OURS}), or use two "
+            "environments"
         )
 
 

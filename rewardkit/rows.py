@@ -174,7 +174,7 @@ def sample_or_failure(
     except NoResponseError as error:
         return failure("invalid", str(error))
     if several and len(several) > 1:
-        return failure("invalid", f"there are {len(several)} responses, where a sample has one")
+        return failure("invalid", f"found {len(several)} responses; a sample must have one")
     if text is None:
         return failure("invalid", "the response is null")
     return to_sample(data_source, text, ground_truth, prompt, extra_info)
@@ -229,7 +229,7 @@ def response_text(value: Any) -> str | None:
 def _list_text(held: list[Any]) -> str:
     """What the model wrote in a list that is one response."""
     if not held:
-        raise NoResponseError("there is no response: the list of them is empty")
+        raise NoResponseError("the list of responses is empty")
     if is_content(held):
         return said_in({"content": held})
     if is_conversation(held):

@@ -191,4 +191,4 @@ def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Isolat
         if reason is None:
             return candidate
         reasons.append(reason)
-    raise SandboxUnavailable(f"no isolation holds here. {'; '.join(reasons)}. {_REMEDY}")
+    raise SandboxUnavailable(f"no isolation level works on this machine. {'; '.join(reasons)}. {_REMEDY}")

@@ -88,7 +88,7 @@ def _by_place(response: str, /) -> float:
     return 1.0
 
 
-REFUSED = [(_three, "'b', 'c'"), (_keyword, "'tokenizer'"), (_anything, "names nothing"), (_by_place, "'response'")]  # fmt: skip
+REFUSED = [(_three, "'b', 'c'"), (_keyword, "'tokenizer'"), (_anything, "has no parameters"), (_by_place, "'response'")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "said"), REFUSED)

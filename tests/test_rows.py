@@ -234,7 +234,7 @@ _OTHERS = "no message is the assistant's, but of the role user: there is no resp
         ({"role": "user", "content": "#### 7"}, _OTHERS),
         ({"output": [{"type": "message", "role": "user", "content": "#### 7"}]}, _OTHERS),
         ([{"from": "human", "value": "#### 7"}], _OTHERS.replace("user", "human")),
-        ([], "there is no response: the list of them is empty"),
+        ([], "the list of responses is empty"),
     ],
 )
 def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:

@@ -179,7 +179,7 @@ def _chosen(url: str | None, rewards: RewardFiles) -> tuple[str | None, tuple[st
     files = reward_files(os.environ.get(REWARDS_VARIABLE) if rewards is None else rewards)
     if address and files:
         raise OptionsError(
-            f"{files[0]} is for scoring in this process, and the server at {address} scores: start that with "
-            "its --rewards or --reward, or set no url"
+            f"{files[0]} applies to scoring in this process, but the server at {address} scores; "
+            "pass them to the server with --rewards or --reward, or set no url"
         )
     return address, files

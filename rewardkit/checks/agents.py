@@ -28,7 +28,7 @@ def agent_problem(name: str, known: tuple[str, ...]) -> str | None:
     if name in known:
         return None
     if name in AGENTS.names():
-        return f"there is no agent '{name}' here; there are: {', '.join(known)}"
+        return f"there is no agent '{name}'; known agents: {', '.join(known)}"
     try:
         AGENTS.resolve(name)
     except InputError as error:

@@ -64,7 +64,7 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
     if not known.any_source and (form.needs_source or item.data_source):
         problem = known.problem_of(item.data_source) if item.data_source else "no data source"
         if problem and item.data_source and value_at(item.raw, "reward_model.style") == "model":
-            what = f"'{item.data_source}' is scored by a model: name one with --reward-model or --judge"
+            what = f"'{item.data_source}' is scored by a model; pass one with --reward-model or --judge"
             say("warning", "data source", what, item.data_source)
         elif problem:
             say("error", "data source", problem, item.data_source)
@@ -103,7 +103,7 @@ def _check_prompt(item: Item, form: FileForm, say: Any) -> None:
             say("error", "prompt", problem, problem)
             return
     if form.names.prompt != "messages" and prompt[-1].get("role") == "assistant":
-        say("warning", "prompt", "the last message is the assistant's; a model is asked to go on", "last")
+        say("warning", "prompt", "the last message is the assistant's; the model will continue it", "last")
 
 
 def _message_problem(message: Message, *, has_media: bool) -> str | None:
@@ -128,28 +128,28 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
     agent = item.raw.get("agent_name")
     if "agent_name" in item.raw:
         if not agent:
-            say("warning", "agent", f"agent_name is null; a plain question has '{SINGLE_TURN}'", "null")
+            say("warning", "agent", f"agent_name is null; rows without an agent have '{SINGLE_TURN}'", "null")
         elif problem := agent_problem(str(agent), known.agents):
             say("error", "agent", problem, str(agent))
     tools = _tools(item)
     interaction = _interaction(item)
     for name, settings in tools.items():
         if settings is None:
-            say("error", "tools", f"tools_kwargs['{name}'] is null, which verl cannot use", f"null {name}")
+            say("error", "tools", f"tools_kwargs['{name}'] is null; verl fails on it", f"null {name}")
         elif says_nothing(settings):
             continue
         elif name not in known.tools and not (known.shipped and name in TOOLS):
             near = did_you_mean(name, known.tools)
-            what = f"there is no tool '{name}'{near}: its settings are ignored; name its file with --tools"
+            what = f"there is no tool '{name}'{near}: its settings are ignored; pass its file with --tools"
             say("warning", "tools", what, name)
     shipped = known.shipped and interaction in INTERACTIONS
     if interaction is not None and interaction not in known.interactions and not shipped:
         near = did_you_mean(interaction, known.interactions)
-        what = f"there is no interaction '{interaction}'{near}; name its file with --interactions"
+        what = f"there is no interaction '{interaction}'{near}; pass its file with --interactions"
         say("error", "interaction", what, interaction)
     if (tools or interaction) and (agent or SINGLE_TURN) == SINGLE_TURN:
         kind = "tools" if tools else "interaction"
-        say("warning", "agent", f"the row has {kind}, and its agent '{SINGLE_TURN}' takes none", "unused")
+        say("warning", "agent", f"the row has {kind}, but its agent '{SINGLE_TURN}' uses none", "unused")
 
 
 def _tools(item: Item) -> Mapping[str, Any]:

@@ -106,13 +106,13 @@ def _odd(ground_truth: str) -> str | None:
     """Return why a ground truth of maths does not read as an answer; None: it does."""
     text = ground_truth.strip()
     if text.casefold().rstrip(".") in _PLACEHOLDERS:
-        return f"a placeholder rather than an answer: {text!r}"
+        return f"looks like a placeholder, not an answer: {text!r}"
     plain = re.sub(r"\\[a-zA-Z]+|[{}$]", " ", text)
     if len(_WORD.findall(plain)) >= _SENTENCE_WORDS:
-        return f"a sentence rather than an answer: {text!r:.60}"
+        return f"looks like a sentence, not an answer: {text!r:.60}"
     from rewardkit.rewards.math.reading.prepared import prepare
 
     read = prepare(text)
     if text and read.number is None and read.reading is None:
-        return f"cannot be read ({read.problem}), so that only the same text is right: {text!r:.60}"
+        return f"cannot be parsed ({read.problem}); only the same text will match: {text!r:.60}"
     return None

@@ -49,7 +49,7 @@ class Lengths:
             text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
             return str(text)
         except Exception as error:  # whatever a template refuses
-            raise InputError(f"the tokenizer's chat template refuses a prompt: {error}") from None
+            raise InputError(f"the tokenizer's chat template rejects a prompt: {error}") from None
 
 
 def _load(tokenizer: str) -> Any:
@@ -64,4 +64,4 @@ def _load(tokenizer: str) -> Any:
     try:
         return AutoTokenizer.from_pretrained(tokenizer)
     except (OSError, ValueError) as error:
-        raise InputError(f"no tokenizer {tokenizer}: {str(error).splitlines()[0]}") from None
+        raise InputError(f"cannot load the tokenizer {tokenizer}: {str(error).splitlines()[0]}") from None

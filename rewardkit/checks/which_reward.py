@@ -70,11 +70,11 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
     others = [one for one in _readings(samples, scorer) if one.source not in report.sources]
     if shares == {1.0}:
         strict = [one for one in others if one.source in _FRAMED and one.read >= _MOST > one.right]
-        told = [
-            f"{one.source} reads an answer in {one.read:.0%} and finds {one.right:.0%} right"
+        found = [
+            f"{one.source} finds an answer in {one.read:.0%} and scores {one.right:.0%} as right"
             for one in strict
         ]
-        return f"all responses are right; of the first {len(samples)} {told[0]}" if told else ""
+        return f"all responses are right, but of the first {len(samples)} {found[0]}" if found else ""
     if own.read >= _MOST and not any(one.right for one in others):
         return ""
     return f"no response is right; {_told(others, len(samples))}"
@@ -84,17 +84,17 @@ def _told(readings: Sequence[_Reading], count: int) -> str:
     paying = sorted((one for one in readings if one.right), key=lambda one: -one.right)[:3]
     if paying:
         first = (
-            f"--data-source {paying[0].source} reads an answer in {paying[0].read:.0%} of {count} responses"
+            f"--data-source {paying[0].source} finds an answer in {paying[0].read:.0%} of {count} responses"
         )
         more = [f"{one.source} {one.read:.0%} and {one.right:.0%}" for one in paying[1:]]
-        return ", ".join([f"{first} and finds {paying[0].right:.0%} right", *more])
+        return ", ".join([f"{first} and scores {paying[0].right:.0%} as right", *more])
     tried = ", ".join(one.source for one in readings)
     reading = [
-        f"{one.source} reads an answer in {one.read:.0%}"
+        f"{one.source} finds an answer in {one.read:.0%}"
         for one in readings
         if one.source in _FRAMED and one.read
     ]
-    return "; ".join([f"none of {tried} finds one of {count} responses right", *reading])
+    return "; ".join([f"none of {tried} scores any of {count} responses as right", *reading])
 
 
 def _readings(samples: Sequence[Sample], scorer: Scorer) -> list[_Reading]:

@@ -292,7 +292,7 @@ def read_pins(path: Path) -> list[Pin]:
         try:
             pins.append(decoder.decode(line))
         except msgspec.DecodeError as error:
-            raise InputError(f"{path}, line {i} is no pinned response: {error}") from None
+            raise InputError(f"{path}, line {i} is not a pinned response: {error}") from None
     return pins
 
 

@@ -103,7 +103,7 @@ def read_groups(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") ->
     everyone = (one for prompts in groups.values() for group in prompts.values() for one in group)
     if all(one.status == "unscored" for one in everyone):
         names = " ".join(map(str, paths))
-        raise UnscoredError(f"{names} holds no scores; first run: rewardkit score {names}")
+        raise UnscoredError(f"{names} has no scores; score it first: rewardkit score {names}")
     return groups
 
 
@@ -286,9 +286,7 @@ def _with_plain_scores(row: ScoredRow) -> ScoredRow:
     if "score" in row:
         row["score"] = _number(row["score"])
         if abs(row["score"] or 0.0) > LARGEST:
-            raise InputError(
-                f"a score of {row['score']:g} is beyond {LARGEST:g}: no figure can be made of it"
-            )
+            raise InputError(f"the score {row['score']:g} is beyond {LARGEST:g} and cannot be averaged")
     if "correct" in row:
         right = _number(row["correct"])
         row["correct"] = None if right is None else right > 0

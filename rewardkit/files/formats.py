@@ -118,9 +118,7 @@ class ParquetRows:
             schema = self._file.schema_arrow
             names = schema.names
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"{source.path} is not a parquet file that can be read: {reason_of(error)}"
-            ) from None
+            raise InputError(f"{source.path} is not a readable parquet file: {reason_of(error)}") from None
         self.schema: pa.Schema = schema
         self.total: int = self._file.metadata.num_rows
         repeated = [name for name in names if names.count(name) > 1]
@@ -228,9 +226,7 @@ class ArrowRows:
                 if isinstance(reader, pa.RecordBatchFileReader):
                     self.total = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
         except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{source.path} is not an Arrow file that can be read: {reason_of(error)}"
-            ) from None
+            raise InputError(f"{source.path} is not a readable Arrow file: {reason_of(error)}") from None
 
     def first_row(self) -> RawRow:
         return self.first_rows(1)[0]
@@ -304,14 +300,14 @@ class LineRows:
                         rows.append(parse(line))
                         self._refuse_repeated_keys(line, number)
                 except BadRowError as error:
-                    why = why or f"; line {number} is {error}"
+                    why = why or f"; line {number}: {error}"
                 if len(rows) == count:
                     break
             if rows:
                 return rows
         raise InputError(
-            f"{self.source.path} has no rows of JSON objects, one a line and in UTF-8{why}; an array, or "
-            "objects over several lines, are read from a .json"
+            f"{self.source.path} has no rows of JSON objects, one per line in UTF-8{why}; an array, or "
+            "objects over several lines, must be in a .json file"
         )
 
     def _refuse_repeated_keys(self, line: bytes, number: int) -> None:

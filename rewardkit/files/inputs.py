@@ -85,8 +85,8 @@ class Input:
         found = format_of(self.member or self.path)
         if found is None:
             raise InputError(
-                f"{self.path}: cannot tell the format from the name; expected one of {', '.join(FORMATS)}; "
-                f"those of text also with {' or '.join(COMPRESSIONS)}, or in a {ZIP}"
+                f"{self.path}: unknown file format; the name must end in one of {', '.join(FORMATS)} "
+                f"(text formats also with {' or '.join(COMPRESSIONS)}, or in a {ZIP})"
             )
         return found
 
@@ -122,7 +122,7 @@ def find_inputs(
             if not one.path.endswith(RECEIPT):  # as in what a shell makes of `out.*`
                 found.setdefault(f"{one.path}:{one.member}", one)
     if not found:
-        raise InputError("no file was named")
+        raise InputError("no input files given; pass at least one file, folder or glob")
     return list(found.values())
 
 
@@ -153,9 +153,9 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
     rows = [p for p in files if format_of(p.name) != "json"] or files
     if len(rows) < len(files):
         left = len(files) - len(rows)
-        on_note(f"{folder}: {left} .json left out beside files of rows; name them to have them read, too")
+        on_note(f"{folder}: skipped {left} .json next to other data files; pass them by name to read them")
     if not rows:
-        raise InputError(f"{folder} has no file of rows ({', '.join(FORMATS)})")
+        raise InputError(f"{folder} has no data files ({', '.join(FORMATS)})")
     return [_input(str(p), p.relative_to(folder)) for p in rows]
 
 
@@ -169,7 +169,7 @@ def _zipped(path: str) -> list[Input]:
     found = [n for n in names if format_of(n) in _IN_ZIPS and not _hidden(Path(n), Path())]
     found = [n for n in found if format_of(n) != "json"] or found
     if not found:
-        raise InputError(f"{path} holds no file of rows (jsonl, csv or json)")
+        raise InputError(f"{path} contains no data file (jsonl, csv or json)")
     return [Input(path, str(Path(path).stem / Path(n)) if len(found) > 1 else n, n) for n in found]
 
 

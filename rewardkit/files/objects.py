@@ -27,7 +27,7 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
     """The rows of a csv or tsv file. Cells that a row lacks are null; a column without a name is left out.
 
     Raises:
-        InputError: a row has more cells than there are names, a quote is never closed, or a line or cell is
+        InputError: a row has more cells than there are names, a quote is not closed, or a line or cell is
             longer than a row may be.
     """
     csv.field_size_limit(records.LINE_BYTES)
@@ -46,11 +46,11 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
                 if any(more):
                     raise InputError(
                         f"{source.path}, line {reader.line_num}: {len(row) + len(more)} cells under "
-                        f"{len(row)} names; put cells that hold the separator in quotes"
+                        f"{len(row)} names; quote cells that contain the separator"
                     )
                 row.pop("", None)
                 if lines.held > 1 and lines.quotes % 2 and lines.at_end:
-                    raise csv.Error("a quote is never closed")
+                    raise csv.Error("a quote is not closed")
                 lines.held = lines.quotes = 0
                 yield row
         except csv.Error as error:
@@ -108,7 +108,7 @@ def json_rows(source: Input) -> Iterator[Any]:
     if _is_list_of(found, list) and all(map(_is_rows, found)):
         found = [{"conversations": chat} for chat in found]  # as Open-Reasoner-Zero has them
     if not _is_rows(found):
-        raise InputError(f"{source.path} holds no array of objects")
+        raise InputError(f"{source.path} must contain an array of objects")
     yield from found
 
 
@@ -161,9 +161,7 @@ def inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
                 if name.startswith("samples/"):
                     yield {"eval": task, **json.loads(_member(file, archive, name))}
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, pa.ArrowException) as error:
-        raise InputError(
-            f"{source.path} is not a log of inspect that can be read: {reason_of(error)}"
-        ) from None
+        raise InputError(f"{source.path} is not a readable inspect log: {reason_of(error)}") from None
 
 
 def _task_of(header: dict[str, Any]) -> str:

@@ -65,7 +65,7 @@ def parse(line: bytes) -> RawRow:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         row = _parse_leniently(line)
     if not isinstance(row, dict):
-        raise BadRowError(f"not a JSON object but {type(row).__name__}")
+        raise BadRowError(f"expected a JSON object, found {type(row).__name__}")
     return row
 
 
@@ -109,4 +109,4 @@ def _parse_leniently(line: bytes) -> Any:
     except ValueError as error:
         raise BadRowError(f"not JSON: {error}") from None
     except RecursionError:
-        raise BadRowError("not JSON that can be read: nested too deeply") from None
+        raise BadRowError("not readable JSON: nested too deeply") from None

@@ -40,7 +40,7 @@ def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise InputError(f"{path}: the files' columns do not go together: {error}") from None
+        raise InputError(f"{path}: the files have different columns: {error}") from None
     return table.slice(0, limit) if limit else table
 
 
@@ -80,4 +80,4 @@ def write_table(table: pa.Table, out: Path) -> None:
 def check_form(out: Path) -> None:
     """Raise InputError if a file's suffix names no format that can be written."""
     if out.suffix not in FORMS:
-        raise InputError(f"{out}: a name that ends in {' or '.join(FORMS)} is needed")
+        raise InputError(f"{out}: the name must end in {' or '.join(FORMS)}")

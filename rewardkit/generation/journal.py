@@ -50,8 +50,8 @@ class Journal:
         if path.exists():
             if not resume:
                 raise InputError(
-                    f"an interrupted run has left {path.name}; --resume goes on with it, "
-                    "--restart throws it away"
+                    f"found {path.name} of an interrupted run; pass --resume to continue it, "
+                    "or --restart to discard it"
                 )
             found = _read(path, about)
         try:
@@ -100,11 +100,11 @@ def _read(path: Path, about: dict[str, Any]) -> dict[tuple[int, int], Completion
         theirs = msgspec.json.decode(lines[0])
         completions = [_decoder.decode(line) for line in lines[1:]]
     except msgspec.DecodeError as error:
-        raise InputError(f"{path} cannot be read ({error}); --restart throws it away") from None
+        raise InputError(f"{path} cannot be read ({error}); --restart discards it") from None
     changed = sorted(key for key in {*theirs, *about} if theirs.get(key) != about.get(key))
     if changed:
         raise InputError(
-            f"the interrupted run was another one: {', '.join(changed)} differ; give it what it had, "
-            "or --restart to throw it away"
+            f"cannot resume: {', '.join(changed)} differ from the interrupted run; use its settings, "
+            "or pass --restart to discard it"
         )
     return {(one.row, one.sample): one for one in completions if one.error is None}

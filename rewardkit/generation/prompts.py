@@ -39,7 +39,7 @@ def messages_of(
             f"{path} has no column '{name or 'prompt'}'{hint}; name it with --prompt-key; it has: {has}"
         )
     if template and "{prompt}" not in template:
-        raise InputError("the template has no {prompt} in it")
+        raise InputError("--template must contain {prompt}")
     return [
         _messages(value, row, path, name, system, template)
         for row, value in enumerate(values_of(table, name))
@@ -61,4 +61,4 @@ def _messages(value: Any, row: int, path: str | Path, name: str, system: str, te
 def _check(messages: Sequence[Message], row: int, path: str | Path, name: str) -> None:
     for message in messages:
         if not isinstance(message.get("role"), str) or message.get("content") is None:
-            raise InputError(f"{path}, row {row}: '{name}' must hold messages with role and content")
+            raise InputError(f"{path}, row {row}: '{name}' must be a list of messages with role and content")

@@ -108,8 +108,8 @@ def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadO
                 given += 1
     if not given:
         raise InputError(
-            f"no response of {', '.join(paths)} belongs to a row: their prompts are others; if both files "
-            "have a key, name it with --on"
+            f"no response of {', '.join(paths)} matches a row by its prompt; if both files have an "
+            "id column, pass it with --on"
         )
     return given, lost
 

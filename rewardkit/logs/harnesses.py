@@ -32,7 +32,7 @@ def _lm_eval(row: RawRow) -> Fields:
     """`samples_<task>_<time>.jsonl` of `lm_eval --log_samples` (0.4); a row for each document and filter."""
     requests = row["resps"]
     if not isinstance(requests, list) or not requests or not isinstance(requests[0], list):
-        raise BadRowError("'resps' holds no responses")
+        raise BadRowError("'resps' contains no responses")
     return Fields(
         requests[0], row.get("target"), _lm_eval_prompt(row.get("arguments")), group=row.get("doc_id")
     )
@@ -152,7 +152,7 @@ def _lighteval(row: RawRow) -> Fields:
     answer = row["model_response"]
     texts = answer.get("text") if isinstance(answer, Mapping) else None
     if not isinstance(texts, list) or not texts or not isinstance(doc, Mapping):
-        raise BadRowError("'model_response' holds no text")
+        raise BadRowError("'model_response' contains no text")
     choices = doc.get("choices")
     place = doc.get("gold_index")
     if isinstance(place, list) and place:

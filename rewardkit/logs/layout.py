@@ -228,8 +228,8 @@ def _check(layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence
     joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
     if not any((layout.data_source, names.data_source, said.data_source, joined.data_source)):
         raise NoDataSourceError(
-            f"{file.source.path}: nothing says which data source this is; name it with --data-source, or its "
-            "column with --data-source-key"
+            f"{file.source.path}: no data source given; pass --data-source, or its column with "
+            "--data-source-key"
         )
 
 
@@ -244,8 +244,7 @@ def _no_response(file: RowFile, names: RowNames, first: RawRow) -> InputError:
         return _no_column(file, "response", "--response-key", list(first), what)
     which = " or ".join(f"--response-key {name}" for name in found)
     return InputError(
-        f"{file.source.path}: no column of responses is known; name it with {which}; "
-        f"it has: {', '.join(first)}"
+        f"{file.source.path}: no column of responses found; pass {which}; it has: {', '.join(first)}"
     )
 
 
@@ -257,7 +256,7 @@ def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputEr
     key = next((name for name in (*PROMPT_IDS, *_OTHER_IDS, *PROMPT) if name in first), "KEY")
     what = layout.kind or f"response '{layout.names.response}'"
     return InputError(
-        f"{file.source.path} ({what}) holds no ground truths; join them with --join FILE --on {key}, or name "
+        f"{file.source.path} ({what}) has no ground truths; join them with --join FILE --on {key}, or pass "
         f"their column with --ground-truth-key; it has: {', '.join(first)}"
     )
 
@@ -281,8 +280,8 @@ def _check_types(schema: pa.Schema, names: RowNames, first: RawRow) -> None:
     source = names.data_source and type_of(schema, names.data_source)
     if source is not None and source and not is_text(source):
         raise InputError(
-            f"column '{names.data_source}' holds {source}; expected a string (or name another with "
-            "--data-source-key)"
+            f"column '{names.data_source}' has the type {source}; expected a string (or pass another column "
+            "with --data-source-key)"
         )
     response = type_of(schema, names.response or "")
     if response is not None and not _is_response(response, value_at(first, names.response)):
@@ -290,8 +289,8 @@ def _check_types(schema: pa.Schema, names: RowNames, first: RawRow) -> None:
         field = min(within, key=lambda name: name not in _SAID, default=None)
         named = f"--response-key {names.response}.{field}" if field else "another with --response-key"
         raise InputError(
-            f"column '{names.response}' holds {response}; expected a string, chat messages, or a list of "
-            f"either (or name {named})"
+            f"column '{names.response}' has the type {response}; expected a string, chat messages, or a list "
+            f"of either (or pass {named})"
         )
 
 
@@ -342,7 +341,7 @@ def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
         BadRowError: it is no batch.
     """
     if not _is_batch(row, names):
-        raise BadRowError("not a batch, with a prompt for each response, as the first row is")
+        raise BadRowError("expected a batch with one prompt per response, as in the first row")
     count = len(value_at(row, names.response))
     return [_element(row, i, count) for i in range(count)]
 
@@ -361,7 +360,7 @@ def _element(row: RawRow, i: int, count: int) -> RawRow:
 def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], what: str = "") -> InputError:
     near = did_you_mean(name, columns)
     hint = f"{near} Name it with {option}" if near else f"; name it with {option}"
-    return InputError(f"{file.source.path}: no column '{name}'{what or hint}; it has: {', '.join(columns)}")
+    return InputError(f"{file.source.path}: no column '{name}'{what or hint}; columns: {', '.join(columns)}")
 
 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:

@@ -96,7 +96,7 @@ def _request_output(row: RawRow) -> Fields:
     """vLLM's RequestOutput, written as JSON."""
     outputs = row["outputs"]
     if not isinstance(outputs, list) or not outputs or not all(isinstance(one, Mapping) for one in outputs):
-        raise BadRowError("'outputs' holds no responses")
+        raise BadRowError("'outputs' contains no responses")
     for one in outputs:
         if (why := why_broken(one.get("finish_reason"))) is not None:
             raise BadRowError(why)
@@ -124,7 +124,7 @@ def _chat(row: RawRow) -> Fields:
 
 def _message(turn: Any) -> dict[str, Any]:
     if not isinstance(turn, Mapping):
-        raise BadRowError("a turn of the chat is no message")
+        raise BadRowError("a turn of the chat is not a message")
     role = role_of(turn)
     content = turn.get("content", turn.get("value"))
     return {

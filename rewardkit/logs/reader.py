@@ -102,4 +102,6 @@ def _add(rows: dict[str, Fields], row: RawRow, names: RowNames, key: str, path: 
     fields = names.read(row)
     known = rows.setdefault(str(value_at(row, key)), fields)
     if ground_truth_text(known.ground_truth) != ground_truth_text(fields.ground_truth):
-        raise InputError(f"{path}: two rows have {key} {value_at(row, key)!r:.60} and other ground truths")
+        raise InputError(
+            f"{path}: two rows with {key} {value_at(row, key)!r:.60} have different ground truths"
+        )

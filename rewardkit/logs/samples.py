@@ -219,7 +219,7 @@ def _completed(fields: Fields, row: RawRow, layout: RowLayout) -> Fields:
         key = value_at(row, layout.join.key)
         known = layout.join.rows.get(str(key))
         if known is None:
-            raise BadRowError(f"no row of the joined file has {layout.join.key} {key!r:.60}")
+            raise BadRowError(f"the joined file has no row with {layout.join.key} {key!r:.60}")
         fields = fields._replace(
             ground_truth=known.ground_truth,
             data_source=known.data_source or fields.data_source,

@@ -70,7 +70,7 @@ def score_frame(
     layout = layout_of(file, options)
     taken = [name for name in score_names(prefix) if name in table.column_names]
     if taken:
-        raise InputError(f"there is a column '{taken[0]}' already; choose another prefix=")
+        raise InputError(f"the column '{taken[0]}' exists already; pass another prefix=")
     batch = to_batch(next(file.chunks()), layout)
     if batch.bad and not mark_bad:
         at, why = next(iter(batch.bad.items()))

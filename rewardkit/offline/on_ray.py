@@ -78,7 +78,9 @@ def connected(settings: RaySettings) -> Iterator[Any]:
     try:
         ray.init(**given, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"no Ray at {address or 'this machine'}: {str(error).splitlines()[0]}") from None
+        raise ConfigError(
+            f"cannot connect to Ray at {address or 'this machine'}: {str(error).splitlines()[0]}"
+        ) from None
     try:
         yield ray
         if settings.timeline is not None:

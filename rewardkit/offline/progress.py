@@ -88,8 +88,8 @@ def _folder_of(out: Path) -> Path:
 def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: bool) -> None:
     if not resume:
         raise InputError(
-            f"an interrupted run has left its progress for {out}; "
-            "go on with --resume or throw it away with --restart"
+            f"an earlier run to {out} was interrupted; pass --resume to continue it, "
+            "or --restart to discard it"
         )
     before = msgspec.json.decode(about.read_bytes())
     now = msgspec.json.decode(msgspec.json.encode(fingerprint))
@@ -97,5 +97,5 @@ def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: boo
     if changed:
         raise InputError(
             f"cannot resume {out}: {', '.join(changed)} changed since the interrupted run; "
-            "throw its progress away with --restart"
+            "pass --restart to discard its progress"
         )

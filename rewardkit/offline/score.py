@@ -196,7 +196,7 @@ def _refuse_taken_names(file: RowFile, layout: RowLayout, settings: _Settings) -
         )
     if taken and layout.kind is None:
         named = ", ".join(f"'{name}' goes out as '{RENAMED}{name}'" for name in taken)
-        settings.on_note(f"{file.source.path}: its own {named}")
+        settings.on_note(f"{file.source.path}: the file's own {named}")
 
 
 @dataclass
@@ -259,9 +259,8 @@ class _FileRun:
             names = layout.names
             if layout.kind is None and names.prompt is None and names.extra_info is None:
                 self.settings.on_note(
-                    f"{file.source.path}: no column says which responses answer one prompt, so "
-                    f"'{self.by_group}' takes rows of one ground truth for a group; name the prompts with "
-                    "--prompt-key"
+                    f"{file.source.path}: no column of prompts found, so '{self.by_group}' groups rows by "
+                    "their ground truth; pass the prompts with --prompt-key"
                 )
 
     def _known_sources(self) -> list[str]:
@@ -300,7 +299,7 @@ class _FileRun:
         if not out.exists() or self.settings.force or Progress.left_by(out):
             return False
         if self.settings.resume and self.kind == "parquet" and run_of(out) == self.run_id:
-            self.settings.on_note(f"{out} is finished: nothing is left to do")
+            self.settings.on_note(f"{out} is complete already; nothing to do")
             return True
         raise exists_already(out)
 
@@ -369,9 +368,7 @@ class _FileRun:
         try:
             return pa.unify_schemas(schemas, promote_options="permissive")
         except pa.ArrowException as error:
-            raise InputError(
-                f"the files' columns do not go together: {error}; name a folder as --out"
-            ) from None
+            raise InputError(f"the files have different columns: {error}; pass a folder as --out") from None
 
     def _scored(self, progress: Progress | None) -> Iterator[tuple[_ScoringChunk, ChunkResult]]:
         """The chunks in order, each as soon as it is scored, with a few more on their way."""
@@ -394,8 +391,8 @@ class _FileRun:
             for position, records in enumerate(file.chunks()):
                 if position and self.by_group:
                     raise InputError(
-                        f"{file.source.path} is read in several pieces, and '{self.by_group}' has to see all "
-                        "responses to a prompt at once; split the file by prompt, or score it as a frame"
+                        f"{file.source.path} is too large for '{self.by_group}', which needs all responses "
+                        "to a prompt at once; split the file by prompt, or score it as a DataFrame"
                     )
                 yield _ScoringChunk(index, number, records)
                 index += 1

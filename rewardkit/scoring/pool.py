@@ -96,7 +96,7 @@ class WorkerPool:
             ScoringError: the pool is closed.
         """
         if self._closed:
-            raise ScoringError("this scorer is closed; make a new one")
+            raise ScoringError("this Scorer is closed; create a new one")
         if self._pid == os.getpid() and not self._thread.is_alive():
             raise ScoringError(f"the worker pool has stopped: {self._loop.stopped_by!r}")
         if self._pid != os.getpid():  # we are a fork: the thread and the workers are our parent's

@@ -76,7 +76,9 @@ class Scorer:
     ) -> None:
         for key, values in (options or {}).items():
             if not isinstance(values, Mapping):
-                raise OptionsError(f"the options of {key} must be names with values, found {values!r}")
+                raise OptionsError(
+                    f"the options of {key} must be a mapping of names to values, found {values!r}"
+                )
         self._options = {key: dict(values) for key, values in (options or {}).items()}
         self.workers = workers or len(os.sched_getaffinity(0))
         self._timeout_s = timeout_s
@@ -361,7 +363,7 @@ class Scorer:
         key = job.job_id if job.own_workers else None
         with self._making:
             if self._closed:
-                raise ScoringError("this scorer is closed; make a new one")
+                raise ScoringError("this Scorer is closed; create a new one")
             if key not in self._pools:
                 self._pools[key] = WorkerPool(
                     job.own_workers or self.workers, express=self._express and not job.own_workers

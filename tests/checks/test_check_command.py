@@ -116,7 +116,7 @@ def test_a_ground_truth_that_its_reward_cannot_use_is_an_error(
     [
         ("notfound", "a placeholder"),
         ("I am sorry, but this problem cannot be solved", "a sentence"),
-        ("3 3)", "cannot be read"),
+        ("3 3)", "cannot be parsed"),
     ],
 )
 def test_what_is_hardly_an_answer_in_maths_is_a_warning(truth: str, what: str, check: Check) -> None:
@@ -173,7 +173,7 @@ def test_tools_of_a_single_turn_agent_are_never_called(check: Check, tmp_path: P
 def test_tools_that_another_set_has_filled_with_null_are_an_error(check: Check, tmp_path: Path) -> None:
     extra = {**row()["extra_info"], "tools_kwargs": {"calculator": None}}
     found = [f for f in check([row(0, extra_info=extra)])["findings"] if f["check"] == "tools"]
-    assert "is null, which verl cannot use" in found[0]["what"]
+    assert "is null" in found[0]["what"]
 
 
 def test_a_repeated_question_is_found_whatever_its_case_and_punctuation(check: Check) -> None:

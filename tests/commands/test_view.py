@@ -109,8 +109,8 @@ def test_verl_s_dumps_can_be_viewed(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         ("a.jsonl", "{", "has no rows of JSON objects"),
         ("a.jsonl", '{"resp": "x"}', "no column 'response'; did you mean resp"),
-        ("a.parquet", "PAR", "is not a parquet file that can be read"),
-        ("a.txt", "x", "cannot tell the format from the name"),
+        ("a.parquet", "PAR", "is not a readable parquet file"),
+        ("a.txt", "x", "unknown file format"),
     ],
 )
 def test_what_cannot_be_viewed_is_said_in_a_line(

@@ -179,14 +179,14 @@ GOOD_LINE = '{"question": "q", "answer": "a"}\n'
         (
             "train.jsonl",
             b'{"a":' + b"[" * 100_000,
-            "train.jsonl row 0: not JSON that can be read: nested too deeply",
+            "train.jsonl row 0: not readable JSON: nested too deeply",
         ),
         ("train.json", b"[" * 100_000, "train.json is not JSON .*recursion"),
-        ("train.json", b"[1]", "train.json holds no array of objects"),
-        ("train.csv", b'question,answer\n"a,b\n', "train.csv, line 2: a quote is never closed"),
+        ("train.json", b"[1]", "train.json must contain an array of objects"),
+        ("train.csv", b'question,answer\n"a,b\n', "train.csv, line 2: a quote is not closed"),
         ("train.csv", b"question,answer\na,b,c\n", "train.csv, line 2: 3 cells under 2 names"),
         ("train.jsonl.gz", gzip.compress(GOOD_LINE.encode(), mtime=0)[:-9], "train.jsonl.gz.*ended before"),
-        ("train.parquet", b"", "train.parquet is not a parquet file"),
+        ("train.parquet", b"", "train.parquet is not a readable parquet file"),
     ],
 )
 def test_a_broken_file_is_one_clear_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:

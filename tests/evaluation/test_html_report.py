@@ -158,5 +158,5 @@ def test_nothing_to_show_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "scored.jsonl"
     file.write_text(json.dumps(rows(8)[0]) + "\n")
     assert run(["view", str(file), "--status", "error", "--html", str(tmp_path / "r.html")]) == 2
-    assert "no row fits" in capsys.readouterr().err
+    assert "no row matches" in capsys.readouterr().err
     assert not (tmp_path / "r.html").exists()

@@ -119,4 +119,4 @@ def test_a_pinned_file_fails_once_a_verdict_moves(
     assert "is now" in capsys.readouterr().out
     golden.write_text("{}\n")
     assert run(["diff", "--check", str(golden)]) == 2
-    assert "line 1 is no pinned response" in capsys.readouterr().err
+    assert "line 1 is not a pinned response" in capsys.readouterr().err

@@ -318,7 +318,7 @@ def test_a_response_that_leaves_no_room_for_a_prompt_is_refused(
     words = ["generate", str(prompts), "--model", str(model_folder), "--engine", "hf", *given]
     assert run([*words, "--out", str(tmp_path / "out.parquet")]) == 2
     said = capsys.readouterr().err
-    assert "takes 256 tokens, prompt and response together" in said
+    assert "has a context of 256 tokens" in said
     assert "--max-tokens" in said
     assert not list(tmp_path.glob("*out*")), "no journal is left to be resumed"
 
@@ -329,7 +329,7 @@ def test_vllm_is_not_asked_for_more_positions_than_a_model_has(model_folder: Pat
 
     engine = EngineSettings("vllm", str(model_folder))
     assert arguments(engine, GenerationSettings(max_tokens=16), on_cpu=True)["max_model_len"] == 256
-    with pytest.raises(ConfigError, match="pass a smaller one"):
+    with pytest.raises(ConfigError, match="pass a smaller --max-tokens"):
         arguments(engine, GenerationSettings(), on_cpu=True)
 
 

@@ -80,7 +80,7 @@ REFUSED: list[tuple[str, Rows, str]] = [
     (
         "verdicts alone",
         twice(response=LONG, label=True),
-        "holds no ground truths; join them with --join FILE",
+        "has no ground truths; join them with --join FILE",
     ),
     (
         "verdicts in figures",
@@ -100,7 +100,7 @@ REFUSED: list[tuple[str, Rows, str]] = [
     ),
     ("many responses under an odd name", twice(ys=[LONG, LONG], gold="7"), "--response-key ys"),
     ("figures", twice(score=0.5, n=10), "it holds no text that could be one"),
-    ("requests", twice(custom_id="a", method="POST", url="/v1", body={}), "the input of a batch"),
+    ("requests", twice(custom_id="a", method="POST", url="/v1", body={}), "input file"),
 ]
 
 
@@ -154,7 +154,7 @@ def test_a_file_without_a_data_source_is_refused_with_the_rewards_that_would_rea
     path = write(tmp_path / "log.jsonl", rows)
     assert run(["score", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--data-source gsm8k reads an answer in 100% of 2 responses and finds 50% right" in line
+    assert "--data-source gsm8k finds an answer in 100% of 2 responses and scores 50% as right" in line
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def test_completions_of_trl_are_texts_or_conversations(tmp_path: Path, chat: boo
 
 def test_a_batch_output_is_joined_with_its_ground_truths(tmp_path: Path) -> None:
     log = write(tmp_path / "out.jsonl", logs.batch_output())
-    with pytest.raises(InputError, match=r"batch output\) holds no ground truths; join them with --join"):
+    with pytest.raises(InputError, match=r"batch output\) has no ground truths; join them with --join"):
         read(log)
     answers = [{"id": f"q{i}", "data_source": "gsm8k", "answer": 7.0} for i in (0, 2)]
     joined = read_join([write(tmp_path / "answers.parquet", answers)], "custom_id=id")
@@ -106,7 +106,7 @@ def test_a_batch_output_is_joined_with_its_ground_truths(tmp_path: Path) -> None
     assert responses(batch) == [RIGHT, WRONG]
     assert batch.samples[0].ground_truth == "7"
     assert batch.bad == {
-        2: "no row of the joined file has custom_id 'q1'",
+        2: "the joined file has no row with custom_id 'q1'",
         3: "the request failed: 400 too long",
     }
 
@@ -123,7 +123,7 @@ def test_a_batch_s_answer_without_a_body_is_read_or_named_by_what_it_holds(tmp_p
 
 def test_a_join_that_says_two_things_is_refused(tmp_path: Path) -> None:
     rows = [{"id": "a", "answer": "1"}, {"id": "a", "answer": "2"}]
-    with pytest.raises(InputError, match="two rows have id 'a'"):
+    with pytest.raises(InputError, match="two rows with id 'a'"):
         read_join([write(tmp_path / "answers.jsonl", rows)], "id")
     with pytest.raises(InputError, match="no column of 'key'"):
         read_join([tmp_path / "answers.jsonl"], "key")
@@ -132,7 +132,7 @@ def test_a_join_that_says_two_things_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}, "the input of a batch"),
+        ({"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}, "input file"),
         (logs.lm_eval()[0] | {"resps": [[["-0.1", "False"]]]}, "log-likelihoods"),
         ({"data_source": "gsm8k", "ground_truth": "7"}, "no column 'response'"),
     ],
@@ -144,7 +144,7 @@ def test_a_file_without_what_is_needed_is_refused_in_words(tmp_path: Path, row: 
 
 def test_a_file_that_does_not_say_its_data_source_needs_the_option(tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", logs.verl_dump())
-    with pytest.raises(InputError, match="name it with --data-source"):
+    with pytest.raises(InputError, match="pass --data-source"):
         read(path, ReadOptions())
 
 
@@ -226,8 +226,8 @@ def test_a_suffix_may_be_in_capitals(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (json.dumps(PLAIN, indent=1).encode(), "line 1 is not JSON"),
-        (json.dumps(PLAIN).encode(), "line 1 is not a JSON object but list"),
+        (json.dumps(PLAIN, indent=1).encode(), "line 1: not JSON"),
+        (json.dumps(PLAIN).encode(), "line 1: expected a JSON object, found list"),
     ],
 )
 def test_a_file_of_no_lines_of_objects_says_what_its_first_is(
@@ -251,7 +251,7 @@ def test_lines_that_cannot_be_read_lose_only_themselves(tmp_path: Path) -> None:
     reasons = list(batch.bad.values())
     assert [reason.partition(":")[0] for reason in reasons[:3]] == [
         "not JSON",
-        "not a JSON object but list",
+        "expected a JSON object, found list",
         "not UTF-8",
     ]
 

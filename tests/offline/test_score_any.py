@@ -146,7 +146,7 @@ def test_each_response_of_a_batch_in_a_row_has_its_own_ground_truth(tmp_path: Pa
     first, second = _lines(tmp_path / "completions.scored.jsonl")
     assert first["score"] == [1.0, 0.0]
     assert first["status"] == ["ok", "ok"]
-    assert "not a batch" in second["detail"][0]
+    assert "expected a batch" in second["detail"][0]
 
 
 _CALL = {"type": "function", "function": {"name": "add", "arguments": '{"x": 3}'}}
@@ -364,7 +364,7 @@ def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.Ca
         assert run(["score", *words, "--out", str(out)]) == 2
         assert "exists; choose another --out, or pass --force" in capsys.readouterr().err
     assert run(["score", str(path), "--out", str(out), "--resume"]) == 0
-    assert "is finished" in capsys.readouterr().err
+    assert "is complete already" in capsys.readouterr().err
     assert out.read_bytes() == before
     assert run(["score", str(other), "--out", str(out), "--force"]) == 0
     assert pq.read_table(out).num_rows == 4
@@ -603,7 +603,7 @@ def test_json_left_out_of_a_folder_is_said(tmp_path: Path) -> None:
     said: list[str] = []
     with Scorer(workers=1) as scorer:
         score_file(tmp_path / "in", tmp_path / "out.jsonl", scorer=scorer, on_note=said.append)
-    assert "1 .json left out" in said[0]
+    assert "skipped 1 .json" in said[0]
 
 
 def test_workers_get_the_column_by_which_a_table_is_joined(

@@ -72,7 +72,7 @@ def test_lists_of_responses_get_lists_of_scores(tmp_path: Path) -> None:
     scored = pq.read_table(tmp_path / "out.parquet")
     assert scored["score"].to_pylist() == [[1.0, 0.1], [None], [0.0]]
     assert scored["correct"].to_pylist() == [[True, False], [None], [False]]
-    assert scored["detail"].to_pylist()[1] == ["there is no response: the list of them is empty"]
+    assert scored["detail"].to_pylist()[1] == ["the list of responses is empty"]
 
 
 def test_mixed_rewards_share_one_set_of_columns(tmp_path: Path, registry: Registry) -> None:
@@ -224,12 +224,12 @@ def _bad(tmp_path: Path, kind: str) -> Path:
 
 BAD = {
     "missing": "no such file",
-    "empty file": "not a parquet file",
+    "empty file": "not a readable parquet file",
     "no response": "no column 'response'; did you mean respons? Name it with --response-key",
     "unknown data source": "'gms8k'; did you mean gsm8k?",
     "null response": "row 1: 'response' is null",
     "null ground truth": "row 2: 'ground_truth' is null or NaN",
-    "numbers as responses": "holds int64",
+    "numbers as responses": "has the type int64",
     "scored already": "already has a column 'score'",
 }
 

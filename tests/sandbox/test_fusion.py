@@ -436,7 +436,7 @@ def answering(said: bytes) -> Iterator[str]:
 
 def test_a_service_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
-    with pytest.raises(SandboxUnavailable, match="is no address of a service"):
+    with pytest.raises(SandboxUnavailable, match="is not a server address"):
         FusionClient("localhost:8000")
     with pytest.raises(SandboxUnavailable, match="is it running"):
         FusionClient("http://127.0.0.1:9/run_code").run("print(1)")

@@ -54,7 +54,7 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
         (
             "hermes",
             '<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>',
-            "a key stands twice",
+            "a key occurs twice",
         ),
         ("hermes", '<tool_call>{"name": "f", "arguments": {"a": "\\ud800"}}</tool_call>', "half a character"),
         ("hermes", '{"name": "add", "arguments": {}}</tool_call>', "without <tool_call>"),

@@ -244,7 +244,7 @@ def test_responses_are_scored_as_they_end_and_come_back_in_order(batch: Batch, w
 def test_a_submission_that_fails_is_heard_of_in_wait(batch: Batch, world: World) -> None:
     class Refusing(Scorer):
         def submit(self, samples: Sequence[Sample]) -> Any:
-            raise ScoringError("this scorer is closed")
+            raise ScoringError("this Scorer is closed")
 
     pending = begun(Refusing(), batch.rows, 1.0)
     with pytest.raises(ScoringError, match="closed"):

@@ -102,7 +102,7 @@ def read_metrics(path: Path) -> dict[int, MetricValues]:
         if isinstance(step, int | float):
             found[int(step)] = {k: v for k, v in row.items() if v is None or isinstance(v, int | float)}
     if not found:
-        raise InputError(f"{path} holds no step yet")
+        raise InputError(f"{path} contains no training step yet")
     return dict(sorted(found.items()))
 
 

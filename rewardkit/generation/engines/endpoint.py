@@ -182,7 +182,7 @@ def _answer(completion: Mapping[str, Any]) -> EndpointAnswer:
             [_call(one) for one in message.get("tool_calls") or ()],
         )
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise EndpointError(f"the server's completion cannot be read: {error!r}") from None
+        raise EndpointError(f"the server's response cannot be parsed: {error!r}") from None
 
 
 def _call(one: Mapping[str, Any]) -> Call:

@@ -17,8 +17,8 @@ def window(engine: EngineSettings, settings: GenerationSettings) -> int | None:
     tokens = engine.max_model_len or read_positions(read_config(engine.model))
     if tokens is not None and settings.max_tokens >= tokens:
         raise ConfigError(
-            f"'{engine.model}' takes {tokens} tokens, prompt and response together, and --max-tokens is "
-            f"{settings.max_tokens}: pass a smaller one"
+            f"'{engine.model}' has a context of {tokens} tokens, and --max-tokens "
+            f"{settings.max_tokens} leaves no room for a prompt; pass a smaller --max-tokens"
         )
     return tokens
 

@@ -129,7 +129,9 @@ def _as_ours(error: Exception) -> RewardkitError:
     cause = getattr(error, "cause", None)
     if isinstance(cause, RewardkitError):
         return cause
-    return ConfigError(f"an engine's actor failed: {str(error).strip().splitlines()[-1]}; --resume goes on")
+    return ConfigError(
+        f"an engine's actor failed: {str(error).strip().splitlines()[-1]}; --resume continues the run"
+    )
 
 
 class _GenerationActor:

@@ -420,7 +420,9 @@ def test_values_of_the_wrong_type_are_one_line(
 ) -> None:
     with pytest.raises(ConfigError, match=r"^trainer.logger must be a name or a list of names, found 3$"):
         run_checks(SETTINGS, load_config(None, words(parquet, model_folder, tmp_path, "trainer.logger=3")))
-    with pytest.raises(OptionsError, match=r"^the options of gsm8k must be names with values, found 3$"):
+    with pytest.raises(
+        OptionsError, match=r"^the options of gsm8k must be a mapping of names to values, found 3$"
+    ):
         check(load_config(None, words(parquet, model_folder, tmp_path, "reward.options.gsm8k=3")))
 
 

@@ -341,7 +341,7 @@ def test_a_reward_that_looks_at_groups_needs_more_than_one_response_to_a_prompt(
     prompt = [{"role": "user", "content": "6 * 12?"}]
     row = {"data_source": "rank", "prompt": prompt, "ground_truth": "72", "extra_info": {"index": 0}}
     pq.write_table(pa.Table.from_pylist([row] * 8), file)
-    alone = "the reward of 'rank' looks at all responses to a prompt at once, and this is one by itself: "
+    alone = "the reward of 'rank' looks at all responses to a prompt at once, and this is a single one: "
 
     def found(*more: str) -> list[str]:
         return check(settings(file, model_folder, tmp_path, *more))
