@@ -116,7 +116,7 @@ def test_a_kind_of_log_is_added_in_one_file(copy: Copy) -> None:
     scored = [json.loads(line) for line in (copy.root / "scored.jsonl").read_text().splitlines()]
     assert [(row["score"], row["status"]) for row in scored] == [
         ([1.0, 0.1], ["ok", "ok"]),
-        ([0.0], ["invalid"]),
+        ([None], ["invalid"]),
     ]
     assert "'tries' holds no list of responses" in str(scored[1])
 

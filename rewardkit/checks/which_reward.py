@@ -57,9 +57,15 @@ def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scor
 def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer, report: Report) -> str:
     """Return in one line what is odd where no response is right, or all are; empty for nothing.
 
+    Some rows are scored again for it, so it looks at nothing that a reward other than those tried has scored:
+    the user has chosen that one, and a call of it may take long, or cost something.
+
     Args:
         report: the totals of scoring these files.
     """
+    scored = [name for name, source in report.sources.items() if source.scored]
+    if not scored or any(scorer.reward_for(name).name not in _TRIED for name in scored):
+        return ""
     shares = {source.accuracy if source.scored else 0.0 for source in report.sources.values()}
     if shares not in ({0.0}, {1.0}):
         return ""

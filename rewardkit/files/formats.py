@@ -7,6 +7,7 @@ What is read as Python objects (csv, JSON, inspect logs) is in `objects`; what t
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -83,16 +84,28 @@ def open_rows(source: Input) -> RowFile:
     """
     if source.format == "parquet":
         return ParquetRows(source)
-    if source.format == "jsonl":
-        return LineRows(source)
     if source.format == "arrow":
         return ArrowRows(source)
+    if source.format in ("jsonl", "csv", "json"):
+        _refuse_utf_16(source)
+    if source.format == "jsonl":
+        return LineRows(source)
     readers = {
         "csv": csv_rows,
         "json": json_rows,
         "inspect": inspect_rows,
     }
     return ObjectRows(source, readers[source.format])
+
+
+def _refuse_utf_16(source: Input) -> None:
+    with open_binary(source) as file:
+        try:
+            begin = file.read(2)
+        except UNREADABLE:
+            return  # reading the rows says why
+    if begin in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise InputError(f"{source.path} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW")
 
 
 def columns_of(file: RowFile) -> list[str]:

@@ -21,6 +21,7 @@ from rewardkit.errors import InputError, reason_of
 from rewardkit.files import records
 from rewardkit.files.inputs import Input, open_binary, suffix_of
 from rewardkit.files.records import BOM
+from rewardkit.text import writable
 
 
 def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
@@ -38,6 +39,8 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
         reader = csv.DictReader(lines, source.header or None, delimiter=_delimiter(source, header))
         try:
             names = reader.fieldnames or []
+            if any(not name.isascii() and writable(name) != name for name in names):
+                raise InputError(f"{source.path}: the names of the columns are not UTF-8; convert the file")
             repeated = [name for name in names if list(names).count(name) > 1]
             if repeated:
                 raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")

@@ -12,7 +12,7 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
-from rewardkit.evaluation.rescoring import EQUAL, Pin, moved, tolerance, verdict
+from rewardkit.evaluation.rescoring import Pin, moved, tolerance, verdict
 from rewardkit.files.publishing import published
 from rewardkit.lock.changes import Change, changes
 from rewardkit.lock.identity import Identity, identities, known_sources
@@ -22,6 +22,8 @@ from rewardkit.types import Score
 
 NAME = "rewardkit.lock"
 FORM = 1
+_VISIBLE = 0.005
+"""Advantages that differ by less are equal in two digits."""
 
 
 class Lock(msgspec.Struct, frozen=True):
@@ -101,7 +103,7 @@ class MovedGroup:
         pairs = [
             f"pin {number} {was:+.2f} is now {now:+.2f}"
             for number, was, now in zip(self.numbers, self.was, self.now, strict=True)
-            if abs(was - now) > EQUAL
+            if abs(was - now) >= _VISIBLE
         ]
         return f"{self.data_source}: advantages of {len(pairs)} of {len(self.was)} rows: {', '.join(pairs)}"
 
@@ -174,6 +176,6 @@ def _moved_groups(numbered: Sequence[tuple[int, Pin]], moved_pins: Iterable[Move
         if len(rows) > 1 and any(number in now for number, _, _ in rows):
             numbers, before, after = map(list, zip(*rows, strict=True))
             group = MovedGroup(source, numbers, grpo(before), grpo(after))
-            if max(abs(a - b) for a, b in zip(group.was, group.now, strict=True)) > EQUAL:
+            if max(abs(a - b) for a, b in zip(group.was, group.now, strict=True)) >= _VISIBLE:
                 found.append(group)
     return found

@@ -427,18 +427,19 @@ class _FileRun:
             raise InputError(
                 f"{path}, row {row}: {why}; fix it, or pass --bad-rows mark or drop to score the rest"
             )
-        self._check_budget(result)
+        self._check_budget(chunk, result)
         if progress is not None:
             progress.save(chunk.index, result)
         return chunk, result
 
-    def _check_budget(self, result: ChunkResult) -> None:
+    def _check_budget(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
         """End the run with the chunk that a judge's budget did not suffice for."""
         if any(source.costs.get("over_budget") for source in result.sources.values()):
             why = next(filter(None, (source.first_failure for source in result.sources.values())), "")
+            path = self.files[chunk.file][0].source.path
             raise BudgetSpentError(
-                f"{why}; what is scored is kept: --resume goes on, with the budget anew (a judge's "
-                "`cache: FILE` keeps the answers of the part that was under way, too)"
+                f"{why}; --resume continues from row {chunk.records.first_row} of {path} with a new budget; "
+                "the judge's `cache: FILE` also keeps the answers to later rows"
             )
 
     def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:

@@ -16,6 +16,7 @@ import contextlib
 import os
 import queue
 import selectors
+import subprocess
 import threading
 import time
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ from rewardkit.types import Score, Status, failure
 
 CHEAP_S = 0.1
 """Worker time of a chunk up to which it is cheap."""
+_EXIT_S = 0.5
+"""How long to wait for the exit status of a worker that has closed its pipe."""
 
 
 @dataclass
@@ -378,6 +381,8 @@ class _Loop:
             self.waiting.add_first(chunk)
 
     def _died(self, worker: WorkerProcess) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):  # one that has only closed its pipe lives on
+            worker.process.wait(_EXIT_S)
         self._discard(worker)
         self.pool.counts.died += 1
         died = f"exit status {worker.process.returncode}"

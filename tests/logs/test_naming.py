@@ -171,6 +171,21 @@ def test_scores_that_are_all_nothing_come_with_the_reward_that_reads_more(
     )
 
 
+def test_a_reward_that_the_user_chose_is_not_asked_again_for_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reward = tmp_path / "mine.py"
+    reward.write_text(
+        "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        f"    open({str(tmp_path / 'calls')!r}, 'a').write('x')\n"
+        "    return 0.0\n"
+    )
+    path = write(tmp_path / "log.jsonl", twice(data_source="d", response=LONG, ground_truth="7"))
+    assert run(["score", str(path), "--reward", str(reward)]) == 0
+    assert "no response is right" not in capsys.readouterr().err
+    assert (tmp_path / "calls").read_text() == "xx"
+
+
 def test_a_zip_stands_for_the_files_in_it(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         for name in ("a.jsonl", "b/c.csv", "__MACOSX/a.jsonl", "notes.txt"):

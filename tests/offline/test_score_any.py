@@ -362,7 +362,7 @@ def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.Ca
     before = out.read_bytes()
     for words in ([str(path)], [str(other)], [str(other), "--resume"]):
         assert run(["score", *words, "--out", str(out)]) == 2
-        assert "exists; choose another --out, or pass --force" in capsys.readouterr().err
+        assert "exists; choose another name, or pass --force" in capsys.readouterr().err
     assert run(["score", str(path), "--out", str(out), "--resume"]) == 0
     assert "is complete already" in capsys.readouterr().err
     assert out.read_bytes() == before
@@ -618,3 +618,26 @@ def test_workers_get_the_column_by_which_a_table_is_joined(
     out = tmp_path / "out.parquet"
     assert run(["score", str(tmp_path / "in.parquet"), *words, "--out", str(out)]) == 0
     assert pq.read_table(out)["score"].to_pylist() == [1.0, 0.1]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.json"])
+def test_a_file_in_utf_16_is_refused_in_one_line_and_leaves_nothing(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "data_source,response,ground_truth\ngsm8k,#### 72,72\n"
+        if name.endswith("csv")
+        else '{"response": "a"}\n'
+    )
+    (tmp_path / name).write_bytes(text.encode("utf-16"))
+    assert run(["score", str(tmp_path / name), "--out", str(tmp_path / "out.jsonl")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "UTF-16" in line and [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_names_of_columns_that_are_not_utf_8_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.csv").write_bytes("response,ground_truth,année\na,b,c\n".encode("latin-1"))
+    assert run(["score", str(tmp_path / "rows.csv"), "--data-source", "gsm8k"]) == 2
+    assert "not UTF-8" in capsys.readouterr().err
