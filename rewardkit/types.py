@@ -7,7 +7,6 @@ costs a fifth, and they go over a pipe or HTTP without being copied into dicts f
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, Literal
 
 import msgspec
@@ -30,10 +29,8 @@ the budget did not allow. A failed score may have them too."""
 OVERRULED = "overruled"
 """The part of a composition's score that is 1 where a model said "right" after a rule had not."""
 
-
-def has_costs(parts: Collection[str]) -> bool:
-    """Return whether parts, of a Score or of a reward, hold what asking models has cost."""
-    return all(name in parts for name in COST_PARTS)
+COSTS = frozenset(COST_PARTS)
+"""`COSTS <= parts.keys()` tells whether a score's parts hold what asking models has cost."""
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):

@@ -34,7 +34,7 @@ from rewardkit.server.request import CURRENT, BeginTrace
 from rewardkit.server.scoring import RequestScorer, count_outcomes
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
-from rewardkit.types import Sample, Score
+from rewardkit.types import COSTS, Sample, Score
 
 if TYPE_CHECKING:
     from rewardkit.server.ground_truths import GroundTruthIndex
@@ -177,7 +177,8 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
     def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
         outcomes = count_outcomes(samples, scores)  # once for both: every request passes here
         metrics.observe(outcomes, scores, seconds)
-        metrics.judge_costs(samples, scores)
+        if any(score.parts.keys() >= COSTS for score in scores):
+            metrics.judge_costs(samples, scores)
         traffic.record(outcomes, samples, scores)
 
     request_scorer.observers.append(observe)

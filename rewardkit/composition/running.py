@@ -20,7 +20,7 @@ from rewardkit.composition.tree import Combine, Composition, CompositionNode, Me
 from rewardkit.registry import NoOptions, Registry, Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score, has_costs
+from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
@@ -185,7 +185,7 @@ def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> 
     Members that failed are left out; what they cost is not.
     """
     parts = {path: score.score for path, score in known.items() if score.status == "ok"}
-    judged = [score.parts for score in known.values() if has_costs(score.parts)]
+    judged = [score.parts for score in known.values() if score.parts.keys() >= COSTS]
     if judged:
         costs = {name: sum(one[name] for one in judged) for name in COST_PARTS}
         parts |= costs | {OVERRULED: float(any(_overruled(node, known) for node in walk(root)))}

@@ -24,7 +24,7 @@ from rewardkit.composition.reading import without
 from rewardkit.errors import OptionsError, RewardkitError, did_you_mean
 from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
 from rewardkit.rewards.judge.file import judge_of_file
-from rewardkit.types import has_costs
+from rewardkit.types import COSTS
 from rewardkit.user_files import import_python_file
 
 CombineKind = Literal["sum", "product", "min", "max", "all", "any", "vote", "first", "gate"]
@@ -144,7 +144,7 @@ def walk(node: CompositionNode) -> Iterator[CompositionNode]:
 
 def asks_models(node: CompositionNode) -> bool:
     """Return whether a judge is among the members below a node."""
-    return any(has_costs(member.reward.parts) for member in walk_members(node))
+    return any(COSTS.issubset(member.reward.parts) for member in walk_members(node))
 
 
 def walk_members(node: CompositionNode) -> Iterator[Member]:

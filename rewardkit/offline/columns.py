@@ -54,7 +54,7 @@ def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.
         lengths: how many of the scores each row has; None: one each.
     """
     columns = {
-        "score": arrays.floats([score.score if score.ok else None for score in scores]),
+        "score": arrays.floats([score.score if score.status == "ok" else None for score in scores]),
         "status": arrays.texts([score.status for score in scores]),
         "correct": arrays.booleans([score.correct for score in scores]),
         "extracted": arrays.texts([score.extracted for score in scores]),
@@ -111,7 +111,7 @@ def score_objects(scores: Sequence[Score], lengths: Sequence[int], prefix: str, 
 def _values(score: Score) -> tuple[object, ...]:
     scorer = score.scorer or None
     return (
-        score.score if score.ok else None,
+        score.score if score.status == "ok" else None,
         score.status,
         score.correct,
         score.extracted,

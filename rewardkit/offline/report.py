@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score, has_costs
+from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score
 
 
 class SourceReport(msgspec.Struct):
@@ -41,7 +41,7 @@ class SourceReport(msgspec.Struct):
         formats = [value for score in scored if (value := score.parts.get("format")) is not None]
         self.scored_format += len(formats)
         self.format_sum += sum(formats)
-        self._add_costs([score.parts for score in scores if has_costs(score.parts)])
+        self._add_costs([score.parts for score in scores if score.parts.keys() >= COSTS])
 
     def _add_costs(self, found: Sequence[dict[str, float]]) -> None:
         for parts in found:

@@ -41,6 +41,8 @@ _next_log: dict[tuple[str, str, int], float] = {}
 TRACEBACKS = "REWARDKIT_TRACEBACKS"
 """Environment variable: where it is set, a failing reward's traceback is logged. Servers set it, for whoever
 runs them; elsewhere the one line in `Score.detail` is what is shown."""
+_VERDICTS = (bool, type(None))
+_NUMBERS = frozenset((float,))
 
 
 class RewardRunner:
@@ -107,7 +109,18 @@ class RewardRunner:
                 scores.append(self._failed(error, now - before))
             else:
                 now = perf_counter()
-                if type(result) is Score and _is_sound(result):
+                # Its fields have their types (NumPy's could not be sent), and its texts can be written.
+                if (
+                    type(result) is Score
+                    and type(result.score) is float
+                    and isfinite(result.score)
+                    and result.status in STATUSES
+                    and type(result.correct) in _VERDICTS
+                    and ((text := result.extracted) is None or (type(text) is str and text.isascii()))
+                    and ((text := result.detail) is None or (type(text) is str and text.isascii()))
+                    and type(result.parts) is dict
+                    and _NUMBERS.issuperset(map(type, result.parts.values()))
+                ):
                     scores.append(replace(result, scorer=self.scorer, seconds=now - before))
                 else:
                     scores.append(self._finish(result, now - before))
@@ -220,23 +233,6 @@ def _log_traceback(reward: Reward, error: BaseException) -> None:
 def is_async(reward: Reward) -> bool:
     """True when the reward is an `async` function."""
     return inspect.iscoroutinefunction(reward.function)
-
-
-def _is_sound(score: Score) -> bool:
-    """True if nothing has to be done to a Score: its fields have their types, and its texts can be written.
-
-    A Score of other types, such as NumPy's, can be made, but not sent to another process.
-    """
-    return (
-        type(score.score) is float
-        and isfinite(score.score)
-        and score.status in STATUSES
-        and (score.correct is None or type(score.correct) is bool)
-        and ((text := score.extracted) is None or (type(text) is str and text.isascii()))
-        and ((text := score.detail) is None or (type(text) is str and text.isascii()))
-        and type(score.parts) is dict
-        and all(type(value) is float for value in score.parts.values())
-    )
 
 
 def _to_score(result: Any) -> Score:

@@ -14,7 +14,7 @@ from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from rewardkit.server.scoring import CountedOutcome, RequestScorer
-from rewardkit.types import COST_PARTS, OVERRULED, Sample, Score, Status, has_costs
+from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score, Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -148,7 +148,7 @@ class Metrics:
     def judge_costs(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
         """Count what asking models about these samples has cost."""
         for sample, score in zip(samples, scores, strict=True):
-            if has_costs(score.parts):
+            if score.parts.keys() >= COSTS:
                 label = self.request_scorer.label(sample.data_source)
                 for name in (*COST_PARTS, OVERRULED):
                     if amount := score.parts.get(name):

@@ -166,7 +166,7 @@ def test_a_command_makes_the_page(run: Path, capsys: pytest.CaptureFixture[str])
 
 def test_a_log_without_a_step_is_said_to_be_one(run: Path) -> None:
     (run / "metrics.jsonl").write_text("no JSON\n")
-    with pytest.raises(InputError, match=r"metrics\.jsonl holds no step"):
+    with pytest.raises(InputError, match=r"metrics\.jsonl contains no training step"):
         write_run_page(run)
     assert not (run / "metrics.html").exists()
 

@@ -215,7 +215,7 @@ def test_token_files_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"cannot read {tmp_path}/missing: No such file or directory\n" in capsys.readouterr().err
     (tmp_path / "empty").touch()
     assert run(["serve", "--token-file", str(tmp_path / "empty")]) == 2
-    assert "holds no token" in capsys.readouterr().err
+    assert "no token" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("typo", ["TYPO", "out/TYPO", "~/TYPO"])
