@@ -7,7 +7,6 @@ What is read as Python objects (csv, JSON, inspect logs) is in `objects`; what t
 
 from __future__ import annotations
 
-import codecs
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from rewardkit.files.records import (
     Records,
     parse,
     repeated_key,
+    without_mark,
 )
 
 CHUNK_BYTES = 24 << 20
@@ -84,28 +84,16 @@ def open_rows(source: Input) -> RowFile:
     """
     if source.format == "parquet":
         return ParquetRows(source)
-    if source.format == "arrow":
-        return ArrowRows(source)
-    if source.format in ("jsonl", "csv", "json"):
-        _refuse_utf_16(source)
     if source.format == "jsonl":
         return LineRows(source)
+    if source.format == "arrow":
+        return ArrowRows(source)
     readers = {
         "csv": csv_rows,
         "json": json_rows,
         "inspect": inspect_rows,
     }
     return ObjectRows(source, readers[source.format])
-
-
-def _refuse_utf_16(source: Input) -> None:
-    with open_binary(source) as file:
-        try:
-            begin = file.read(2)
-        except UNREADABLE:
-            return  # reading the rows says why
-    if begin in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        raise InputError(f"{source.path} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW")
 
 
 def columns_of(file: RowFile) -> list[str]:
@@ -331,7 +319,7 @@ class LineRows:
         first = 0
         with open_binary(self.source) as file:
             try:
-                for lines in _line_chunks(file):
+                for lines in _line_chunks(file, self.source.path):
                     yield Records(first, len(lines), lines=tuple([line.strip() for line in lines]))
                     first += len(lines)
             except _BreaksOffError as error:
@@ -426,15 +414,16 @@ def _count_lines(source: Input) -> int:
     return count + (last != b"\n")
 
 
-def _line_chunks(file: BinaryIO) -> Iterator[list[bytes]]:
+def _line_chunks(file: BinaryIO, path: str) -> Iterator[list[bytes]]:
     """The lines of a file in pieces that depend on it alone.
 
     Raises:
+        InputError: it is UTF-16.
         _BreaksOffError: the rest cannot be read.
         OverflowError: a line is longer than a row may be.
     """
     begun = b""
-    for block, is_last in _blocks(file):
+    for block, is_last in _blocks(file, path):
         *lines, begun = (begun + block).split(b"\n")
         lines += [begun] if is_last and begun else []
         for start in range(0, len(lines), CHUNK_ROWS):
@@ -443,13 +432,13 @@ def _line_chunks(file: BinaryIO) -> Iterator[list[bytes]]:
             raise OverflowError(f"it is longer than {held.LINE_BYTES >> 20} MB; rows are objects, one a line")
 
 
-def _blocks(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:
     """A file in pieces, and which is the last; before the place where it is damaged all that can be read."""
     read = getattr(file, "read1", file.read)  # what was unpacked before an error is not lost
     parts: list[bytes] = []
     size = 0
     try:
-        parts.append(read(len(BOM)).removeprefix(BOM))
+        parts.append(without_mark(read(len(BOM)), path))
         while part := read(_BLOCK_BYTES):
             parts.append(part)
             size += len(part)

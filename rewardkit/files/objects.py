@@ -20,7 +20,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError, reason_of
 from rewardkit.files import records
 from rewardkit.files.inputs import Input, open_binary, suffix_of
-from rewardkit.files.records import BOM
+from rewardkit.files.records import without_mark
 from rewardkit.text import writable
 
 
@@ -35,6 +35,7 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
     with open_binary(source) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
         header = text.readline(records.LINE_BYTES)
+        without_mark(header[:2].encode(errors="surrogateescape"), source.path)
         lines = _LinesOfRow(header, text)
         reader = csv.DictReader(lines, source.header or None, delimiter=_delimiter(source, header))
         try:
@@ -94,7 +95,7 @@ def json_rows(source: Input) -> Iterator[Any]:
     one a line. Of an array of chats, each is a row with the one column `conversations`.
     """
     with open_binary(source) as file:
-        content = file.read().removeprefix(BOM)
+        content = without_mark(file.read(), source.path)
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -5,6 +5,7 @@ What they mean is decided in `kinds` and `samples`.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import zlib
@@ -15,10 +16,12 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from rewardkit.errors import InputError
 from rewardkit.text import writable
 
 BOM = b"\xef\xbb\xbf"
 """What some tools put before text in UTF-8."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 LINE_BYTES = 64 << 20
 """The longest line that is read as a row, or as part of one."""
@@ -28,6 +31,17 @@ UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
 RawRow = Mapping[str, Any]
 
 _decoder = msgspec.json.Decoder()
+
+
+def without_mark(content: bytes, path: str) -> bytes:
+    """Return the beginning of a file of text without the mark of UTF-8.
+
+    Raises:
+        InputError: it has that of UTF-16.
+    """
+    if content.startswith(_UTF_16):
+        raise InputError(f"{path} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW")
+    return content.removeprefix(BOM)
 
 
 class BadRowError(ValueError):
