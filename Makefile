@@ -15,7 +15,7 @@ PYTEST ?= -n 4
 # How often a test that failed is run again: .ci/run says 1. Such a test is a defect, and shown as one.
 PYTEST_RERUNS ?=
 
-.PHONY: install demo test gpu-test coverage lint types package clean
+.PHONY: install demo test gpu-test coverage lint types package docs clean
 
 install: $(VENV)/installed  ## what all others do first
 
@@ -44,6 +44,10 @@ types: $(VENV)/installed  ## strict types
 
 package: $(VENV)/installed  ## build the wheel and try it in an environment without torch
 	.ci/check_package $(BIN)/python
+
+docs: $(VENV)/installed  ## build the site of the documentation in site/, with mkdocs
+	$(INSTALL) --editable '.[docs]'
+	$(BIN)/python -m mkdocs build --strict
 
 $(VENV)/installed: setup.cfg pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("rewardkit needs Python 3.11 or newer, found " + sys.version.split()[0] + "; run make PYTHON=python3.11")'

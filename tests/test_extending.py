@@ -19,7 +19,7 @@ from tests.trainer.running import Program
 ROOT = Path(__file__).parents[1]
 ROOMS = ("rewardkit", "sandbox", "server", "trainer", "datasets_prep")
 BLOCK = re.compile(
-    r"""^```\w+ title="([^"]+)"(?: after=(?:"([^\n]+)"|'([^\n]+)'))?\n(.*?)^```$""", re.MULTILINE | re.DOTALL
+    r"^`([^`\n]+)`, (?:a new file|after `([^`\n]+)`):\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 NUMBERS = {"One file": 1, "Two files": 2, "Three files": 3}
 
@@ -35,8 +35,8 @@ class Copy:
         page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
         text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
         touched = set()
-        for name, after, also_after, code in BLOCK.findall(text):
-            self._add(root / name, after or also_after, code)
+        for name, after, code in BLOCK.findall(text):
+            self._add(root / name, after, code)
             touched.add(name)
         said = next(number for words, number in NUMBERS.items() if text.lstrip().startswith(words))
         assert len(touched) == said
@@ -47,7 +47,7 @@ class Copy:
             path.write_text(code, encoding="utf-8")
             return
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        (place,) = (i for i, line in enumerate(lines) if line.rstrip("\n") == after)
+        (place,) = (i for i, line in enumerate(lines) if line.strip() == after)
         lines.insert(place + 1, code)
         path.write_text("".join(lines), encoding="utf-8")
 
