@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rewardkit.types import Sample as Sample
     from rewardkit.types import Score as Score
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "AsyncClient": "rewardkit.client",
