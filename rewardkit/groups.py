@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from rewardkit.types import Sample
+from rewardkit.types import Sample, fits
 
 GROUP_KEYS = ("group", "uid", "prompt_id")
 """Where `extra_info` may name the group of a sample; the first that is there counts."""
@@ -54,4 +54,5 @@ class Peekable(Iterator[Sample]):
         """Return True when the next sample is there and in the group of this one."""
         if self._next is None:
             self._next = next(self._rest, None)
-        return self._next is not None and group_of(self._next) == group_of(sample)
+        following = self._next
+        return following is not None and fits(following) and group_of(following) == group_of(sample)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import cloudpickle
 import msgspec
 
+from rewardkit.errors import InputError
 from rewardkit.registry import Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.worker import Load, Runner, WorkResult, frame
@@ -44,6 +45,10 @@ _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
 
 _encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Sample)
+
+UNENCODABLE = (TypeError, ValueError, OverflowError, RecursionError)
+"""What encoding and decoding raise for what is no plain data; `msgspec.ValidationError` is a ValueError."""
 
 
 class WorkerJob:
@@ -252,9 +257,33 @@ class IncomingScores:
 
 
 def encode(sample: Sample) -> msgspec.Raw:
-    """The sample as it crosses the pipe. Lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    """The sample as it crosses the pipe. Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
+
+    Raises:
+        InputError: it cannot cross; the message says which field, and why.
+    """
     try:
-        return msgspec.Raw(_encoder.encode(sample))
+        encoded = _encode(sample)
+        _decoder.decode(encoded)  # as the worker does
+    except UNENCODABLE as error:
+        raise InputError(misfit(sample) or str(error)) from None
+    return msgspec.Raw(encoded)
+
+
+def misfit(sample: Sample) -> str:
+    """Return which field is of another type, or holds what is no plain data; empty if none is."""
+    for field in msgspec.structs.fields(Sample):
+        try:
+            msgspec.convert(value := getattr(sample, field.name), field.type)
+            _encode(value)
+        except UNENCODABLE as error:
+            return f"{field.name} must be {Sample.__annotations__[field.name]}: {error}"
+    return ""
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return _encoder.encode(value)
     except UnicodeEncodeError:
-        fields = {name: writable(getattr(sample, name)) for name in sample.__struct_fields__}
-        return msgspec.Raw(_encoder.encode(fields))
+        plain = msgspec.structs.asdict(value) if isinstance(value, Sample) else value
+        return _encoder.encode(writable(plain))

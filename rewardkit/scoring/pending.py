@@ -16,10 +16,11 @@ from typing import cast
 
 import msgspec
 
+from rewardkit.errors import InputError
 from rewardkit.registry import Reward
-from rewardkit.scoring.jobs import Scores, ScoringJob, encode
+from rewardkit.scoring.jobs import Scores, ScoringJob, encode, misfit
 from rewardkit.scoring.runner import RewardRunner
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import Sample, Score, failure, fits
 
 SLICE = 64
 SLICE_CHARACTERS = 10_000
@@ -129,7 +130,10 @@ class Pending:
     def _start(self) -> Iterator[None]:
         places: dict[str, list[int]] = {}
         for i, sample in enumerate(self._samples):
-            places.setdefault(sample.data_source, []).append(i)
+            if fits(sample):
+                places.setdefault(sample.data_source, []).append(i)
+            else:
+                self._put([i], [failure("invalid", misfit(sample))])
             if not i % _STRIDE:
                 yield
         plans = {data_source: self._plan_of(data_source) for data_source in places}
@@ -209,9 +213,8 @@ def slices(samples: Sequence[Sample], places: Sequence[int]) -> Iterator[list[in
 def _encoded(sample: Sample, reward: Reward) -> msgspec.Raw | Score:
     try:
         return encode(sample)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        detail = f"prompt and extra_info must be plain data: {error}"
-        return failure("invalid", detail, scorer=reward.scorer)
+    except InputError as error:
+        return failure("invalid", str(error), scorer=reward.scorer)
 
 
 async def _in_turns(steps: Iterator[None], deadline: float | None) -> bool:

@@ -29,7 +29,7 @@ from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.pool import Counts, WorkerPool
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.worker import Runner
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import Sample, Score, failure, fits
 from rewardkit.user_files import UserFile, user_reward_file
 
 _CHUNK_S = 0.25
@@ -144,7 +144,7 @@ class Scorer:
 
     def _without_group(self, sample: Sample) -> Score | None:
         """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
-        if not self.scores_by_group(sample.data_source):
+        if not (fits(sample) and self.scores_by_group(sample.data_source)):
             return None
         why = needs_group(sample.data_source, "pass all of them in one call of score_batch")
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
@@ -181,7 +181,7 @@ class Scorer:
     def _next_batch(self, source: Peekable, batch_size: int) -> list[Sample]:
         """The next samples: a few more where a group would be cut, if its reward needs all of it."""
         batch = list(islice(source, batch_size))
-        if batch and self.scores_by_group(batch[-1].data_source):
+        if batch and fits(batch[-1]) and self.scores_by_group(batch[-1].data_source):
             while source.next_belongs_to(batch[-1]):
                 batch.append(next(source))
         return batch
@@ -331,6 +331,8 @@ class Scorer:
 
     def _sole_inline_plan(self, samples: Sequence[Sample]) -> ScoringPlan | None:
         """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
+        if not all(map(fits, samples)):
+            return None
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
         return plan if isinstance(plan, ScoringPlan) and plan.runner.may_run(samples) else None

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rewardkit import Sample, Score, Scorer, reward
@@ -361,7 +363,46 @@ def test_text_and_data_that_cannot_cross_a_pipe_are_handled(scorer: Scorer) -> N
     )
     assert surrogate.score == 0.5
     assert unsendable.status == huge.status == "invalid"
-    assert "plain data" in (unsendable.detail or "")
+    assert "extra_info" in (unsendable.detail or "") and "lock" in (unsendable.detail or "")
+
+
+_NO_TEXT = st.one_of(
+    st.none(), st.binary(), st.integers(), st.floats(), st.lists(st.text()), st.just({"a": 1})
+)
+_NO_DATA = st.one_of(st.integers(2**64), st.complex_numbers(), st.builds(object), st.just(print))
+_WRONG = {
+    **dict.fromkeys(("data_source", "response", "ground_truth"), _NO_TEXT),
+    "extra_info": st.one_of(st.none(), st.text(), st.integers(), st.lists(st.integers())),
+    "prompt": st.one_of(st.integers(), st.binary(), st.just({"a": 1})),
+}
+_INSIDE = {
+    "prompt": st.lists(st.integers() | st.none(), min_size=1),
+    "extra_info": st.one_of(
+        st.dictionaries(st.integers() | st.none() | st.binary(), st.integers(), min_size=1),
+        st.dictionaries(st.text(), _NO_DATA | st.lists(_NO_DATA, min_size=1), min_size=1),
+    ),
+}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_sample_of_wrong_types_is_invalid_alone_and_says_which_field(
+    scorer: Scorer, data: st.DataObject
+) -> None:
+    samples = [Sample(source, "a", "1") for source in ("gsm8k", "test/obey") for _ in range(2)]
+    wrong = {}
+    for i in data.draw(st.sets(st.integers(0, len(samples) - 1), min_size=1, max_size=3)):
+        name = data.draw(st.sampled_from([*_WRONG]))
+        # What is inside prompt and extra_info matters where it has to be sent.
+        inside = _INSIDE.get(name) if samples[i].data_source == "test/obey" else None
+        value = data.draw(_WRONG[name] | inside if inside is not None else _WRONG[name])
+        samples[i] = replace(samples[i], **{name: value})
+        wrong[i] = name
+    scores = scorer.score_batch(samples) if data.draw(st.booleans()) else [*scorer.stream(samples)]
+    for i, score in enumerate(scores):
+        assert (score.status == "invalid") is (i in wrong)
+        assert i not in wrong or (score.detail or "").startswith(f"{wrong[i]} must be ")
+    assert scorer.worker_counts.died == 0
 
 
 def test_a_long_response_is_scored_the_same_by_an_inline_reward_though_in_a_worker() -> None:
