@@ -1,7 +1,8 @@
 """What all supervisors of child processes share: starting one, its pipes, its end, and dying with a parent.
 
-Standard library only. Who feeds the processes, watches their deadlines and replaces them is each supervisor's
-own business. The inside of the sandbox's jail has its own, since it can import nothing of ours.
+Standard library only, and our errors. Who feeds the processes, watches their deadlines and replaces them is
+each supervisor's own business. The inside of the sandbox's jail has its own, since it can import nothing of
+ours.
 """
 
 from __future__ import annotations
@@ -19,8 +20,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
+from rewardkit.errors import InputError
+
 PR_SET_PDEATHSIG = 1
 PR_GET_CHILD_SUBREAPER = 37
+
+LOAD_TIMEOUT = "REWARDKIT_LOAD_TIMEOUT_S"
+"""Environment variable: how many seconds importing a reward may take, in place of 120."""
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -67,6 +73,19 @@ def run_child(target: str, parent: int) -> None:
     with large_imports():
         imported = importlib.import_module(module)
     getattr(imported, function)(parent)
+
+
+def load_timeout_s() -> float:
+    """Return how long importing a reward may take.
+
+    Raises:
+        InputError: the environment says what is no number above 0.
+    """
+    given = os.environ.get(LOAD_TIMEOUT, "120")
+    with contextlib.suppress(ValueError):
+        if (seconds := float(given)) > 0.0:
+            return seconds
+    raise InputError(f"{LOAD_TIMEOUT}={given}: expected a number of seconds")
 
 
 def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import select
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +20,12 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from rewardkit import processes
 from rewardkit.errors import InputError
 from rewardkit.types import Score
 
-LOAD_TIMEOUT_S = 120.0
-"""How long a host may take to import its target."""
+_NOTE_S = 5.0
+"""After this time whoever waits for an import is told so."""
 
 _FOLDER = Path(__file__).with_name("host")
 _BOOT = (
@@ -106,11 +108,16 @@ class HostRequest:
 class RewardHost:
     """One process with one reward loaded in it.
 
+    Args:
+        limit_s: how long it may take to import its target. A worker has its limit from the pool.
+
     Raises:
         InputError: it cannot be started, or refuses what it is to load; the message says why.
     """
 
-    def __init__(self, request: HostRequest, *, show_prints: bool = False) -> None:
+    def __init__(
+        self, request: HostRequest, *, show_prints: bool = False, limit_s: float | None = None
+    ) -> None:
         python = request.python or sys.executable
         try:
             self.process = subprocess.Popen(
@@ -119,6 +126,7 @@ class RewardHost:
                 stdout=subprocess.PIPE,
                 stderr=None if show_prints else subprocess.DEVNULL,
                 env={**os.environ, "PYTHONHASHSEED": "0"},
+                start_new_session=True,
             )
         except OSError as error:
             raise InputError(f"python: cannot start {python}: {error.strerror or error}") from None
@@ -126,26 +134,40 @@ class RewardHost:
         self._reading = False
         self._incoming = b""
         self._waiting: dict[int, asyncio.Future[list[Score]]] = {}
-        self.described = self._load(request)
+        try:
+            self.described = self._load(request, limit_s)
+        except BaseException:
+            self.close()
+            raise
 
-    def _load(self, request: HostRequest) -> DescribedReward:
-        overdue = threading.Timer(LOAD_TIMEOUT_S, self.process.kill)
-        overdue.start()
+    def _load(self, request: HostRequest, limit_s: float | None) -> DescribedReward:
         try:
             self._write(request.message())
+            if limit_s is not None:
+                self._await_import(request.target, limit_s)
             line = self._line()
         except BrokenPipeError:
             line = b""
-        finally:
-            overdue.cancel()
         if not line:
             status = self.process.wait()
             raise InputError(f"{request.target}: the process that imports it ended with status {status}")
         try:
             return msgspec.json.decode(line, type=DescribedReward)
         except msgspec.ValidationError:
-            self.close()
             raise InputError(msgspec.json.decode(line, type=_HostRefusal).refused) from None
+
+    def _await_import(self, target: str, limit_s: float) -> None:
+        assert self.process.stdout is not None
+        answer = select.poll()
+        answer.register(self.process.stdout.fileno(), select.POLLIN)
+        if answer.poll(1_000 * min(_NOTE_S, limit_s)):
+            return
+        logging.getLogger("rewardkit.foreign").warning("importing %s (for up to %g s) ...", target, limit_s)
+        if not answer.poll(1_000 * max(0.0, limit_s - _NOTE_S)):
+            raise InputError(
+                f"{target} was still loading after {limit_s:g} s: importing it hangs, or needs longer "
+                f"(then set {processes.LOAD_TIMEOUT} to more)"
+            )
 
     def ask(self, rows: Sequence[HostRow]) -> list[Score]:
         """Return the scores of the rows of one call.
@@ -217,12 +239,9 @@ class RewardHost:
         raise SystemExit(128 - status if status < 0 else status)
 
     def close(self) -> None:
-        """End the process."""
-        self.process.kill()
+        """End the process, and what it has started."""
+        processes.kill_group(self.process)
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
 
 
 def _answer(line: bytes) -> _HostAnswer:

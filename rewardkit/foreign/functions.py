@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rewardkit import processes
 from rewardkit.digests import digest
 from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, RewardHost
 from rewardkit.foreign.spec import ForeignSpec
@@ -59,7 +60,7 @@ def look_at(spec: ForeignSpec, *, show_prints: bool = False) -> DescribedReward:
     request = _request(spec)
     key = json.dumps([request.message(), request.python, os.getcwd()], sort_keys=True, default=str)
     if key not in _seen:
-        host = RewardHost(request, show_prints=show_prints)
+        host = RewardHost(request, show_prints=show_prints, limit_s=processes.load_timeout_s())
         host.close()
         _seen[key] = host.described
     return _seen[key]

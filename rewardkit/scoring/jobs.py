@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import cloudpickle
 import msgspec
 
+from rewardkit import processes
 from rewardkit.errors import InputError
 from rewardkit.registry import Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
@@ -23,11 +24,8 @@ from rewardkit.text import writable
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, user_reward_file
 
-LOAD_TIMEOUT_S = 120.0
-"""How long a worker may take to import a reward before the load counts as failed."""
-
 MODEL_LOAD_TIMEOUT_S = 1_800.0
-"""The same for a neural model, whose weights may have to be fetched."""
+"""How long a worker may take at least to load a neural model, whose weights may have to be fetched."""
 
 MODEL_CHUNK = 256
 """Samples that a neural model gets at once: enough to sort them by length and fill its batches."""
@@ -79,7 +77,6 @@ class WorkerJob:
     """How many samples a worker has under way at once, each begun as another ends; 0: it works by chunks."""
     chunk_limit = 0
     """How many samples waiting chunks may have together to become one; 0: they stay apart."""
-    load_timeout_s = LOAD_TIMEOUT_S
     max_load_deaths = 4
 
     def __init__(
@@ -93,6 +90,7 @@ class WorkerJob:
         self.job_id = job_id
         self.name = name
         self.timeout_s = timeout_s
+        self.load_timeout_s = max(processes.load_timeout_s(), MODEL_LOAD_TIMEOUT_S if self.costly else 0.0)
         self.load_deaths = 0
         """Workers that died in a row before it was ready."""
         self.expected_s = UNKNOWN_S
@@ -127,7 +125,6 @@ class ScoringJob(WorkerJob):
         self.in_flight = reward.chunk if self.concurrent and reward.processes else 0
         self.chunk_limit = 0 if self.in_flight else reward.chunk or (MODEL_CHUNK if self.costly else 0)
         if self.costly:
-            self.load_timeout_s = MODEL_LOAD_TIMEOUT_S
             self.max_load_deaths = 2
         files = [file] if (file := user_reward_file(reward.target)) else []
         make_runner = partial(RewardRunner, reward, options)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
 from rewardkit import Sample, Scorer
-from rewardkit.foreign import load_reward
+from rewardkit.errors import InputError
+from rewardkit.foreign import client, load_reward
 from rewardkit.registry import Registry
 from rewardkit.types import Score
+from tests.living import until
 
 FILE = """
 import asyncio, ctypes, gc, math, os, re, signal, sys, threading, time
@@ -107,6 +112,50 @@ def _nothing_is_left(folder: Path) -> None:
                 started.append(process)
     _, alive = psutil.wait_procs(started, timeout=20)
     assert alive == []
+
+
+def test_an_import_that_hangs_is_named_and_not_tried_again(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    theirs = tmp_path / "theirs.py"
+    theirs.write_text(f"import time\nopen({str(tmp_path / 'starts')!r}, 'a').write('x')\ntime.sleep(1e6)\n")
+    monkeypatch.setattr(client, "_NOTE_S", 0.1)
+    monkeypatch.setenv("REWARDKIT_LOAD_TIMEOUT_S", "3")
+    with pytest.raises(InputError, match=r"theirs\.py was still loading after 3 s.*REWARDKIT_LOAD_TIMEOUT_S"):
+        load_reward(f"x={theirs}")
+    assert (tmp_path / "starts").read_text() == "x"
+    assert "theirs.py" in caplog.text
+
+
+OWNER = """
+import sys
+from rewardkit import Sample, Scorer
+from rewardkit.foreign import load_reward
+load_reward("x=" + sys.argv[1])
+Scorer(workers=1).score(Sample("x", "", ""))
+"""
+CHILDREN = """
+import subprocess, sys
+child = [sys.executable, "-c", "import time; time.sleep(1e6)"]
+subprocess.Popen(child)
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    subprocess.Popen(child)
+    open(sys.argv[1] + ".called", "w")
+    while True: pass
+"""
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_what_a_reward_has_started_dies_with_whoever_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blow: signal.Signals
+) -> None:
+    (tmp_path / "theirs.py").write_text(CHILDREN.replace("sys.argv[1]", repr(str(tmp_path / "it"))))
+    monkeypatch.setenv("FAULTS_OF", str(tmp_path))
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path / "theirs.py")])
+    until((tmp_path / "it.called").exists)
+    owner.send_signal(blow)
+    owner.wait()
+    _nothing_is_left(tmp_path)
 
 
 def test_a_list_of_another_length_fails_for_all_of_its_rows(tmp_path: Path, registry: Registry) -> None:

@@ -30,6 +30,7 @@ _own_pid = os.getpid()
 def main(parent: int) -> None:
     """Serve the client until it closes the pipe."""
     _die_with(parent)
+    _take_along_what_it_starts()
     requests, answers = _take_standard_streams()
     first = json.loads(requests.readline())
     try:
@@ -75,6 +76,20 @@ def _die_with(parent: int) -> None:
             wish.write("1000")
     if os.getppid() != parent:
         os._exit(1)
+
+
+def _take_along_what_it_starts() -> None:
+    """Have another process kill our process group when we end, however we do: we lead it, and what the
+    reward starts is in it."""
+    host = os.getpid()
+    if sys.platform != "linux" or os.fork():
+        return
+    os.closerange(0, 3)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() == host:
+        signal.sigwait([signal.SIGTERM])
+    os.killpg(host, signal.SIGKILL)
 
 
 def _take_standard_streams() -> Any:
