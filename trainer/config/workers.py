@@ -336,6 +336,11 @@ class RolloutConfig:
     """Where no server is left, end the run after this time."""
     update_weights_bucket_megabytes: int = 256
     """Weights are sent in pieces of so many MiB (at least a tensor each)."""
+    lora_sync: str = "merge"
+    """What a sync sends of a policy with LoRA: `merge`, all weights with the adapter added; `adapter`, the
+    adapter alone, under a new name each time, to servers on this machine. vllm_server only, as the next."""
+    max_loras: int = 4
+    """With `lora_sync=adapter`: versions that a server draws with at once; turns of further ones wait."""
     n: int = 1
     """Responses per prompt."""
     do_sample: bool = True
@@ -399,6 +404,11 @@ class RolloutConfig:
     val_kwargs: ValKwargs = field(default_factory=ValKwargs)
     multi_turn: MultiTurnConfig = field(default_factory=MultiTurnConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
+
+
+def sends_adapter(rollout: RolloutConfig) -> bool:
+    """Whether a sync sends an adapter alone, to servers that have the base model."""
+    return rollout.name == "vllm_server" and rollout.lora_sync == "adapter"
 
 
 @dataclass

@@ -6,7 +6,7 @@ The adapter is injected in place, so that the model stays the Hugging Face model
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
             there is no adapter at the path, or one for another model.
     """
     try:
-        from peft import LoraConfig
         from peft.tuners.lora import Linear, LoraLayer
     except ImportError:
         raise ConfigError("model.lora_rank needs peft: pip install 'rewardkit[train]'") from None
@@ -43,7 +42,7 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
             "target_modules must be all-linear, a list of names, or a regex; "
             f"found {options.target_modules!r}"
         )
-    settings = _settings(LoraConfig, options)
+    settings = adapter_settings(options)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)  # all processes shard the same adapter
@@ -57,9 +56,16 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
         _load_adapter(model, Path(options.lora_adapter_path))
 
 
-def _settings(kind: Any, options: ModelConfig) -> Any:
+def adapter_settings(options: ModelConfig) -> Any:
+    """Return peft's `LoraConfig` for a model's options: of `lora_adapter_path`, where that is set.
+
+    Raises:
+        ConfigError: there is no adapter at the path, or one of another kind.
+    """
+    from peft import LoraConfig
+
     if options.lora_adapter_path is None:
-        return kind(
+        return LoraConfig(
             r=options.lora_rank,
             lora_alpha=options.lora_alpha,
             target_modules=options.target_modules,
@@ -69,10 +75,10 @@ def _settings(kind: Any, options: ModelConfig) -> Any:
     if not (folder / "adapter_config.json").is_file():
         raise ConfigError(f"no adapter in lora_adapter_path={folder}: it has no adapter_config.json")
     try:
-        settings = kind.from_pretrained(str(folder))
+        settings = LoraConfig.from_pretrained(str(folder))
     except Exception as error:  # no JSON, or settings that peft does not know
         raise ConfigError(f"lora_adapter_path={folder}: {reason_of(error)}") from None
-    if not isinstance(settings, kind):
+    if not isinstance(settings, LoraConfig):
         raise ConfigError(
             f"the adapter in {folder} is of type {settings.peft_type.value}; LORA can be trained"
         )
@@ -127,19 +133,32 @@ def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iter
         yield f"{owner}.{rest}" if base else name, weight
 
 
-def save_adapter(model: Any, folder: Path, world: World) -> None:
-    """Write the adapter as a folder that `PeftModel.from_pretrained` and vLLM load. All processes call it.
+def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
+    """Yield the adapter's tensors by the names of its file, gathered from their shards.
 
     Args:
-        model: a `PolicyModel` or `ValueModel` with an adapter, sharded or not.
+        model: all processes iterate; a `PolicyModel` or `ValueModel` with an adapter, sharded or not.
     """
-    state: dict[str, Tensor] = {}
     for name, parameter in model.body.named_parameters():
         if ".lora_" in name:
-            tensor = gathered(parameter.detach())
-            if world.is_main:
-                state[f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}"] = tensor.cpu().contiguous()
+            yield f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", gathered(parameter.detach())
+
+
+def save_adapter(model: Any, folder: Path, world: World) -> None:
+    """Write a `PolicyModel`'s or `ValueModel`'s adapter, as `write_adapter` does. All processes call it."""
+    tensors = {name: tensor.cpu() for name, tensor in adapter_tensors(model) if world.is_main}
     if world.is_main:
-        folder.mkdir(parents=True, exist_ok=True)
-        model.body.peft_config[ADAPTER].save_pretrained(folder)
-        save_file(state, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+        write_adapter(model.body.peft_config[ADAPTER], tensors, folder)
+
+
+def write_adapter(settings: Any, tensors: Mapping[str, Tensor], folder: Path) -> None:
+    """Write an adapter as a folder that `PeftModel.from_pretrained` and vLLM load.
+
+    Args:
+        settings: peft's `LoraConfig`.
+        tensors: by the names of `adapter_tensors`, on the CPU.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    settings.save_pretrained(folder)
+    contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    save_file(contiguous, folder / "adapter_model.safetensors", metadata={"format": "pt"})

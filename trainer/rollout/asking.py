@@ -11,6 +11,7 @@ import asyncio
 import base64
 import math
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -62,6 +63,28 @@ class Fleet:
     those that are on their way too."""
     current: str = ""
     """The name of the last weights that have been published whole."""
+    adapters: bool = False
+    """Versions are adapters, which servers keep beside each other: a turn ends with the one that it began
+    with. Else they are weights, and turns go on with new ones."""
+    begun: Counter[str] = field(default_factory=Counter)
+    """Turns that are being asked, by the weights that they began with."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self) -> str:
+        """Return the weights that a turn begins with; they are in use until `end`."""
+        with self.lock:
+            self.begun[self.current] += 1
+            return self.current
+
+    def end(self, name: str) -> None:
+        """Note that such a turn is over."""
+        with self.lock:
+            self.begun[name] -= 1
+
+    def in_use(self) -> set[str]:
+        """Return the names of weights that turns began with, and the current one."""
+        with self.lock:
+            return {self.current, *(+self.begun)}
 
     def since(self, name: str) -> set[str]:
         """Return the names of these weights and of all that came after them."""
@@ -226,9 +249,15 @@ class Asking:
         return self._homes[group]
 
     async def _request(self, server: RolloutServer, ask: Ask) -> Reply:
-        begun = self._fleet.current
-        status, said = await self._answer(server, ask)
-        if 400 <= status < 500:
+        begun = self._fleet.begin()
+        try:
+            return await self._reply(server, ask, begun)
+        finally:
+            self._fleet.end(begun)
+
+    async def _reply(self, server: RolloutServer, ask: Ask, begun: str) -> Reply:
+        status, said = await self._answer(server, ask, begun)
+        if 400 <= status < 500 and status != 404:  # 404: it has not this adapter, since it was started anew
             raise RewardkitError(f"{server.url} refuses a turn ({status}): {_short(said)}")
         if status != 200:
             raise LostTurn(f"{server.url} answered {status}: {_short(said)}")
@@ -240,9 +269,9 @@ class Asking:
         self._count(found, ask)
         return reply
 
-    async def _answer(self, server: RolloutServer, ask: Ask) -> tuple[int, bytes]:
+    async def _answer(self, server: RolloutServer, ask: Ask, begun: str) -> tuple[int, bytes]:
         """Return status and body; give up where the server is left out of a round of weights meanwhile."""
-        waiting = asyncio.ensure_future(self._post(server, ask))
+        waiting = asyncio.ensure_future(self._post(server, ask, begun))
         try:
             while not waiting.done():
                 await asyncio.wait([waiting], timeout=POLL_S)
@@ -254,10 +283,11 @@ class Asking:
         finally:
             waiting.cancel()  # the server ends a request whose connection is closed
 
-    async def _post(self, server: RolloutServer, ask: Ask) -> tuple[int, bytes]:
+    async def _post(self, server: RolloutServer, ask: Ask, begun: str) -> tuple[int, bytes]:
         limit = aiohttp.ClientTimeout(total=self._limits.response_s, sock_connect=CONNECT_S)
         where = f"{server.url}/inference/v1/generate"
-        async with self._session.post(where, json=self._body(ask), timeout=limit) as answer:
+        body = self._body(ask) | ({"model": begun} if self._fleet.adapters else {})
+        async with self._session.post(where, json=body, timeout=limit) as answer:
             return answer.status, await answer.read()
 
     def _read(self, answer: TurnAnswer, ask: Ask, begun: str) -> Reply:
@@ -275,6 +305,8 @@ class Asking:
         if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
             raise ValueError(f"{len(ids)} tokens of {ask.max_tokens}, or such as the model has not")
         spans = choice.weight_versions or []
+        if self._fleet.adapters:  # what the server names is the base model's
+            spans = [VersionSpan(begun, 0, len(ids))]
         if not {span.version for span in spans} <= self._fleet.since(begun):
             raise ValueError(f"its weights are {[span.version for span in spans]}, not {begun} or later")
         drawn_with = [self._fleet.published[one.version] for one in spans for _ in range(one.start, one.end)]
@@ -301,10 +333,13 @@ class Asking:
     async def _is_current(self, server: RolloutServer) -> bool:
         limit = aiohttp.ClientTimeout(total=CONNECT_S)
         wanted = self._fleet.since(self._fleet.current)  # in the middle of a sync the next are right too
+        adapters = self._fleet.adapters
+        path = "v1/models" if adapters else "weight_info"
         try:
-            async with self._session.get(f"{server.url}/weight_info", timeout=limit) as answer:
+            async with self._session.get(f"{server.url}/{path}", timeout=limit) as answer:
                 said = await answer.json()
-                return answer.status == 200 and said["weight_version"] in wanted
+                names = [one["id"] for one in said["data"]] if adapters else [said["weight_version"]]
+                return answer.status == 200 and not wanted.isdisjoint(names)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError):
             return False
 

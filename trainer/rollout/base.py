@@ -131,8 +131,9 @@ class RolloutEngine(Protocol):
         """Take over new weights. All processes call it.
 
         Args:
-            named_tensors: full tensors by parameter name. An engine may go through them once more where
-                that gives them anew, and then does so in all processes.
+            named_tensors: full tensors by parameter name; with `rollout.lora_sync=adapter` the adapter's
+                alone, by the names of its file (`models/lora.py`). An engine may go through them once more
+                where that gives them anew, and then does so in all processes.
             version: what an engine that draws during a sync says of the tokens that come after it.
         """
         ...

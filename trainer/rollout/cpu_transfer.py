@@ -27,10 +27,10 @@ from vllm.distributed.weight_transfer.base import (
 from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory, WeightTransferTrainerFactory
 from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, initialize_layerwise_reload
 
+from rewardkit.trainer.rollout.serving import SHARED_MEMORY
 from rewardkit.trainer.rollout.weight_sync import forget_packed_experts, repack_heads
 
 NAME = "shm"
-SHARED_MEMORY = Path("/dev/shm")
 
 
 @dataclass

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -24,9 +24,11 @@ from torch import Tensor
 from rewardkit.agents.runner import drive
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
+from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig, sends_adapter
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.shape import Shape
+from rewardkit.trainer.rollout import adapters
+from rewardkit.trainer.rollout.adapters import AdapterPublisher, serving_arguments
 from rewardkit.trainer.rollout.asking import Asking, Fleet, RolloutServer, TurnLimits
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
@@ -54,6 +56,9 @@ from rewardkit.trainer.rollout.vllm import (
     is_on_cpu,
 )
 
+if TYPE_CHECKING:  # it imports vLLM
+    from rewardkit.trainer.rollout.transfer import Publisher
+
 E = TypeVar("E")
 R = TypeVar("R")
 
@@ -64,6 +69,8 @@ SERVED_ONLY = (
     "response_timeout_s",
     "servers_wait_s",
     "update_weights_bucket_megabytes",
+    "lora_sync",
+    "max_loras",
 )
 IN_PROCESS_ONLY = ("distributed_executor_backend", "skip_tokenizer_init", "enable_sleep_mode")
 """Arguments of an engine in a training process, that a server is not given."""
@@ -84,6 +91,8 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.servers are started on one machine; with trainer.nnodes={config.trainer.nnodes} start "
             f"them yourself and name them in {KEY}.urls (docs/rollouts.md)"
         )
+    if sends_adapter(rollout):
+        adapters.check(config.actor_rollout_ref)
     notes = []
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
@@ -143,14 +152,20 @@ class ServedRollout:
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
         """What the servers have, as this process knows it."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
+        self.fleet.adapters = sends_adapter(self._config)
+        self._publisher = self._open_publisher()
+
+    def _open_publisher(self) -> Publisher | AdapterPublisher:
+        setup, world = self._setup, self._world
+        if self.fleet.adapters:
+            return AdapterPublisher(setup.policy.model, world, self.fleet.in_use)
         with undisturbed([setup.device] if setup.device.type == "cuda" else []):
             from rewardkit.trainer.rollout.transfer import PolicySource, Publisher
         source = PolicySource(
             setup.model, getattr(torch, DTYPE_NAMES[self._config.dtype]), sends=world.is_main
         )
         backend = "nccl" if setup.device.type == "cuda" else "shm"
-        bucket = self._config.update_weights_bucket_megabytes << 20
-        self._publisher = Publisher(source, world, backend, bucket)
+        return Publisher(source, world, backend, self._config.update_weights_bucket_megabytes << 20)
 
     @property
     def turn_costs(self) -> TurnCosts:
@@ -228,7 +243,8 @@ class ServedRollout:
         urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
         fleet.published[name] = version  # a turn that ends in mid-round may have it already
         failed = self._publisher.publish(named_tensors, name, urls)
-        fleet.current = name
+        with fleet.lock:
+            fleet.current = name
         self._note(urls, failed)
         if self._world.is_main:
             for url, why in failed.items():
@@ -285,6 +301,8 @@ class ServedRollout:
         on_cpu = self._setup.device.type != "cuda"
         described = self._setup.model.config
         arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=self._config.servers)
+        if sends_adapter(self._config):
+            arguments |= serving_arguments(self._setup.policy.model, self._config)
         given = {name: value for name, value in arguments.items() if name not in IN_PROCESS_ONLY}
         return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)
 

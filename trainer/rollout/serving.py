@@ -30,6 +30,8 @@ CALL_S = 60.0
 END_S = 10.0
 """Limit of an orderly end."""
 MODEL_NAME = "policy"
+SHARED_MEMORY = Path("/dev/shm")
+"""Where servers on this machine find what they are given, if there is such a place."""
 _BOOT = (
     "import os, signal, sys; from rewardkit.processes import die_with_parent;"
     "die_with_parent(int(sys.argv[1]), signal.SIGTERM) or sys.exit(1);"
@@ -141,15 +143,21 @@ def call(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) 
     Raises:
         OSError, ValueError: it does not answer in time, it refuses, or its answer is no JSON.
     """
+    return json.loads(post(url, body, limit_s) or b"null")
+
+
+def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> bytes:
+    """As `call`, for an answer that need not be JSON."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches them
     try:
         with opener.open(request, timeout=limit_s) as answer:
-            return json.loads(answer.read() or b"null")
+            said: bytes = answer.read()
+            return said
     except urllib.error.HTTPError as error:
-        said = error.read(300).decode(errors="replace")
-        raise OSError(f"{url} answered {error.code}: {said}") from None
+        why = error.read(300).decode(errors="replace")
+        raise OSError(f"{url} answered {error.code}: {why}") from None
 
 
 def _switches(arguments: Mapping[str, Any]) -> list[str]:
@@ -168,6 +176,7 @@ def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[st
     ours = child_environment() | {
         "VLLM_SERVER_DEV_MODE": "1",  # the routes for weights
         "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # the routes for adapters
     }
     size = config.tensor_model_parallel_size
     if on_cpu:  # left to itself, each server would bind itself to the same cores

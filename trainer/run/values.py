@@ -151,6 +151,8 @@ VALUES: dict[str, dict[str, Values]] = {
         "response_timeout_s": POSITIVE,
         "servers_wait_s": NOT_NEGATIVE,
         "update_weights_bucket_megabytes": POSITIVE,
+        "lora_sync": ("merge", "adapter"),
+        "max_loras": POSITIVE,
         "multi_turn.tool_response_truncate_side": ("left", "middle", "right"),
         "multi_turn.max_parallel_calls": POSITIVE,
         "multi_turn.max_turn_tokens": POSITIVE,

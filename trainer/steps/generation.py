@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
-from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.config.workers import RolloutConfig, sends_adapter
 from rewardkit.trainer.models.load import DTYPES
+from rewardkit.trainer.models.lora import adapter_tensors
 from rewardkit.trainer.models.routing import ROUTES, align_routes
 from rewardkit.trainer.models.sharding import full_tensors
 from rewardkit.trainer.rollout.base import Rollout, Sampling, row_seed
@@ -119,8 +120,13 @@ class PolicyWeights:
     dtype: torch.dtype
     as_nan: bool = False
     """Every number is NaN."""
+    adapter: bool = False
+    """Only the adapter's, by the names of its file."""
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
+        if self.adapter:
+            yield from ((name, tensor.to(self.dtype)) for name, tensor in adapter_tensors(self.model))
+            return
         for name, tensor in full_tensors(self.model, self.dtype):
             yield name, torch.full_like(tensor, torch.nan) if self.as_nan else tensor
 
@@ -139,11 +145,13 @@ def sync_weights(run: TrainingRun, step: int = 0) -> None:
     reach, or a copy of it that some kernel keeps, leaves no log-probability a number, and the next step's
     check ends the run.
     """
-    dtype = DTYPES[run.config.actor_rollout_ref.rollout.dtype]
-    due = run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0
+    rollout = run.config.actor_rollout_ref.rollout
+    dtype = DTYPES[rollout.dtype]
+    adapter = sends_adapter(rollout)  # a new one each time: nothing of an older one can stay in it
+    due = not adapter and (run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0)
     if due and not any(run.world.gather(run.feed.in_flight)):
         run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, as_nan=True))
-    run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype), step)
+    run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, adapter=adapter), step)
     run.syncs += 1
 
 

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,6 +33,8 @@ class Stub:
         self.received: list[list[str]] = []
         """Names of the tensors of each bucket."""
         self.version = "default"
+        self.adapters: list[str] = []
+        """Those that it has, by name."""
         self.dies_at: int | None = None
         """The turn at which it is gone, like a process that was killed."""
         self.gone = False
@@ -82,6 +85,10 @@ class Stub:
         answer: Answered = self.spoil({"choices": [choice], "usage": {"prompt_tokens": 3}})
         return answer
 
+    def models(self) -> list[str]:
+        """Return what can be asked for."""
+        return ["policy", *self.adapters]
+
     def control(self, path: str, body: Answered) -> Answered:
         """Answer a call about weights."""
         self.calls.append(path)
@@ -90,6 +97,16 @@ class Stub:
             with safe_open(info["path"], "pt") as file:
                 assert set(file.keys()) == set(info["names"])
             self.received.append(info["names"])
+        if path == "/v1/load_lora_adapter":
+            assert sorted(
+                path.name for path in Path(body["lora_path"]).iterdir() if "adapter" in path.name
+            ) == [
+                "adapter_config.json",
+                "adapter_model.safetensors",
+            ]
+            self.adapters.append(body["lora_name"])
+        if path == "/v1/unload_lora_adapter":
+            self.adapters.remove(body["lora_name"])
         if path == "/finish_weight_update":
             self.version = body["weight_version"]
         return {}
@@ -111,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         answers: dict[str, Answered] = {
             "/weight_info": {"weight_version": self.stub.version},
             "/get_world_size": {"world_size": 1},
-            "/v1/models": {"data": [{"id": "policy", "max_model_len": 512}]},
+            "/v1/models": {"data": [{"id": name, "max_model_len": 512} for name in self.stub.models()]},
         }
         self._answer(200, answers[self.path])
 
@@ -122,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.stub.fails[path] -= 1
             self.stub.calls.append(f"{path} failed")
             self._answer(500, {"error": {"message": "EngineCore encountered an issue"}})
+        elif path == "/inference/v1/generate" and body.get("model", "policy") not in self.stub.models():
+            self._answer(404, {"error": {"message": f"The model {body['model']} does not exist."}})
         elif path == "/inference/v1/generate":
             answer = self.stub.turn(body)
             if answer is None:

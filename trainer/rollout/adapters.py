@@ -1,0 +1,135 @@
+"""From the trainer's adapter to vLLM servers: a folder that they read, and a new name for each version.
+
+Under new names vLLM's prefix cache needs no reset, and a turn ends under the adapter that it began with. The
+servers read the base model from its own files.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from torch import Tensor
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.workers import (
+    ActorRolloutRefConfig,
+    ModelConfig,
+    RolloutConfig,
+    has_adapter,
+)
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.lora import adapter_settings, write_adapter
+from rewardkit.trainer.rollout.serving import SHARED_MEMORY, post
+
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""What vLLM makes room for (`max_lora_rank`)."""
+KEY = "actor_rollout_ref.rollout.lora_sync"
+HERE = ("127.0.0.1", "localhost", "::1")
+
+
+def check(policy: ActorRolloutRefConfig) -> None:
+    """Raise ConfigError where there is no adapter, or a server would not find its folder."""
+    if not has_adapter(policy.model):
+        raise ConfigError(
+            f"{KEY}=adapter is for a policy with LoRA: set actor_rollout_ref.model.lora_rank, or leave it out"
+        )
+    for url in policy.rollout.urls or ():
+        if urlsplit(str(url)).hostname not in HERE:
+            raise ConfigError(
+                f"{KEY}=adapter is for servers on this machine, which read adapters from its disk, and {url} "
+                f"is elsewhere: set {KEY}=merge"
+            )
+
+
+def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, Any]:
+    """Return the arguments of `vllm.LLM` with which it serves adapters, on a base that it reads itself.
+
+    Raises:
+        ConfigError: the rank is above what vLLM serves.
+    """
+    settings = adapter_settings(model)
+    rank = max([settings.r, *settings.rank_pattern.values()])
+    if rank > RANKS[-1]:
+        raise ConfigError(
+            f"actor_rollout_ref.model.lora_rank={rank} is above {RANKS[-1]}, the most that vLLM serves: set "
+            f"{KEY}=merge"
+        )
+    return {
+        "enable_lora": True,
+        "max_lora_rank": min(one for one in RANKS if one >= rank),
+        "max_loras": rollout.max_loras,
+        "load_format": "auto",
+    }
+
+
+class AdapterPublisher:
+    """Gives servers the policy's adapter. All processes call it together; the first one speaks to them."""
+
+    def __init__(self, model: ModelConfig, world: World, in_use: Callable[[], Collection[str]]) -> None:
+        """Know the adapter's settings.
+
+        Args:
+            in_use: returns the versions that this process's turns began with, and the current one.
+        """
+        self._settings = adapter_settings(model)
+        self._world = world
+        self._in_use = in_use
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._kept: list[str] = []
+
+    def publish(
+        self, named_tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
+    ) -> dict[str, str]:
+        """Load one version into all servers, and drop those that no turn is drawn with any more.
+
+        Args:
+            named_tensors: see `adapter_tensors`.
+
+        Returns:
+            why a server does not have this version, by URL, the same in all processes.
+        """
+        in_use = set().union(*self._world.gather(self._in_use()))
+        tensors = {name: tensor.detach().cpu() for name, tensor in named_tensors}
+        failed = self._load(tensors, version, urls, in_use) if self._world.is_main else {}
+        return dict(self._world.gather(failed)[0])
+
+    def forget(self) -> None:
+        """See `Publisher`. Each round meets the servers anew."""
+
+    def _load(
+        self, tensors: Mapping[str, Tensor], version: str, urls: Sequence[str], in_use: Collection[str]
+    ) -> dict[str, str]:
+        if self._folder is None:
+            place = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+            self._folder = tempfile.TemporaryDirectory(prefix="rewardkit-adapters-", dir=place)
+        folder = Path(self._folder.name)
+        for name in [one for one in self._kept if one not in in_use]:
+            _each(urls, "v1/unload_lora_adapter", {"lora_name": name})  # one that was started anew has it not
+            shutil.rmtree(folder / name)
+            self._kept.remove(name)
+        write_adapter(self._settings, tensors, folder / version)
+        self._kept.append(version)
+        given = {"lora_name": version, "lora_path": str(folder / version)}
+        return _each(urls, "v1/load_lora_adapter", given)
+
+
+def _each(urls: Sequence[str], path: str, body: dict[str, Any]) -> dict[str, str]:
+    """Call all servers at once; return what went wrong with those that fail."""
+
+    def failure(url: str) -> str | None:
+        try:
+            post(f"{url}/{path}", body)
+        except OSError as error:
+            return str(error)
+        return None
+
+    if not urls:
+        return {}
+    with ThreadPoolExecutor(len(urls)) as pool:
+        return {url: why for url, why in zip(urls, pool.map(failure, urls), strict=True) if why}
