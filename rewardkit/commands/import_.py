@@ -117,12 +117,13 @@ def _facts(spec: ForeignSpec) -> dict[str, Any]:
     if not is_python(spec):
         return {}
     seen = look_at(spec, show_prints=True)
+    files = sorted(Path(path).name for path, _ in seen.sources.values())
     every = asdict(spec)["options"]
     return {
         "kind": seen.kind + (", async" if seen.is_async else ""),
         "function": f"{seen.name}{seen.signature}",
         "gets": {**seen.gives, **dict.fromkeys(seen.asks, "extra_info of that name"), **every},
-        "from": seen.distribution or ", ".join(sorted(Path(path).name for path, _ in seen.sources.values())),
+        "from": ", ".join([*filter(None, [seen.distribution]), *files]),
         "python": seen.python,
     }
 

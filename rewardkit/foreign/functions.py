@@ -20,6 +20,8 @@ from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.registry import NoOptions, Reward
 from rewardkit.types import Sample, Score
 
+_FILES = (".py", ".yaml", ".yml")
+
 _seen: dict[str, DescribedReward] = {}
 """What has been looked at, by what was asked for and from where."""
 
@@ -76,14 +78,17 @@ def version_of(spec: ForeignSpec, described: DescribedReward) -> int:
 
 
 def source_of(described: DescribedReward) -> dict[str, str]:
-    """Return the digests of the source files by their relative names; or a distribution and its version."""
+    """Return the digests of the source files by their relative names; and a distribution's version, by its
+    name."""
+    name, _, version = described.distribution.partition(" ")
+    installed = {name: version} if name else {}
     if not described.sources:
-        name, _, version = described.distribution.partition(" ")
-        return {name: version}
+        return installed
     texts = dict(described.sources.values())
     root = os.path.commonpath([os.path.dirname(path) for path in texts])
     named = {os.path.relpath(path, root): text for path, text in texts.items()}
-    return {name: digest(named[name].encode("utf-8", "surrogateescape")) for name in sorted(named)}
+    digests = {name: digest(named[name].encode("utf-8", "surrogateescape")) for name in sorted(named)}
+    return {**installed, **digests}
 
 
 class HostedReward:
@@ -141,10 +146,10 @@ def _structure(text: str) -> Any:
 
 def _request(spec: ForeignSpec) -> HostRequest:
     path, colon, name = spec.target.partition(":")
-    target = f"{Path(path).absolute()}{colon}{name}" if path.endswith(".py") else spec.target
+    target = f"{Path(path).absolute()}{colon}{name}" if path.endswith(_FILES) else spec.target
     return HostRequest(target, spec.kind, spec.options, spec.columns, python=spec.python)
 
 
 def _name(spec: ForeignSpec, described: DescribedReward) -> str:
-    of_a_library = spec.kind and ":" not in spec.target and not spec.target.endswith(".py")
+    of_a_library = spec.kind and ":" not in spec.target and not spec.target.endswith(_FILES)
     return f"{spec.kind}:{spec.target}" if of_a_library else described.name

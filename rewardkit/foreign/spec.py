@@ -23,6 +23,7 @@ KINDS: dict[str, str] = {
     "areal": _PYTHON,
     "easyr1": _PYTHON,
     "harbor": "rewardkit.foreign.harbor:harbor",
+    "lm-eval": _PYTHON,
     "nemo-gym": "rewardkit.foreign.nemo_gym:nemo_gym",
     "open-instruct": _PYTHON,
     "openai-grader": "rewardkit.foreign.openai.grader:openai_grader",

@@ -1,32 +1,14 @@
-"""Rewards that verl, verifiers and skyrl-gym have under a name or in a class."""
+"""Rewards that verl, verifiers and skyrl-gym have under a name or in a class; lm-eval's in `lm_eval_task`."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from typing import Any
 
+from .lm_eval_task import LmEvalTask
 from .loading import LoadRequest, load_call, load_object
-from .shapes import GETTERS, CallNotes, CallRow, CallShape, FunctionCall, LackingError, text_of
-
-
-class LibraryCall:
-    """A reward of a library's, with what a `FunctionCall` tells of itself."""
-
-    is_async = False
-    gives: Mapping[str, str] = {}
-
-    def __init__(self, kind: str, module: str, made: Any, options: Mapping[str, Any]) -> None:
-        self.shape = CallShape(kind, (), {})
-        self.module = module
-        self.function = made
-        self.options = options
-        self.columns: Mapping[str, str] = {}
-
-    def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
-        """Score one row."""
-        raise NotImplementedError
+from .shapes import GETTERS, CallNotes, CallRow, FunctionCall, LackingError, LibraryCall, text_of
 
 
 def load(request: LoadRequest) -> Any:
@@ -39,6 +21,8 @@ def load(request: LoadRequest) -> Any:
         return _verl(request)
     if request.kind == "skyrl-gym":
         return SkyrlGym(request)
+    if request.kind == "lm-eval":
+        return LmEvalTask(request)
     if request.kind == "verifiers" or _is_of_verifiers(request):
         return _verifiers(request)
     return load_call(request)

@@ -195,6 +195,8 @@ class FunctionCall:
         self.is_async = is_async(function)
         self.module = ""
         """That it was loaded from."""
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.sources: Mapping[str, Sequence[str]] = {}
         if not shape.by_place:
             self._bind(columns)
 
@@ -274,6 +276,27 @@ class FunctionCall:
             return self.function(_Arguments(**self.options), *places)
         taken = places[: max(2, len(self.parameters.required))]
         return self.function(*taken, **(self.options if self.parameters.takes_any else {}))
+
+
+class LibraryCall:
+    """A reward of a library's, with what a `FunctionCall` tells of itself."""
+
+    is_async = False
+    gives: Mapping[str, str] = {}
+    sources: Mapping[str, Sequence[str]] = {}
+    """Files beside the module's that decide on scores."""
+
+    def __init__(self, kind: str, module: str, made: Any, options: Mapping[str, Any]) -> None:
+        self.shape = CallShape(kind, (), {})
+        self.module = module
+        self.function = made
+        self.name = getattr(made, "__name__", type(made).__name__)
+        self.options = options
+        self.columns: Mapping[str, str] = {}
+
+    def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
+        """Score one row."""
+        raise NotImplementedError
 
 
 _SHOWS = {"reward_input": "sample", "task_info": "ground_truth"}

@@ -1,0 +1,147 @@
+"""A task of lm-evaluation-harness: its filters and metrics, which lm-eval itself runs on one response.
+
+The row's `extra_info` is the document: lm-eval gets it for the data set that it would load.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from .loading import LoadRequest, Sources, said
+from .shapes import GETTERS, CallNotes, CallRow, LackingError, LibraryCall, NoRewardError
+
+
+class LmEvalTask(LibraryCall):
+    """One metric of one of a task's filters; its other numbers are parts."""
+
+    def __init__(self, request: LoadRequest) -> None:
+        import lm_eval.tasks  # type: ignore[import-not-found]
+
+        super().__init__("lm-eval", lm_eval.__name__, type(self), request.options)
+        self.columns = request.columns
+        self.gives = {"document": "extra_info", **request.columns}
+        self.sources: Sources = {}
+        self.path = _path_of(request.target, lm_eval.tasks.__path__[0])
+        settings = _settings(self.path, self.sources)
+        task = settings.get("task")
+        if not isinstance(task, str):
+            raise NoRewardError(f"{request.target} is no single task of lm-eval")
+        self.name = f"lm-eval:{task}"
+        if (kind := settings.get("output_type", "generate_until")) != "generate_until":
+            raise NoRewardError(
+                f"{self.name} is of the type {kind}: it compares log-likelihoods and scores no text"
+            )
+        filters = [str(one["name"]) for one in settings.get("filter_list") or [{"name": "none"}]]
+        metrics = [_name(one["metric"]) for one in settings.get("metric_list") or [{"metric": "exact_match"}]]
+        self.filter = self._option("filter", filters)
+        self.metric = self._option("metric", metrics)
+        if strange := [name for name in request.options if name not in ("filter", "metric")]:
+            raise NoRewardError(f"{self.name} has no option '{strange[0]}'; it has filter and metric")
+
+    def _option(self, option: str, names: list[str]) -> str:
+        """The name that an option says, or the only one there is."""
+        named = self.options.get(option, names[0] if len(names) == 1 else None)
+        if named not in names:
+            what = f"several {option}s" if named is None else f"no {option} '{named}'"
+            raise NoRewardError(
+                f"{self.name} has {what}: say {' or '.join(f'?{option}={name}' for name in names)}"
+            )
+        return str(named)
+
+    def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
+        (row,) = rows
+        task = self._made_for(row)
+        (request,) = task.instances
+        request.resps = [row["response"]]
+        task.apply_filters()
+        numbers = {
+            f"{metric},{name}": value
+            for name, response in request.filtered_resps.items()
+            for metric, value in task.process_results(request.doc, [response]).items()
+        }
+        score = numbers.pop(f"{self.metric},{self.filter}", None)
+        if not hasattr(score, "__float__"):
+            raise ValueError(f"{self.metric} is no number for one response: {score!r:.100}")
+        correct = bool(score) if score in (0, 1) else None
+        return {"score": score, "acc": correct, "pred": request.filtered_resps[self.filter], **numbers}
+
+    def _made_for(self, row: CallRow) -> Any:
+        """The task, with this row as its only document and one request for that."""
+        import datasets
+        from jinja2 import UndefinedError
+        from lm_eval.tasks import TaskManager
+
+        given = {name: GETTERS[field](row) for name, field in self.columns.items()}
+        documents = datasets.Dataset.from_list([{**row["extra_info"], **given}])
+        datasets.load_dataset = lambda *words, **named: _EverySplit(documents)
+        try:
+            (task,) = TaskManager(include_defaults=False).load(self.path)["tasks"].values()
+            task.set_config("num_fewshot", 0)
+            task.build_all_requests()
+        except (KeyError, IndexError, UndefinedError) as error:
+            raise LackingError(f"it makes no document of the row's extra_info: {said(error)}") from None
+        return task
+
+
+class _EverySplit(dict):  # type: ignore[type-arg]
+    """A data set that has the same documents in whatever split is asked for."""
+
+    def __init__(self, documents: Any) -> None:
+        super().__init__()
+        self._documents = documents
+
+    def __missing__(self, split: str) -> Any:
+        return self._documents
+
+
+def _path_of(target: str, folder: str) -> str:
+    """The YAML file of a task: the target itself, or the first of lm-eval's own that has it as its name."""
+    if target.endswith((".yaml", ".yml")):
+        return os.path.abspath(target)
+    wanted = re.compile(rb"^task:\s*[\"']?%s[\"']?\s*$" % re.escape(target).encode(), re.MULTILINE)
+    for path in sorted(Path(folder).rglob("*.yaml")):
+        if wanted.search(path.read_bytes()):
+            return str(path)
+    raise NoRewardError(f"lm-eval has no task '{target}' (a group's or a tag's tasks are named one by one)")
+
+
+def _settings(path: str, sources: Sources) -> dict[str, Any]:
+    """A task's settings, with those of the files that it includes. Notes all files that they stand in, and
+    those of their functions."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Takes `!function` for a name."""
+
+    folder = os.path.dirname(path)
+
+    def function(loader: Any, node: Any) -> str:
+        module = os.path.join(folder, node.value.rpartition(".")[0].replace(".", os.sep) + ".py")
+        if os.path.exists(module):
+            _note(module, sources)
+        return str(node.value)
+
+    Loader.add_constructor("!function", function)
+    own = yaml.load(_note(path, sources), Loader)
+    included = own.pop("include", [])
+    settings: dict[str, Any] = {}
+    for other in [included] if isinstance(included, str) else included:
+        settings.update(_settings(os.path.join(folder, other), sources))
+    return {**settings, **own}
+
+
+def _note(path: str, sources: Sources) -> str:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise NoRewardError(f"cannot read {path}: {error.strerror or error}") from None
+    sources[path] = (path, text)
+    return text
+
+
+def _name(metric: str) -> str:
+    """A metric's name; of a function its own."""
+    return metric.rpartition(".")[2]
