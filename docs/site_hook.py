@@ -94,7 +94,7 @@ def _help(name: str) -> str:
     """What `rewardkit NAME --help-all` prints, or `--help` where that has all options, in a fence."""
     runner = CliRunner()
     for option in ("--help-all", "--help"):
-        shown = runner.invoke(cli, [*name.split(), option], prog_name="rewardkit", terminal_width=100)
+        shown = runner.invoke(cli, [*name.split(), option], prog_name="rewardkit", terminal_width=84)
         if shown.exit_code == 0:
             return f"```text\n{shown.output.rstrip()}\n```"
     raise RuntimeError(shown.output)
