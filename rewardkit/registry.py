@@ -13,7 +13,7 @@ import importlib
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -78,6 +78,9 @@ class Reward:
     """At most this many samples go to a worker at once, those of several callers together; of an `async`
     reward with `processes` this many are in flight in each. 0: as the scorer sees fit, never those of several
     callers."""
+    each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
+    """Like `target`, of several samples: yields the results that are there, in order. For a reward in another
+    process, which then works on the next samples while results are on their way."""
     load: Callable[[Any], object] | None = None
     """Called with the options in a worker before its first sample: what takes long."""
     options_type: type | None = None

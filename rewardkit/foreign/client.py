@@ -13,7 +13,8 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,6 +27,10 @@ from rewardkit.types import Score
 
 _NOTE_S = 5.0
 """After this time whoever waits for an import is told so."""
+
+_PIPE_BYTES = 1 << 15
+"""Requests that are sent ahead: a pipe holds twice as much, so that sending them never waits for the host,
+which may itself wait for its answers to be read."""
 
 _FOLDER = Path(__file__).with_name("host")
 _BOOT = (
@@ -182,6 +187,32 @@ class RewardHost:
             line = b""
         return [_score(one) for one in _answer(line).results] if line else self._died()
 
+    def ask_each(self, calls: Iterable[Sequence[HostRow]]) -> Iterator[list[Score]]:
+        """Yield the scores of calls of one row, in order, as they come; the host has the next calls by then.
+
+        Raises:
+            SystemExit: as `ask`.
+        """
+        under_way: deque[int] = deque()
+        for rows in calls:
+            line = _encoded(self._request(rows))
+            yield from self._come(under_way, _PIPE_BYTES - len(line))
+            under_way.append(len(line))
+            try:
+                self._send(line)
+            except BrokenPipeError:
+                self._died()
+        yield from self._come(under_way, 0)
+
+    def _come(self, under_way: deque[int], most: int) -> Iterator[list[Score]]:
+        """Yield scores as they come, until the requests under way have at most so many bytes, or none is."""
+        while under_way and sum(under_way) > most:
+            found = self._answers()
+            for _ in found:
+                under_way.popleft()
+            if found:
+                yield [_score(answer.results[0]) for answer in found]
+
     async def ask_at_once(self, rows: Sequence[HostRow]) -> list[Score]:
         """Like `ask`, of an `async` function, many at a time; to be called on one event loop only."""
         loop = asyncio.get_running_loop()
@@ -208,15 +239,18 @@ class RewardHost:
         while request_id in self._waiting:
             self._read()
 
-    def _read(self) -> None:
-        """Hand out the answers that have come in."""
+    def _answers(self) -> list[_HostAnswer]:
+        """Wait for at least a part of an answer; return those that are whole."""
         assert self.process.stdout is not None
         data = os.read(self.process.stdout.fileno(), 1 << 20)
         if not data:
             self._died()
-        *lines, rest = (self._incoming + data).split(b"\n")
-        self._incoming = rest
-        for answer in map(_answer, lines):
+        *lines, self._incoming = (self._incoming + data).split(b"\n")
+        return [_answer(line) for line in lines]
+
+    def _read(self) -> None:
+        """Hand out the answers that have come in."""
+        for answer in self._answers():
             waiting = self._waiting.pop(answer.id)
             if not waiting.done():
                 waiting.set_result([_score(one) for one in answer.results])
@@ -226,8 +260,11 @@ class RewardHost:
         return {"id": self._next_id, "rows": list(rows)}
 
     def _write(self, message: Mapping[str, Any]) -> None:
+        self._send(_encoded(message))
+
+    def _send(self, line: bytes) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.write(line)
         self.process.stdin.flush()
 
     def _line(self) -> bytes:
@@ -242,6 +279,10 @@ class RewardHost:
         """End the process, and what it has started."""
         processes.kill_group(self.process)
         self.process.wait()
+
+
+def _encoded(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 def _answer(line: bytes) -> _HostAnswer:

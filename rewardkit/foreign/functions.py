@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ def python_reward(spec: ForeignSpec) -> Reward:
         runs="process",
         timeout_s=spec.timeout_s,
         batch="group" if group else False,
+        each=None if group or described.is_async else hosted.score_each,
         load=hosted.load,
         options_type=NoOptions,
         source=source_of(described),
@@ -111,6 +112,10 @@ class HostedReward:
     def score(self, sample: Sample, options: NoOptions) -> Score:
         """Return the score of a sample."""
         return self._loaded().ask([self._row(sample)])[0]
+
+    def score_each(self, samples: Sequence[Sample], options: NoOptions) -> Iterator[list[Score]]:
+        """Yield the scores of samples in order, as they come; the next samples are sent before."""
+        return self._loaded().ask_each([self._row(sample)] for sample in samples)
 
     async def ascore(self, sample: Sample, options: NoOptions) -> Score:
         """Return the score of a sample; many are asked for at once."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from math import isfinite
 from time import perf_counter
@@ -126,6 +126,18 @@ class RewardRunner:
                     scores.append(self._finish(result, now - before))
             before = now
         return scores
+
+    def stream(self, samples: Sequence[Sample]) -> Iterator[list[Score]]:
+        """Score samples one after another with a synchronous per-sample reward; scores as they are there."""
+        if self.reward.each is None:
+            for sample in samples:
+                yield self._run_each([sample])
+            return
+        before = perf_counter()
+        for results in self.reward.each(samples, self.options):
+            now = perf_counter()
+            yield [self._finish(result, (now - before) / len(results)) for result in results]
+            before = now
 
     async def run_concurrently(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples with an `async` reward, all at once, each with its own deadline."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -34,6 +34,14 @@ class Runner(Protocol):
 
     def run(self, work: Sequence[Any], /) -> Sequence[WorkResult]:
         """Do it; one answer for each."""
+        ...
+
+
+class StreamRunner(Protocol):
+    """What a job does there whose samples are answered one by one."""
+
+    def stream(self, work: Sequence[Any], /) -> Iterator[Sequence[WorkResult]]:
+        """Do it; one answer for each, none held back."""
         ...
 
 
@@ -150,8 +158,8 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
 
 def _run(runner: Runner, message: WorkerRun, answers: Any) -> None:
     if message.stream:
-        for sample in message.samples:
-            _send(answers, Scored(list(runner.run([sample]))))
+        for scores in cast("StreamRunner", runner).stream(message.samples):
+            _send(answers, Scored(list(scores)))
     else:
         _send(answers, Scored(list(runner.run(message.samples))))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -97,6 +98,22 @@ def test_a_gigabyte_is_no_zero_and_reaches_nobody(tmp_path: Path, registry: Regi
         found = [scorer.score(Sample("x", what, "")) for what in LARGE]
     assert [score.status for score in found] == list(LARGE.values())
     assert max(len(score.detail or "") for score in found) < 1_000
+
+
+def test_rows_that_are_sent_ahead_get_their_own_scores_whatever_their_sizes(
+    tmp_path: Path, registry: Registry
+) -> None:
+    (tmp_path / "theirs.py").write_text(
+        "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n"
+        "    return {'score': len(solution_str), 'note': solution_str[:300]}\n"
+    )
+    load_reward(f"x={tmp_path}/theirs.py:compute_score")
+    draw = random.Random(0)
+    texts = [draw.choice("aä字") * int(10 ** draw.uniform(0, 3.5)) for _ in range(1_000)]
+    texts[::100] = ["b" * 300_000] * 10  # more than a pipe holds
+    with Scorer(workers=1) as scorer:
+        found = scorer.score_batch([Sample("x", text, "") for text in texts])
+    assert [score.score for score in found] == [len(text) for text in texts]
 
 
 def _due(what: str) -> str:
