@@ -38,6 +38,7 @@ class PublicFunction(NamedTuple):
     make: bool = False
     """The options make the function."""
     columns: tuple[str, ...] = ()
+    """`PARAMETER=FIELD` of those whose names do not say what they get."""
 
 
 _SCORES = "verl/utils/reward_score"
@@ -105,6 +106,19 @@ FUNCTIONS = (
         PublicFunction("open-instruct", ".|open_instruct.ground_truth_utils", name, "f([], r['response'], g).score", make=True)
         for name in ("GSM8KVerifier", "MathVerifier", "StrictMathVerifier", "StringMatcherVerifier", "F1Verifier", "PuzzleMatcherVerifier", "FlanVerifier")
     ),
+    *(
+        PublicFunction("understand-r1-zero", "understand_r1_zero/math_grader.py", name, f"{TWO}[1]", columns=("model_response=response", "gt_answer=ground_truth"))
+        for name in ("boxed_reward_fn", "answer_tag_reward_fn", "answer_tag_reward_fn_for_orz")
+    ),
+    PublicFunction("reasoning-gym", "reasoning_gym/utils.py", "compute_decimal_reward", TWO, "bare", columns=("answer=response", "oracle_answer=ground_truth")),
+    PublicFunction("reasoning-gym", "training/rewards/reward.py", "compute_format_reward", VERL),
+    PublicFunction("reasoning-gym", "training/rewards/reward.py", "cosine_scaled_reward", VERL, options="scaling_factor=0.5"),
+    PublicFunction("MemAgent", f"{_SCORES}/hotpotqa.py", "compute_score", VERL, "answers"),
+    PublicFunction("ReCall", f"src/{_SCORES}/re_call.py", "get_f1_score", TWO, columns=("prediction=response", "ground_truths=ground_truth")),
+    PublicFunction("demystify-long-cot", "openrlhf/openrlhf/reward/common.py", "score_hendrycks", TWO, columns=("predict=response", "gold_raw=ground_truth")),
+    PublicFunction("GRPO-Zero", ".|countdown_task", "reward_function", "f(r['response'], g['numbers'], g['target'])['reward']", "countdown", columns=("numbers=numbers", "target=target")),
+    PublicFunction("GRPO-Zero", ".|countdown_task", "format_reward_function", "f(r['response'])"),
+    PublicFunction("ToRA", "src/eval/grader.py", "math_equal", TWO, "bare", columns=("prediction=response", "reference=ground_truth")),
     PublicFunction("verifiers", ".|reverse_text.taskset", "ReverseTextTask", "task_score(f, r)", "reverse"),
 )  # fmt: skip
 
@@ -156,6 +170,8 @@ def rows(kind: str) -> list[dict[str, Any]]:
     forms, golds, truth, wrong = {
         "math": (_FORMS, _GOLDS, lambda gold: gold, "17"),
         "choice": (_FORMS, ("A", "B", "C", "D"), lambda gold: gold, "B"),
+        "bare": (("%s", " $%s$", "%s.0", "+%s") * 6, _GOLDS, lambda gold: gold, "17"),
+        "answers": (_FORMS, _GOLDS, lambda gold: [gold, "other"], "17"),
         "qa": (_QA, ("Paris", "the cat", "1984"), lambda gold: {"target": [gold, "other"]}, "Rome"),
         "countdown": (_SUMS, ("6 * 4", "(4 * 6)", "6*4+0"), lambda gold: {"target": 24, "numbers": [6, 4]}, "6+4"),
         "tools": (_TOOLS, ("add", "sub"), lambda gold: _TOOL.replace("%s", gold), "mul"),
@@ -177,6 +193,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
             "extra_info": {
                 "completion_ids": [k % 7 for k in range(one["i"] % 70)],
                 "response_length": len(one["response"]),
+                **(one["truth"] if kind == "countdown" else {}),
             },
         }
         for one in made

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,10 @@ def _hosted(function: PublicFunction, folder: Path) -> list[float | str | None]:
     root, bar, module = function.place.partition("|")
     place = f"{module}:{function.name}" if bar else f"{folder / function.project / root}:{function.name}"
     place = f"{function.kind}" if function.kind else place
-    spec: ForeignSpec = parse_spec(f"{place}?{function.options}")
+    spec: ForeignSpec = replace(
+        parse_spec(f"{place}?{function.options}"),
+        columns=dict(word.split("=") for word in function.columns),
+    )
     registry = Registry()
     try:
         registry.use_for_all(foreign_reward(spec))

@@ -72,6 +72,7 @@ class Swift(ORM):
     def __call__(self, completions, solution, **kwargs): return [float(c == s) * self.worth for c, s in zip(completions, solution)]
 def nemo(ground_truth: str, response: str, tag: str = "answer"): return 0.75, None
 def own(sample): return sample.response == sample.ground_truth
+def noted(response, ground_truth): return {"formatted": True}, float(ground_truth in response)
 def mutates(solution_str, ground_truth, extra_info): extra_info["level"] += 1; return extra_info["level"]
 '''  # fmt: skip
 
@@ -115,6 +116,7 @@ CASES: list[tuple[str, Sample, Score]] = [
     ("nemo", RIGHT, Score(0.75)),
     ("own", RIGHT, Score(1.0, correct=True)),
     ("mutates", RIGHT, Score(3.0)),
+    ("noted", RIGHT, Score(1.0, detail="rest=[{'formatted': True}]")),
 ]
 
 
@@ -166,6 +168,38 @@ def test_what_cannot_be_called_is_refused_at_the_door(
     with pytest.raises(InputError, match=said) as refused:
         load_reward(f"x={tmp_path}/theirs.py{name}")
     assert "\n" not in str(refused.value)
+
+
+RUBRICS = """
+class Rubric:
+    def __init__(self, funcs=(), weights=(), parser=None):
+        self.funcs, self.weights, self.parser = funcs, weights, parser
+class Group(Rubric):
+    def __init__(self, *rubrics):
+        super().__init__()
+        self.rubrics = rubrics
+def right(completion, answer, parser): return float(parser(completion[-1]["content"]) == answer)
+async def short(completion, state): return 1.0 / len(state["completion"][0]["content"])
+one = Rubric([right], [2.0], lambda text: text[-2:])
+group = Group(one, Group(Rubric([short], [0.5])), Rubric([right], [0.0], str))
+empty = Group(Rubric())
+class Environment:
+    rubric = group
+def load_environment(): return Environment()
+"""
+
+
+def test_a_rubric_or_a_group_of_them_is_the_weighted_sum_of_its_functions(
+    tmp_path: Path, registry: Registry
+) -> None:
+    (tmp_path / "theirs.py").write_text(RUBRICS)
+    with Scorer(workers=1) as scorer:
+        for name, expected in (("one", 2.0), ("group", 2.125), ("load_environment", 2.125)):
+            load_reward(f"{name}=verifiers:{tmp_path}/theirs.py:{name}")
+            found = scorer.score(Sample(name, "is72", "72"))
+            assert (found.status, found.score) == ("ok", expected)
+    with pytest.raises(InputError, match="no rubric with reward functions"):
+        load_reward(f"x=verifiers:{tmp_path}/theirs.py:empty")
 
 
 def test_the_version_changes_with_source_neighbours_and_options_alone(

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from .lm_eval_task import LmEvalTask
 from .loading import LoadRequest, load_call, load_object
-from .shapes import GETTERS, CallNotes, CallRow, FunctionCall, LackingError, LibraryCall, text_of
+from .shapes import (
+    GETTERS,
+    CallNotes,
+    CallRow,
+    FunctionCall,
+    LackingError,
+    LibraryCall,
+    NoRewardError,
+    text_of,
+)
 
 
 def load(request: LoadRequest) -> Any:
@@ -145,15 +155,16 @@ class RubricRewards(LibraryCall):
 
     def __init__(self, module: str, found: Any, request: LoadRequest) -> None:
         super().__init__("verifiers", module, found, request.options)
-        self.functions = _first_of(found, "get_reward_funcs", "reward_funcs", "funcs")
-        self.weights = _first_of(found, "get_reward_weights", "reward_weights", "weights")
+        self.functions = list(_functions_of(found))
+        if not self.functions:
+            raise NoRewardError(f"{request.target} is no rubric with reward functions, and no task")
 
     async def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
         (row,) = rows
         parts: dict[str, float] = {}
         total = 0.0
-        for function, weight in zip(self.functions, self.weights):
-            value = self._call(function, row)
+        for rubric, function, weight in self.functions:
+            value = self._call(rubric, function, row)
             value = await value if inspect.isawaitable(value) else value
             if value is None or not math.isfinite(value):
                 raise ValueError(f"its function {function.__name__} returned {value}")
@@ -161,7 +172,7 @@ class RubricRewards(LibraryCall):
             total += weight * float(value)
         return {"score": total, **parts}
 
-    def _call(self, function: Any, row: CallRow) -> Any:
+    def _call(self, rubric: Any, function: Any, row: CallRow) -> Any:
         completion = GETTERS["chat_response"](row)
         info = row["extra_info"]
         given: dict[str, Any] = {
@@ -170,14 +181,25 @@ class RubricRewards(LibraryCall):
             "answer": row["ground_truth"],
             "task": row["data_source"],
             "info": info,
-            "parser": getattr(self.function, "parser", None),
+            "parser": getattr(rubric, "parser", None),
         }
         given["state"] = {**given, "responses": [], "turn": 1, "trajectory": []}
-        given.update(getattr(self.function, "class_objects", {}))
+        given.update(getattr(rubric, "class_objects", {}))
         parameters = inspect.signature(function).parameters
         if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
             return function(**given)
         return function(**{name: given[name] for name in parameters if name in given})
+
+
+def _functions_of(found: Any) -> Iterator[tuple[Any, Any, float]]:
+    """Each function of a rubric, or of those in a group of rubrics, with its rubric and its weight."""
+    if hasattr(found, "rubrics"):
+        for rubric in found.rubrics:
+            yield from _functions_of(rubric)
+        return
+    functions = _first_of(found, "get_reward_funcs", "reward_funcs", "funcs")
+    weights = _first_of(found, "get_reward_weights", "reward_weights", "weights")
+    yield from ((found, function, weight) for function, weight in zip(functions, weights))
 
 
 def _first_of(found: Any, *names: str) -> list[Any]:

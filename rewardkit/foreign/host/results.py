@@ -72,15 +72,21 @@ def _of_number(value: Any) -> RowResult:
 
 
 def _of_tuple(value: Sequence[Any]) -> RowResult:
-    """The score is the first; a truth value behind it says whether that is right."""
-    result = read(value[0], "")
-    rest = list(value[1:])
+    """The score is the first, but for an object without one; a truth value behind it says whether that is
+    right."""
+    rest = list(value)
+    place = next((i for i, one in enumerate(rest) if not _has_no_score(one)), 0)
+    result = read(rest.pop(place), "")
     if "score" not in result:
         return result
     if rest and isinstance(rest[0], bool):
         result["correct"] = rest.pop(0)
     rest = [one for one in rest if one is not None]
     return {**result, "detail": _words({"rest": rest})} if rest else result
+
+
+def _has_no_score(value: Any) -> bool:
+    return isinstance(value, Mapping) and not any(name in value for name in SCORES)
 
 
 def _of_fields(fields: Mapping[Any, Any]) -> RowResult:
