@@ -61,8 +61,14 @@ Send = Callable[[ScoringPlan, Sequence[msgspec.Raw | Score]], Scores]
 class Pending:
     """The scores of a batch, as they come in."""
 
-    def __init__(self, samples: Sequence[Sample], plan_of: PlanOf, send: Send) -> None:
+    def __init__(self, samples: Sequence[Sample], plan_of: PlanOf, send: Send, *, fit: bool) -> None:
+        """Take the samples.
+
+        Args:
+            fit: the fields of all have their types; else each is looked at.
+        """
         self._samples = samples
+        self._fit = fit
         self._plan_of = plan_of
         self._send = send
         self._scores: list[Score | None] = [None] * len(samples)
@@ -130,7 +136,7 @@ class Pending:
     def _start(self) -> Iterator[None]:
         places: dict[str, list[int]] = {}
         for i, sample in enumerate(self._samples):
-            if fits(sample):
+            if self._fit or fits(sample):
                 places.setdefault(sample.data_source, []).append(i)
             else:
                 self._put([i], [failure("invalid", misfit(sample))])

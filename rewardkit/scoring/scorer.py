@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import count, islice
+from operator import attrgetter
 from types import TracebackType
 from typing import Any
 
@@ -29,9 +30,17 @@ from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.pool import Counts, WorkerPool
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.worker import Runner
-from rewardkit.types import Sample, Score, failure, fits
+from rewardkit.types import Sample, Score, failure
 from rewardkit.user_files import UserFile, user_reward_file
 
+_TYPES = (
+    (attrgetter("response"), {str}),
+    (attrgetter("ground_truth"), {str}),
+    (attrgetter("data_source"), {str}),
+    (attrgetter("extra_info"), {dict}),
+    (attrgetter("prompt"), {str, list, tuple, type(None)}),
+)
+"""What the fields of nearly all samples are; other samples are looked at one by one (`types.fits`)."""
 _CHUNK_S = 0.25
 """Worker time that a chunk is expected to take at most."""
 
@@ -112,7 +121,7 @@ class Scorer:
 
     def submit(self, samples: Sequence[Sample]) -> Pending:
         """Start scoring samples and return at once; `Pending.wait` has the scores."""
-        pending = Pending(samples, self._plan, self._send)
+        pending = Pending(samples, self._plan, self._send, fit=_fit(samples))
         pending.start()
         return pending
 
@@ -134,7 +143,8 @@ class Scorer:
         plan = self._sole_inline_plan(samples) if len(samples) == 1 else None
         if plan:
             return plan.runner.run(samples)
-        return await Pending(samples, self._plan, partial(self._send, turn=turn)).score(timeout_s)
+        send = partial(self._send, turn=turn)
+        return await Pending(samples, self._plan, send, fit=_fit(samples)).score(timeout_s)
 
     def scores_by_group(self, data_source: str) -> bool:
         """True when the reward of this data source looks at all responses to a prompt at once: they have to
@@ -144,7 +154,7 @@ class Scorer:
 
     def _without_group(self, sample: Sample) -> Score | None:
         """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
-        if not (fits(sample) and self.scores_by_group(sample.data_source)):
+        if not (_fit([sample]) and self.scores_by_group(sample.data_source)):
             return None
         why = needs_group(sample.data_source, "pass all of them in one call of score_batch")
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
@@ -181,7 +191,7 @@ class Scorer:
     def _next_batch(self, source: Peekable, batch_size: int) -> list[Sample]:
         """The next samples: a few more where a group would be cut, if its reward needs all of it."""
         batch = list(islice(source, batch_size))
-        if batch and fits(batch[-1]) and self.scores_by_group(batch[-1].data_source):
+        if batch and _fit(batch[-1:]) and self.scores_by_group(batch[-1].data_source):
             while source.next_belongs_to(batch[-1]):
                 batch.append(next(source))
         return batch
@@ -331,7 +341,7 @@ class Scorer:
 
     def _sole_inline_plan(self, samples: Sequence[Sample]) -> ScoringPlan | None:
         """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
-        if not all(map(fits, samples)):
+        if not _fit(samples):
             return None
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
@@ -393,3 +403,8 @@ def _rank(key: str, data_source: str, names: set[str]) -> int | None:
     if key in names:
         return 0
     return 1 if fnmatchcase(data_source, key) else None
+
+
+def _fit(samples: Sequence[Sample]) -> bool:
+    """Whether the fields of all samples have their types, at no cost for each."""
+    return all(types.issuperset(map(type, map(get, samples))) for get, types in _TYPES)

@@ -406,11 +406,6 @@ class RolloutConfig:
     agent: AgentConfig = field(default_factory=AgentConfig)
 
 
-def sends_adapter(rollout: RolloutConfig) -> bool:
-    """Whether a sync sends an adapter alone, to servers that have the base model."""
-    return rollout.name == "vllm_server" and rollout.lora_sync == "adapter"
-
-
 @dataclass
 class ActorRolloutRefConfig:
     model: ModelConfig = field(default_factory=ModelConfig)

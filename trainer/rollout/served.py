@@ -24,7 +24,7 @@ from torch import Tensor
 from rewardkit.agents.runner import drive
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig, sends_adapter
+from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.rollout import adapters
@@ -91,7 +91,7 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.servers are started on one machine; with trainer.nnodes={config.trainer.nnodes} start "
             f"them yourself and name them in {KEY}.urls (docs/rollouts.md)"
         )
-    if sends_adapter(rollout):
+    if rollout.lora_sync == "adapter":
         adapters.check(config.actor_rollout_ref)
     notes = []
     if rollout.micro_batch_size is not None:
@@ -152,7 +152,7 @@ class ServedRollout:
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
         """What the servers have, as this process knows it."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
-        self.fleet.adapters = sends_adapter(self._config)
+        self.fleet.adapters = self._config.lora_sync == "adapter"
         self._publisher = self._open_publisher()
 
     def _open_publisher(self) -> Publisher | AdapterPublisher:
@@ -301,7 +301,7 @@ class ServedRollout:
         on_cpu = self._setup.device.type != "cuda"
         described = self._setup.model.config
         arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=self._config.servers)
-        if sends_adapter(self._config):
+        if self._config.lora_sync == "adapter":
             arguments |= serving_arguments(self._setup.policy.model, self._config)
         given = {name: value for name, value in arguments.items() if name not in IN_PROCESS_ONLY}
         return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
-from rewardkit.trainer.config.workers import RolloutConfig, sends_adapter
+from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.lora import adapter_tensors
 from rewardkit.trainer.models.routing import ROUTES, align_routes
@@ -147,7 +147,8 @@ def sync_weights(run: TrainingRun, step: int = 0) -> None:
     """
     rollout = run.config.actor_rollout_ref.rollout
     dtype = DTYPES[rollout.dtype]
-    adapter = sends_adapter(rollout)  # a new one each time: nothing of an older one can stay in it
+    adapter = rollout.name == "vllm_server" and rollout.lora_sync == "adapter"
+    # Not for an adapter, which is a new one each time: nothing of an older one can stay in it.
     due = not adapter and (run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0)
     if due and not any(run.world.gather(run.feed.in_flight)):
         run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, as_nan=True))

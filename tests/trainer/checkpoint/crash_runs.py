@@ -97,7 +97,10 @@ def run(folder: Path, name: str, *more: str, size: int = 2, kill: Kill | None = 
         f"trainer.default_local_dir={folder}/{name}",
         *more,
     ]
-    return fork_ranks(overrides, size, {} if kill is None else {kill.rank: kill.arm})
+    found = fork_ranks(overrides, size, {} if kill is None else {kill.rank: kill.arm})
+    if kill is None and any(found):
+        raise SystemExit(f"the run '{name}' was not killed and ended with {found}")
+    return found
 
 
 def main(folder: Path) -> None:

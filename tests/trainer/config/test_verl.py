@@ -126,7 +126,7 @@ def without() -> Config:
         ("actor_rollout_ref.actor.fsdp_config.wrap_policy.min_num_params=9", "sharded by itself"),
         ("reward_model.reward_manager=prime", None),
         ("model_engine=fsdp", None),
-        ("actor_rollout_ref.model.lora.merge=True", "added to the weights"),
+        ("actor_rollout_ref.model.lora.merge=True", "rollout.lora_sync"),
         ("data.image_key=pictures", "rows with images are refused"),
         ("reward.reward_model.rollout.name=vllm", "reward_model.backend"),
         ("data.sampler.class_name=RandomCurriculumSampler", None),
