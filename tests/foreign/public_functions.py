@@ -64,12 +64,12 @@ FUNCTIONS = (
     PublicFunction("open-r1", "src|open_r1.rewards", "len_reward", CHAT),
     PublicFunction("open-r1", "src|open_r1.rewards", "get_cosine_scaled_reward", CHAT, options="max_len=200", make=True),
     PublicFunction("open-r1", "src|open_r1.rewards", "get_repetition_penalty_reward", CHAT, options="ngram_size=2&max_penalty=-0.5", make=True),
-    PublicFunction("open-r1", "src|open_r1.rewards", "get_code_format_reward", CHAT, options="language=python", make=True),
+    PublicFunction("open-r1", "src|open_r1.rewards", "get_code_format_reward", CHAT, "thought", options="language=python", make=True),
     PublicFunction("ms-swift", ".|swift.rewards.orm", "MathAccuracy", TEXTS, make=True),
     PublicFunction("ms-swift", ".|swift.rewards.orm", "Format", TEXTS, make=True),
     PublicFunction("ms-swift", ".|swift.rewards.orm", "ReActFormat", TEXTS, make=True),
     PublicFunction("ms-swift", ".|swift.rewards.orm", "RepetitionPenalty", TEXTS, options="repetition_n_grams=2&repetition_max_penalty=-1.0", make=True),
-    PublicFunction("slime", ".|slime.rollout.rm_hub.deepscaler", "get_deepscaler_rule_based_reward", TWO),
+    PublicFunction("slime", ".|slime.rollout.rm_hub.deepscaler", "get_deepscaler_rule_based_reward", TWO, "thought"),
     PublicFunction("slime", "slime/rollout/rm_hub/math_dapo_utils.py", "compute_score", f"{TWO}['score']"),
     PublicFunction("slime", "slime/rollout/rm_hub/f1.py", "f1_score", f"{TWO}[0]"),
     PublicFunction("slime", "slime/rollout/rm_hub/gpqa.py", "compute_gpqa_reward", TWO, "choice"),
@@ -77,7 +77,7 @@ FUNCTIONS = (
     PublicFunction("AReaL", "examples/countdown/reward_score.py", "compute_score", VERL, "countdown"),
     PublicFunction("AReaL", ".|areal.reward.gsm8k", "gsm8k_reward_fn", "f('', r['response'], [], [], g)"),
     PublicFunction("AReaL", ".|areal.reward.geometry3k", "geometry3k_reward_fn", "f('', r['response'], [], [], g)"),
-    PublicFunction("AReaL", ".|areal.reward.clevr_count_70k", "clevr_count_70k_reward_fn", "f('', r['response'], [], [], g)"),
+    PublicFunction("AReaL", ".|areal.reward.clevr_count_70k", "clevr_count_70k_reward_fn", "f('', r['response'], [], [], g)", "thought"),
     PublicFunction("EasyR1", "examples/reward_function/math.py", "compute_score", EASY),
     PublicFunction("EasyR1", "examples/reward_function/dapo.py", "compute_score", EASY, options="max_response_length=80&overlong_buffer_length=40&overlong_penalty_factor=1.0"),
     PublicFunction("EasyR1", "examples/reward_function/r1v.py", "compute_score", "f({'response': r['response'], 'ground_truth': g})['overall']"),
@@ -139,6 +139,12 @@ _FORMS = (
     "%s",
     "",
 )
+_THOUGHTS = (
+    "<think>a</think> so \\boxed{%s}",
+    "<think>\na\n</think>\n<answer>\n```python\nprint(%s)\n```\n</answer>",
+    "it is [%s]",
+    "%s",
+)
 _QA = (
     "<answer>%s</answer> and <answer>%s</answer>",
     "<think>a</think><search>q</search><information>%s</information><think>b</think><answer>%s</answer>",
@@ -170,6 +176,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
     forms, golds, truth, wrong = {
         "math": (_FORMS, _GOLDS, lambda gold: gold, "17"),
         "choice": (_FORMS, ("A", "B", "C", "D"), lambda gold: gold, "B"),
+        "thought": (_THOUGHTS, _GOLDS, lambda gold: gold, "17"),
         "bare": (("%s", " $%s$", "%s.0", "+%s") * 6, _GOLDS, lambda gold: gold, "17"),
         "answers": (_FORMS, _GOLDS, lambda gold: [gold, "other"], "17"),
         "qa": (_QA, ("Paris", "the cat", "1984"), lambda gold: {"target": [gold, "other"]}, "Rome"),
