@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -84,19 +86,28 @@ RIGHT = (
 WRONG = ("#### 7", "<think>6 * 12</think>#### 7", "", "I can't help with that.", "72 " * 400, "#### 72 or 73")
 
 
-@settings(max_examples=60, deadline=None)
+numbers = count()
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Iterator[Scorer]:
+    with Scorer(workers=1) as opened:
+        yield opened
+
+
+@settings(max_examples=30, deadline=None)
 @given(
     then=st.lists(st.tuples(st.sampled_from(SHAPING), st.floats(-1.0, 2.0)), max_size=3),
     otherwise=st.lists(st.tuples(st.sampled_from(SHAPING), st.floats(-1.0, 2.0)), max_size=3),
 )
 @example(then=[("length_cosine", 0.1), ("think_format", 0.1)], otherwise=[])
 def test_a_gate_pays_no_wrong_response_more_than_a_right_one_or_is_warned_of(
-    then: list[tuple[str, float]], otherwise: list[tuple[str, float]]
+    scorer: Scorer, then: list[tuple[str, float]], otherwise: list[tuple[str, float]]
 ) -> None:
+    name = f"gated{next(numbers)}"
     items = [[{"reward": name, "weight": weight} for name, weight in parts] for parts in (then, otherwise)]
-    made = compose("gated", {"gate": {"reward": "gsm8k", "then": items[0], "else": items[1]}}, ["gated"])
-    with Scorer(workers=1) as scorer:
-        found = scorer.score_batch([Sample("gated", response, "72") for response in (*RIGHT, *WRONG)])
+    made = compose(name, {"gate": {"reward": "gsm8k", "then": items[0], "else": items[1]}}, [name])
+    found = scorer.score_batch([Sample(name, response, "72") for response in (*RIGHT, *WRONG)])
     right, wrong = found[: len(RIGHT)], found[len(RIGHT) :]
     assert all(score.correct for score in right) and not any(score.correct for score in wrong)
     if max(score.score for score in wrong) > min(score.score for score in right):

@@ -129,13 +129,14 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_each_shape_gives_what_its_project_would_get(file: Path, registry: Registry) -> None:
     wrong = {}
-    for name, sample, expected in CASES:
+    sources = [f"test{i}/{name.partition('?')[0]}" for i, (name, _, _) in enumerate(CASES)]
+    for source, (name, _, _) in zip(sources, CASES, strict=True):
         spec = f"verl:{file}:verl_kwargs" if name == "verl:kwargs" else f"{file}:{name}"
-        load_reward(f"test/{name}={spec}" if "?" not in name else f"test/{name.partition('?')[0]}={spec}")
-        with Scorer(workers=1) as scorer:
-            source = f"test/{name.partition('?')[0]}"
-            (found,) = scorer.score_batch([Sample(source, *_rest(sample))])
-            (again,) = scorer.score_batch([Sample(source, *_rest(sample))])
+        load_reward(f"{source}={spec}")
+    samples = [Sample(source, *_rest(case[1])) for source, case in zip(sources, CASES, strict=True)]
+    with Scorer(workers=1) as scorer:
+        once, twice = (scorer.score_batch(samples) for _ in range(2))
+    for (name, _, expected), found, again in zip(CASES, once, twice, strict=True):
         shown = {"status": found.status, "score": found.score, "correct": found.correct, "parts": found.parts}
         shown |= {"extracted": found.extracted, "detail": found.detail}
         if shown != {key: getattr(expected, key) for key in shown} or found.score != again.score:
