@@ -1,6 +1,6 @@
-"""Everything that docs/extending.md says how to add can be added so, in the number of files that it says.
+"""Everything that the pages docs/extending*.md say how to add can be added so, in the number of files that they say.
 
-The blocks of code on that page that name a file are put into a copy of the source tree; the addition is then used.
+The blocks of code on those pages that name a file are put into a copy of the source tree; the addition is then used.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Copy:
         self.environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}
         for room in ROOMS:
             shutil.copytree(ROOT / room, root / room, symlinks=True)
-        page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-        text = page.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
+        pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("extending*.md")]
+        text = "\n".join(pages).split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
         touched = set()
         for name, after, code in BLOCK.findall(text):
             self._add(root / name, after, code)

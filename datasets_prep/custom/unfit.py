@@ -13,7 +13,7 @@ _PREFERENCES = (
 _COUNTDOWN = (
     "'nums' and 'target' are Countdown's, which hold no question and no answer; rewardkit prep reasoning_gym "
     "--task countdown draws such problems with a verifier, and a reward of your own (--reward in "
-    "docs/extending.md) scores these once a column holds the question (--prompt-key) and the target is the "
+    "docs/own_reward.md) scores these once a column holds the question (--prompt-key) and the target is the "
     "ground truth (--answer-key target)"
 )
 _GENERATORS = (

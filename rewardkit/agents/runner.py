@@ -113,7 +113,7 @@ def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
     if found.settings is not None and found.given is None:
         raise InputError(
             f"the agent '{found.name}' needs settings: a file of agents with an entry of that name "
-            "(--agent-file, or rollout.agent.agent_loop_config_path; docs/agents.md)"
+            "(--agent-file, or rollout.agent.agent_loop_config_path; docs/programs.md)"
         )
     return found
 

@@ -125,7 +125,8 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "evaluation.yaml").write_text(
         "data: {response_key: responses, reward_model_key: reward_model}\n"
     )
-    _write_code(folder)
+    for page in PAGES:
+        write_code(page, folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")  # programs run our python
@@ -136,15 +137,6 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         assert run(["diff", "responses.parquet", "--pin", "golden.jsonl"]) == 0
         assert run(["lock", "responses.parquet"]) == 0
         yield folder
-
-
-def _write_code(folder: Path) -> None:
-    for page in PAGES:
-        write_code(page, folder)
-    page = (ROOT / "docs" / "rewards.md").read_text()
-    (folder / "rewards.yaml").write_text(
-        next(b for b in re.findall(r"```yaml\n(.*?)```", page, re.S) if "gate" in b)
-    )
 
 
 def _shown() -> list[tuple[str, list[tuple[str, str]]]]:

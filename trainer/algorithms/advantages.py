@@ -175,4 +175,4 @@ ESTIMATORS: dict[str, Estimator] = {
     "optimal_token_baseline": OTB,
     "tir_optimal_token_baseline": OTB,
 }
-"""By the names of `algorithm.adv_estimator`; each row says what its estimator needs (docs/extending.md)."""
+"""By the names of `algorithm.adv_estimator`; each says what it needs (docs/extending_trainer.md)."""

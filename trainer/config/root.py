@@ -227,7 +227,7 @@ class RewardConfig:
     options: dict[str, Any] = field(default_factory=dict)
     """Options per data source: `reward.options.gsm8k.method=flexible`. Local rewards only."""
     compositions: str | None = None
-    """A YAML file of rewards made of rewards (docs/rewards.md). Local rewards only."""
+    """A YAML file of rewards made of rewards (docs/compose.md). Local rewards only."""
     lock: str | None = None
     """A lock file (docs/lock.md). The run does not begin where a reward of its training data moved since.
     Local rewards only."""
@@ -355,7 +355,7 @@ class TrainerConfig(StageConfig):
     alarm: str = "warn"
     """What an alarm does, a line each: `warn`, `stop` (the step is saved, and the run ends) or `off`."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
-    """From where on each rule holds (docs/training.md)."""
+    """From where on each rule holds (docs/watching.md)."""
     critic_warmup: int = 0
     """Number of first steps in which only the critic learns, where there is one."""
 

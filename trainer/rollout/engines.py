@@ -1,6 +1,6 @@
 """The rollout engines that `actor_rollout_ref.rollout.name` can ask for, and the checks that all share.
 
-An engine of your own: a file beside this one, and a row here (docs/extending.md).
+An engine of your own: a file beside this one, and a row here (docs/extending_trainer.md).
 """
 
 from __future__ import annotations

@@ -17,14 +17,14 @@ DATA_SOURCE = click.option("--data-source", help="Data source of all rows, if th
 DATA_SOURCE_KEY = click.option("--data-source-key", help="Column with the data source. Default: data_source.")
 GROUND_TRUTH_KEY = click.option(
     "--ground-truth-key",
-    help="Column with the ground truth. Default: ground_truth, answer, … (docs/scoring.md).",
+    help="Column with the ground truth. Default: ground_truth, answer, … (docs/files.md).",
 )
 _SHOWN = click.option("--data-source", help="Show only this data source, and files without a column for it.")
 _OPTIONS = (
     DATA_SOURCE_KEY,
     click.option(
         "--response-key",
-        help="Column with the response or responses. Default: response, output, … (docs/scoring.md).",
+        help="Column with the response or responses. Default: response, output, … (docs/files.md).",
     ),
     GROUND_TRUTH_KEY,
     click.option("--prompt-key", help="Column with the prompt. Default: prompt or input."),

@@ -81,7 +81,7 @@ COMPOSITIONS: dict[str, Any] = {
     "type": click.Path(dir_okay=False, path_type=Path),
     "multiple": True,
     "metavar": "FILE.yaml",
-    "help": "YAML file of composed and imported rewards (docs/rewards.md). May be repeated.",
+    "help": "YAML file of composed and imported rewards (docs/compose.md). May be repeated.",
 }
 """What `--rewards` is, for commands that make their options one by one."""
 

@@ -1,4 +1,4 @@
-"""Where a response gives its answer: its own text, and the frames in it. docs/rewards.md has the rules.
+"""Where a response gives its answer: its own text, and the frames in it. docs/frames.md has the rules.
 
 Every reward of text reads from here and from nowhere else, and nothing here reads prose: what stands round a
 frame, before or behind it, decides nothing. What a frame's text is worth is the reward's business. Steps are

@@ -1,4 +1,4 @@
-"""docs/extending.md is true: what it says to write works as it stands there."""
+"""docs/own_reward.md is true: what it says to write works as it stands there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rewardkit import Sample, Scorer
 from rewardkit.cli import run
 from rewardkit.registry import Registry, load_reward_file
 
-PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "own_reward.md").read_text()
 
 
 def _example(file_name: str) -> str:
     """The Python block of the page that begins with this file's name."""
     found = re.search(rf"```python\n# {re.escape(file_name)}\n(.*?)```", PAGE, re.DOTALL)
-    assert found, f"docs/extending.md has no example {file_name}"
+    assert found, f"docs/own_reward.md has no example {file_name}"
     return found[1]
 
 
