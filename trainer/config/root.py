@@ -348,7 +348,7 @@ class TrainerConfig(StageConfig):
     mode: str = "sync"
     """`sync`: responses to a step's prompts are drawn with the weights that learn from them. `one_step_off`:
     while the policy learns from the responses before. `async`: up to `max_staleness` steps before, going on
-    while weights change. The last two need `rollout.name=vllm_server` (docs/rollouts.md)."""
+    while weights change. The last two need `rollout.name=vllm_server` (docs/async.md)."""
     max_staleness: int = 1
     """In mode `async`: how many steps older than the policy the weights may be that drew a response's first
     token; 0 gives the results of `sync`."""
