@@ -11,7 +11,7 @@ Math-Verify, KAS or Doenet's math-expressions). A grader is `math` with options 
 verl's) or a function of response and ground truth. Then what ours says of ground truths.
 `attacks` (`math_attacks`): the known classes on real questions. `mutations` (`math_mutations`): answers that
 are certainly wrong, made from ground truths; `rewrites`: the reverse. Ends with 1 where one of ours is wrong
-there and no policy in docs/math.md names it.
+there and no policy in docs/math_policies.md names it.
 """
 
 from __future__ import annotations

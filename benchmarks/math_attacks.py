@@ -3,7 +3,7 @@
 The classes are numbered A1 to A28. A11 and A12 are denials, and no reward reads prose. A4 and A26 to A28 need
 a leak in the prompt, free text, several turns or self-reported fields, which these rewards do not read. A18
 (digits of other scripts) is right by policy.
-Each payload is written in every form of answer. What `docs/math.md` names as policy is counted apart. What
+Each payload is written in every form of answer. What `docs/math_policies.md` names is counted apart. What
 `compat` reproduces are other graders' verdicts, and not looked at. A part of `grader.py`.
 """
 

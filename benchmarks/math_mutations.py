@@ -4,7 +4,7 @@ Every pair is certain by construction: either an independent evaluation (`math_v
 with the reward) finds the two apart in every reading, or the words added change what is said whatever they
 stand on. What says the same to a reader (a unit, base, percent or degree sign left out that the question
 names, a decimal of at least four digits that is correctly rounded) is no mutation, and is listed apart: paid
-by default, as `docs/math.md` says, and never under `preset=strict`. `gsm8k flexible`, which takes the last
+by default (`docs/math_policies.md`), and never under `preset=strict`. `gsm8k flexible`, which takes the last
 number of whatever is said, is reported and not counted, nor are words. A part of `grader.py`.
 """
 

@@ -1,4 +1,4 @@
-"""One word for one thing: the name of a class is that of nothing else (docs/design.md, Words)."""
+"""One word for one thing: the name of a class is that of nothing else (CONTRIBUTING.md, Words)."""
 
 import ast
 import os

@@ -1,4 +1,4 @@
-"""Right programs come out in the jail as on a plain host; where they do not, docs/sandbox.md has a row for it.
+"""Right programs come out in the jail as on a plain host; where they do not, docs/isolation.md has a row for it.
 
 `agreement/` has one program for each language with all that it plays: each part below a comment `feature: NAME`,
 with `, alone` where it needs a process to itself, and `, differs at LEVEL: ROW` where that row says why. The first
@@ -25,7 +25,7 @@ from rewardkit.sandbox.levels import why_not
 from rewardkit.sandbox.outcome import IsolationLevel
 
 HERE = Path(__file__).parent / "agreement"
-DOCS = Path(__file__).parents[2] / "docs" / "sandbox.md"
+DOCS = Path(__file__).parents[2] / "docs" / "isolation.md"
 INPUT = "3 4\nhello wörld\n10 20 30\n-1.5\n\nlast line without end"
 LIMITS = Limits(cpu_s=20.0, wall_s=300.0)
 ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "TZ": "UTC"}

@@ -30,10 +30,9 @@ OFF = (
 
 
 def to_read() -> list[str]:
-    """The files that docs/design.md names for one step, in its order."""
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-    section = page.split("\n## One step, file by file\n", 1)[1].split("\n## ", 1)[0]
-    return re.findall(r"^\| `([\w/]+\.py)` \|", section, re.MULTILINE)
+    """The files that docs/one_step.md names, in its order."""
+    page = (ROOT / "docs" / "one_step.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| \d+ \| \[trainer/([\w/]+\.py)\]", page, re.MULTILINE)
 
 
 def test_a_step_of_grpo_passes_34_files(

@@ -1,7 +1,7 @@
 """Takes the program out of a response: its rules for fenced and unfenced code. Runs and parses nothing.
 
 Linear in the response: its text is passed over once by regular expressions that cannot backtrack far. The
-rules stand in `docs/code.md`, the table of shapes in `tests/rewards/code/test_extract.py`.
+rules stand in `docs/code_rules.md`, the table of shapes in `tests/rewards/code/test_extract.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Known models that verify or compare: the options that make a judge of each. A file's own keys go on top.
 
 The forms of answers are the models'; the templates are ours, unless the file names the model's own
-(`prompt_file`), which is what it was trained on. `docs/judges.md` says where those are.
+(`prompt_file`), which is what it was trained on. `docs/verifiers.md` says where those are.
 """
 
 from __future__ import annotations

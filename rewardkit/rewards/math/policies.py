@@ -1,4 +1,4 @@
-"""What counts as right: the options of the `math` reward, and its presets (argued in docs/math.md)."""
+"""What counts as right: the options of the `math` reward, and presets (argued in docs/math_policies.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Compat = Literal["none", "verl_math_reward", "math_dapo", "math_dapo_0_8", "math
 
 @dataclass(frozen=True)
 class MathOptions:
-    """Options of the `math` reward. Every default is argued in docs/math.md."""
+    """Options of the `math` reward. Every default is argued in docs/math_policies.md."""
 
     preset: Literal["default", "strict"] = "default"
     """`strict` demands boxes that agree, signs and units where the ground truth has them, and no rounding."""

@@ -259,7 +259,8 @@ def test_a_file_that_cannot_work_is_refused(text: str, why: str, tmp_path: Path,
 
 
 def test_the_documented_files_work(tmp_path: Path, registry: Registry) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "judges.md").read_text()
+    docs = Path(__file__).parents[3] / "docs"
+    page = (docs / "judges.md").read_text() + (docs / "verifiers.md").read_text()
     (tmp_path / "template.txt").write_text("{question} {gold_answer} {llm_response}")
     files = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     for number, text in enumerate(file for file in files if "url:" in file):
