@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ import yaml
 from rewardkit.cli import COMMANDS
 from rewardkit.registry import REGISTRY
 from tests.docs.pages import ROOT
+
+NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +38,19 @@ def _entries(nav: Any) -> Iterator[str]:
 
 
 def test_every_page_stands_once_in_the_navigation_and_every_entry_exists(hook: Any) -> None:
-    entries = [*_entries(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])]
+    entries = [*_entries(NAV)]
     assert len(entries) == len(set(entries))
     assert {path.name for path in (ROOT / "docs").glob("*.md")} <= set(entries)
     made = {"index.md", *hook.GENERATED}
     assert not [one for one in entries if one not in made and not _is_file(one)]
+
+
+def test_a_page_of_tasks_or_concepts_has_at_most_900_words_beside_its_code() -> None:
+    (tasks,), (concepts,) = ([part[name] for part in NAV if name in part] for name in ("Tasks", "Concepts"))
+    pages = {one: (ROOT / "docs" / one).read_text() for one in _entries([tasks, concepts])}
+    words = {one: len(re.sub(r"(?ms)^```.*?^```", "", text).split()) for one, text in pages.items()}
+    assert len(words) > 30
+    assert not {one: n for one, n in words.items() if n > 900}
 
 
 def _is_file(entry: str) -> bool:
