@@ -61,7 +61,6 @@ FUNCTIONS = (
     PublicFunction("open-r1", "src|open_r1.rewards", "format_reward", CHAT),
     PublicFunction("open-r1", "src|open_r1.rewards", "tag_count_reward", CHAT),
     PublicFunction("open-r1", "src|open_r1.rewards", "reasoning_steps_reward", CHAT),
-    PublicFunction("open-r1", "src|open_r1.rewards", "len_reward", CHAT),
     PublicFunction("open-r1", "src|open_r1.rewards", "get_cosine_scaled_reward", CHAT, options="max_len=200", make=True),
     PublicFunction("open-r1", "src|open_r1.rewards", "get_repetition_penalty_reward", CHAT, options="ngram_size=2&max_penalty=-0.5", make=True),
     PublicFunction("open-r1", "src|open_r1.rewards", "get_code_format_reward", CHAT, "thought", options="language=python", make=True),
