@@ -166,8 +166,15 @@ def needs(path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def registry() -> Iterator[Registry]:
     """The global registry; what any test registers, a command's reward file too, is gone after it."""
+    with unchanged_registry():
+        yield REGISTRY
+
+
+@contextmanager
+def unchanged_registry() -> Iterator[None]:
+    """Forget afterwards what is registered in this block."""
     before = {name: copy.copy(value) for name, value in vars(REGISTRY).items()}
-    yield REGISTRY
+    yield
     for name, value in before.items():
         setattr(REGISTRY, name, value)
 

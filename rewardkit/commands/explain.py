@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.printing import score_fields
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.foreign import is_spec, load_reward
@@ -63,11 +64,13 @@ def command(
             click.echo(f"the reward of '{source}' {LOOKS_AT_GROUPS}; here it gets only this one", err=True)
         explanation = scorer.explain(sample)
     if as_json:
-        click.echo(json.dumps(score.as_dict() | {"explanation": explanation and str(explanation)}, indent=2))
+        content = score_fields(score) | {"explanation": explanation and str(explanation)}
+        click.echo(json.dumps(content, indent=2))
         return
     if explanation is not None:
         click.echo(explanation)
-    for name in ("score", "status", "correct", "extracted", "parts", "detail", "scorer"):
+    judged = ("score", "status", "correct", "extracted", "parts", "detail", "scorer")
+    for name in judged if score.ok else ("status", "detail", "scorer"):
         click.echo(f"{name:>13}: {score.as_dict()[name]}")
 
 

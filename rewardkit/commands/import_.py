@@ -11,8 +11,9 @@ import click
 import msgspec
 import yaml
 
+from rewardkit.commands.options.printing import score_fields
 from rewardkit.errors import InputError, OptionsError
-from rewardkit.foreign import ForeignEntry, ForeignSpec, foreign_reward, parse_spec
+from rewardkit.foreign import KINDS, ForeignEntry, ForeignSpec, foreign_reward, parse_spec
 from rewardkit.foreign.functions import look_at
 from rewardkit.foreign.spec import is_python
 from rewardkit.registry import Registry, Reward
@@ -29,7 +30,12 @@ _SAMPLE: dict[str, Any] = {
 
 @click.command("import", epilog="Example: rewardkit import theirs.py --for my/set --out theirs.yaml")
 @click.argument("spec")
-@click.option("--kind", default="", help="The project that calls it, where its parameters do not say.")
+@click.option(
+    "--kind",
+    type=click.Choice(sorted(KINDS)),
+    metavar="KIND",
+    help="Project that the function was written for. Default: recognised by its parameters.",
+)
 @click.option("--python", metavar="PATH", help="The interpreter that runs it. Default: this one.")
 @click.option(
     "--column",
@@ -53,7 +59,7 @@ _SAMPLE: dict[str, Any] = {
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     spec: str,
-    kind: str,
+    kind: str | None,
     python: str | None,
     columns: tuple[str, ...],
     batch: Literal["sample", "group"],
@@ -62,11 +68,11 @@ def command(
     timeout_s: float | None,
     out: Path | None,
     as_json: bool,
-) -> None:
+) -> int:
     """Show what kind of reward SPEC is, what its parameters get and how it scores a row.
 
     SPEC is FILE.py[:NAME], MODULE:NAME or KIND:TARGET, with options behind it: `?name=value&name=value`.
-    What it prints goes to standard error.
+    What the reward prints goes to standard error. Exits with 1 if the row could not be scored.
     """
     parsed = parse_spec(spec)
     given = replace(
@@ -83,11 +89,12 @@ def command(
     reward = foreign_reward(given)
     score = _tried(reward, sample)
     if as_json:
-        click.echo(json.dumps({"scorer": reward.scorer, **facts, "tried": score.as_dict()}, indent=2))
+        click.echo(json.dumps({"scorer": reward.scorer, **facts, "tried": score_fields(score)}, indent=2))
     else:
         _print(reward, facts, score, given_row=row is not None)
     if out is not None:
         _write(out, spec, given, reward)
+    return 0 if score.ok else 1
 
 
 def _columns(words: tuple[str, ...]) -> dict[str, str]:
@@ -145,7 +152,7 @@ def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bo
         f"{'tried on':>9}: {'the row' if given_row else 'a sum whose answer is 72 (--row tries yours)'}"
     )
     for name in ("score", "status", "correct", "extracted", "parts", "detail"):
-        if (value := score.as_dict()[name]) not in (None, {}):
+        if (value := score_fields(score)[name]) not in (None, {}):
             click.echo(f"{name:>9}: {value}")
 
 

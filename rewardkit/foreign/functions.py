@@ -15,8 +15,9 @@ from typing import Any
 
 from rewardkit import processes
 from rewardkit.digests import digest
+from rewardkit.errors import InputError, did_you_mean
 from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, RewardHost
-from rewardkit.foreign.spec import ForeignSpec
+from rewardkit.foreign.spec import KINDS, ForeignSpec
 from rewardkit.registry import NoOptions, Reward
 from rewardkit.types import Sample, Score
 
@@ -63,7 +64,12 @@ def look_at(spec: ForeignSpec, *, show_prints: bool = False) -> DescribedReward:
     request = _request(spec)
     key = json.dumps([request.message(), request.python, os.getcwd()], sort_keys=True, default=str)
     if key not in _seen:
-        host = RewardHost(request, show_prints=show_prints, limit_s=processes.load_timeout_s())
+        try:
+            host = RewardHost(request, show_prints=show_prints, limit_s=processes.load_timeout_s())
+        except InputError as error:
+            # `verifers:env` was read as a module and its function
+            meant = did_you_mean(spec.target.partition(":")[0], () if spec.kind else KINDS)
+            raise InputError(f"{error}{meant}") from None
         host.close()
         _seen[key] = host.described
     return _seen[key]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, did_you_mean
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target, load_reward_file
 
 _PYTHON = "rewardkit.foreign.functions:python_reward"
@@ -41,8 +41,8 @@ KINDS: dict[str, str] = {
 }
 """The kinds of specs (`KIND:TARGET`) and what makes a Reward of each: `module:function` of a ForeignSpec."""
 
-_IN_A_FILE = re.compile(r"\.py(:|\?|$)")
-_IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*(\.\w+)*(\?.*)?$")
+_IN_A_FILE = re.compile(r"[^:?]*\.py(:|\?|$)")
+_IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:(?!\w+\.py\b)[A-Za-z_]\w*(\.\w+)*(\?.*)?$")
 
 
 @dataclass(frozen=True)
@@ -82,20 +82,29 @@ def parse_spec(text: str) -> ForeignSpec:
     rest, _, query = spec.partition("?")
     kind, colon, target = rest.partition(":")
     if not (colon and kind in KINDS):
+        if not _is_function(rest):
+            raise InputError(f"reward '{text}': {_no_kind(kind) if colon else _expected()}")
         kind, target = "", rest
-        if not is_spec(rest):
-            raise InputError(
-                f"--reward {text}: expected FILE.py[:NAME], package.module:NAME or KIND:TARGET, "
-                f"where KIND is one of {', '.join(sorted(KINDS))}"
-            )
     return ForeignSpec(target, kind, options=_options(query), data_sources=(source,) if source else ())
 
 
 def is_spec(text: str) -> bool:
-    """True for what names a file's or a module's function, or begins with a kind; registered names do not."""
+    """True for what names a file, a module's function or a kind, also an unknown one; not for names alone."""
     _, spec = _split_source(text)
-    named = bool(_IN_A_FILE.search(spec)) or bool(_IN_A_MODULE.fullmatch(spec))
-    return named or spec.partition(":")[0] in KINDS
+    return _is_function(spec) or spec in KINDS or ":" in spec.partition("?")[0]
+
+
+def _is_function(spec: str) -> bool:
+    return bool(_IN_A_FILE.match(spec)) or bool(_IN_A_MODULE.fullmatch(spec))
+
+
+def _expected() -> str:
+    return f"expected FILE.py[:NAME], MODULE:NAME or KIND:TARGET; kinds: {', '.join(sorted(KINDS))}"
+
+
+def _no_kind(kind: str) -> str:
+    near = did_you_mean(kind, KINDS)
+    return f"there is no kind '{kind}'{near}{' Kinds' if near else '; kinds'}: {', '.join(sorted(KINDS))}"
 
 
 def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:
@@ -121,7 +130,7 @@ def foreign_reward(spec: ForeignSpec) -> Reward:
         InputError: there is no such kind, or nothing that can be run.
     """
     if spec.kind and spec.kind not in KINDS:
-        raise InputError(f"there is no kind '{spec.kind}' of rewards; there are: {', '.join(sorted(KINDS))}")
+        raise InputError(f"reward '{spec.target}': {_no_kind(spec.kind)}")
     made: Reward = import_target(KINDS.get(spec.kind, _PYTHON))(spec)
     return made
 

@@ -13,7 +13,7 @@ from rewardkit.evaluation.rescoring import EQUAL, MODEL_TOLERANCE, tolerance
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.lock.changes import Change, changes
-from rewardkit.lock.identity import identities, known_sources
+from rewardkit.lock.identity import Identity, identities, known_sources
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.samples import parsed
 from rewardkit.offline.receipt import Receipt, read_receipt
@@ -80,7 +80,7 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
         prefix: of the score columns; None: that of the receipt.
 
     Raises:
-        InputError: it cannot be read, or holds no scores.
+        InputError: it cannot be read, has no scores, or a reward that its receipt names is missing.
     """
     receipt = read_receipt(path)
     found = Replay()
@@ -89,7 +89,9 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
         prefix = receipt.prefix
         options = _as_read(receipt, options, path)
         known = known_sources(receipt.rewards, scorer)
-        found.moved = changes(receipt.rewards, identities(scorer, known))
+        now = identities(scorer, known)
+        _require_rewards(receipt.rewards, now, path)
+        found.moved = changes(receipt.rewards, now)
         rewards = map(scorer.reward_for, known)
         models = {reward.scorer for reward in rewards if tolerance(reward) == MODEL_TOLERANCE}
     with tempfile.TemporaryDirectory() as folder:
@@ -98,6 +100,23 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
         for raw in _rows(again, prefix or "", path):
             _count(found, raw, prefix or "", models)
     return found
+
+
+_PASSED_WITH = {"source": "--reward", "items": "--rewards"}
+"""By the key that only the identity of a user's own reward has: the option that names such rewards."""
+
+
+def _require_rewards(was: Mapping[str, Identity], now: Mapping[str, Identity], path: Path) -> None:
+    """Refuse to replay without the user's own rewards: every row of theirs would differ."""
+    for source, before in was.items():
+        own = next((key for key in _PASSED_WITH if key in before), "")
+        if source not in now or (own and not _PASSED_WITH.keys() & now[source].keys()):
+            option = _PASSED_WITH.get(own, "--reward, --judge or --reward-model")
+            files = f" ({', '.join(before['source'])})" if own == "source" else ""
+            raise InputError(
+                f"{path}: the reward {before['reward'].partition('@')[0]}{files} of data source '{source}' "
+                f"is missing; pass {option} as for `rewardkit score`"
+            )
 
 
 def _as_read(receipt: Receipt, options: ReadOptions, path: Path) -> ReadOptions:
@@ -119,7 +138,10 @@ def _rows(again: Path, prefix: str, path: Path) -> Iterator[Mapping[str, Any]]:
                 if not isinstance(row, Mapping):
                     continue
                 if f"{prefix}status" not in row:
-                    raise InputError(f"{path} holds no scores; first run: rewardkit score {path}")
+                    raise InputError(
+                        f"{path} has no column '{prefix}status', so it is not a scored file; "
+                        f"to score it, run: rewardkit score {path}"
+                    )
                 yield row
     finally:
         file.close()

@@ -68,6 +68,17 @@ def test_a_reward_file_means_the_same_as_everywhere(
     assert json.loads(capsys.readouterr().out)["score"] == 0.5
 
 
+def test_a_failure_is_shown_without_a_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def f(solution_str, ground_truth): raise ValueError('boom')\n")
+    words = ["explain", "--reward", f"a={file}", "--data-source", "a", "--gold", "1", "--response", "1"]
+    assert run(words) == 0
+    shown = capsys.readouterr().out
+    assert "status: error" in shown and "boom" in shown and "score: " not in shown
+    assert run([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["score"] is None
+
+
 def test_it_asks_which_data_source_where_there_is_a_doubt(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "--ground-truth", "1", "--response", "1"]) == 2
     assert "--data-source" in capsys.readouterr().err

@@ -30,3 +30,25 @@ def test_the_entry_that_it_writes_scores_as_it_showed(
         score = scorer.score(Sample("my/set", "7", "7"))
     assert (score.score, score.scorer) == (0.5, said["scorer"])
     assert run(["import", *words, "--out", str(out)]) == 2  # it is there
+
+
+def test_a_row_that_could_not_be_scored_has_no_score_and_exits_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "theirs.py").write_text("def f(solution_str, ground_truth): raise ValueError('boom')\n")
+    assert run(["import", f"{tmp_path}/theirs.py"]) == 1
+    shown = capsys.readouterr().out
+    assert "status: error" in shown and "boom" in shown and "score: " not in shown
+    assert run(["import", f"{tmp_path}/theirs.py", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["tried"]["score"] is None
+
+
+@pytest.mark.parametrize("words", [["?scael=2"], ["", "--column", "scael=response"]])
+def test_a_misspelt_option_or_column_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (tmp_path / "theirs.py").write_text("def f(solution_str, ground_truth, scale=1.0): return scale\n")
+    spec, *rest = words
+    assert run(["import", f"{tmp_path}/theirs.py{spec}", *rest]) == 2
+    shown = capsys.readouterr()
+    assert "'scael'" in shown.err and "scale" in shown.err and "score: " not in shown.out

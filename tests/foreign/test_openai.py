@@ -32,6 +32,12 @@ def grader(tmp_path: Path, form: dict[str, Any], **options: Any) -> Reward:
     return openai_grader(spec)
 
 
+def test_errors_in_a_grader_name_its_file(tmp_path: Path) -> None:
+    for form in ({}, {"type": "strng_check"}, check("eq", "{{ item }}", "x")):
+        with pytest.raises(InputError, match=r"grader\.json"):
+            grader(tmp_path, form)
+
+
 def graded(reward: Reward, sample: Sample = ANSWER) -> Score:
     """What the reward says in this process."""
     found = reward.function(sample, reward.make_options({}))

@@ -151,15 +151,15 @@ def _rest(sample: Sample) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        ("def f(completion, test_cases): return 1\n", ":f", "gets the response.*columns"),
-        ("def f(**kwargs): return 1\n", ":f", "gets the response"),
+        ("def f(completion, test_cases): return 1\n", ":f", "for the response.*columns"),
+        ("def f(**kwargs): return 1\n", ":f", "for the response"),
         ("def verl(solution_str): return 1\n", ":verk", "no function 'verk'; did you mean verl"),
-        ("def a(solution_str): ...\ndef b(completions): ...\n", "", "which function.*a, b"),
+        ("def a(solution_str): ...\ndef b(completions): ...\n", "", "a, b"),
         ("import nonesuch\n", ":f", "failed to import: ModuleNotFoundError"),
         ("raise SystemExit\n", ":f", "failed to import: SystemExit"),
         ("import os; os._exit(3)\n", ":f", "ended with status 3"),
         ("def f(:\n", ":f", "failed to import: SyntaxError"),
-        ("def get_f(n): return 1\n", ":get_f?n=1", "gets the response"),
+        ("def get_f(n): return 1\n", ":get_f?n=1", "for the response"),
     ],
 )
 def test_what_cannot_be_called_is_refused_at_the_door(

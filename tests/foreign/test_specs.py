@@ -56,6 +56,22 @@ def test_what_is_no_spec_is_refused_with_the_kinds(kind: str) -> None:
         parse_spec("nonsense")
 
 
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("tlr:f.py:g", "trl"),
+        ("a=verifers:env", "verifiers"),
+        ("nemogym:http://h", "nemo-gym"),
+        ("x:f.py", "trl"),
+    ],
+)
+def test_a_misspelt_kind_is_named_and_the_near_one(registry: Registry, text: str, near: str) -> None:
+    assert is_spec(text)
+    kind = text.partition("=")[2].partition(":")[0] or text.partition(":")[0]
+    with pytest.raises(InputError, match=rf"{kind}.*{near}"):
+        load_reward(text)
+
+
 def test_an_imported_reward_can_be_a_member_of_a_composition_of_the_same_file(
     kind: str, registry: Registry, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from rewardkit.cli import run
 from rewardkit.offline.receipt import read_receipt
+from rewardkit.registry import Registry
+from tests.conftest import unchanged_registry
 from tests.lock.projects import WORDS, make_project
 from tests.logs import written as logs
 
@@ -118,7 +120,25 @@ def test_a_file_without_a_receipt_is_scored_as_the_options_say(
     assert "has no receipt" in capsys.readouterr().err
     assert run(["replay", str(out), *FLEXIBLE]) == 0
     assert run(["replay", str(_written(tmp_path / "unscored.jsonl", ROWS))]) == 2
-    assert "holds no scores; first run: rewardkit score" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "unscored.jsonl" in said and "rewardkit score" in said
+
+
+@pytest.mark.parametrize("source", ["mine", "gsm8k"])
+def test_a_reward_that_is_not_passed_again_is_named_with_its_option(
+    tmp_path: Path, registry: Registry, capsys: pytest.CaptureFixture[str], source: str
+) -> None:
+    """Also where another reward would score its rows."""
+    file = tmp_path / "half.py"
+    file.write_text("def half(solution_str, ground_truth): return 0.5\n")
+    rows = [{**row, "data_source": source} for row in ROWS]
+    words = ("--reward", f"{source}={file}")
+    with unchanged_registry():
+        out = _scored(tmp_path / "a", "jsonl", rows, *words)
+    assert run(["replay", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert all(word in said for word in (source, "half.py", "--reward"))
+    assert run(["replay", str(out), *words]) == 0
 
 
 def test_files_of_the_same_run_have_the_same_receipt(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from rich.console import Console
 
 from rewardkit.checks.findings import CheckFinding
+from rewardkit.types import Score
 
 err = Console(stderr=True)
 """Progress and notes; what a command is for goes to stdout."""
@@ -28,6 +30,11 @@ def print_findings(findings: Iterable[CheckFinding]) -> None:
     """Print the findings of a first look at the files, before scoring begins."""
     for finding in findings:
         err.print(f"warning: {finding.line()}", highlight=False, markup=False, soft_wrap=True)
+
+
+def score_fields(score: Score) -> dict[str, Any]:
+    """Return the fields of a score to be printed; where scoring failed there is no score."""
+    return score.as_dict() | ({} if score.ok else {"score": None})
 
 
 def figure(value: float | None) -> str:

@@ -17,7 +17,16 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
-from .shapes import BY_KIND, SHAPES, CallShape, FunctionCall, FunctionParameters, NoRewardError, shape_of
+from .shapes import (
+    BY_KIND,
+    SHAPES,
+    CallShape,
+    FunctionCall,
+    FunctionParameters,
+    NoRewardError,
+    near,
+    shape_of,
+)
 
 Sources = dict[str, tuple[str, str]]
 """Module -> its path and its text."""
@@ -195,16 +204,10 @@ def _find(module: ModuleType, name: str, request: LoadRequest) -> Any:
         found = getattr(found, part, None)
     if not callable(found) and (found is None or request.kind != "verifiers"):
         raise NoRewardError(
-            f"{request.target.rpartition(':')[0]} has no function '{name}'{_near(module, name)}"
+            f"{request.target.rpartition(':')[0]} has no function '{name}'"
+            + near(name, [known for known, value in vars(module).items() if callable(value)])
         )
     return found
-
-
-def _near(module: ModuleType, name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, [n for n, v in vars(module).items() if callable(v)])
-    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _only(module: ModuleType, target: str, kind: str) -> Any:

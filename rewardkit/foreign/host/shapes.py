@@ -6,6 +6,7 @@ A row is a mapping with `data_source, response, ground_truth, prompt, extra_info
 from __future__ import annotations
 
 import copy
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
@@ -28,7 +29,7 @@ class CallShape(NamedTuple):
 
     kind: str
     needs: tuple[str, ...]
-    """FunctionParameters that only a function of this kind has."""
+    """Parameters that only a function of this kind has."""
     fields: Mapping[str, str]
     """Parameter -> the getter (`GETTERS`) of what it gets."""
     lists: bool = False
@@ -37,6 +38,12 @@ class CallShape(NamedTuple):
     """Getters of what it gets by place, whatever its parameters are called."""
     columns: bool = False
     """Gets the columns of the data, each by its name."""
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """`"; did you mean a or b?"` for the nearest known names, or nothing."""
+    found = difflib.get_close_matches(name, known)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 def text_of(prompt: Any) -> str:
@@ -146,6 +153,7 @@ SHAPES = (
     CallShape("plain", (), _OWN),
 )
 BY_KIND = {shape.kind: shape for shape in SHAPES}
+_KINDS = [shape.kind for shape in SHAPES if not shape.kind.endswith(("-batch", "-group"))]
 
 
 class FunctionParameters:
@@ -196,9 +204,18 @@ class FunctionCall:
         self.module = ""
         """That it was loaded from."""
         self.name = getattr(function, "__name__", type(function).__name__)
+        self.shown = f"{self.name}{self.parameters.signature}"
         self.sources: Mapping[str, Sequence[str]] = {}
+        if not shape.kind.startswith("slime"):  # whose options are the trainer's arguments
+            self._require_parameters([*options, *columns])
         if not shape.by_place:
             self._bind(columns)
+
+    def _require_parameters(self, names: Sequence[str]) -> None:
+        known = self.parameters.names
+        strange = [name for name in names if name not in known and not self.parameters.takes_any]
+        if strange:
+            raise NoRewardError(f"{self.shown} has no parameter '{strange[0]}'{near(strange[0], known)}")
 
     def _bind(self, columns: Mapping[str, str]) -> None:
         fields = {**self.shape.fields, **columns}
@@ -228,8 +245,8 @@ class FunctionCall:
             self.gives[name] = field
         if "response" in left:
             raise NoRewardError(
-                f"which parameter of {self.parameters.signature} gets the response? Say so with `columns`, "
-                f"or say its kind: {', '.join(BY_KIND)}"
+                f"{self.shown}: no parameter for the response found; set `columns` (--column "
+                f"NAME=response), or its kind, one of {', '.join(dict.fromkeys(_KINDS))}"
             )
 
     def _roles(self) -> set[str]:
@@ -241,7 +258,7 @@ class FunctionCall:
         return {_SHOWS.get(field, field) for name, field in self.gives.items() if name in known}
 
     def on(self, rows: Sequence[CallRow], notes: CallNotes) -> Any:
-        """FunctionCall it; what comes back may have to be awaited.
+        """Call it; what comes back may have to be awaited.
 
         Raises:
             LackingError: a row lacks what it asks for.

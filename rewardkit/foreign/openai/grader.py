@@ -89,7 +89,10 @@ def openai_grader(spec: ForeignSpec) -> Reward:
         MissingDependencyError: a package that it needs is not installed.
     """
     text = _text(Path(spec.target))
-    grader = read_grader(text)
+    try:
+        grader = read_grader(text)
+    except InputError as error:
+        raise InputError(f"{spec.target}: {error}") from None
     kinds = [type(one) for _, one in members(grader)]
     asks = LabelModel in kinds or ScoreModel in kinds
     if asks:
