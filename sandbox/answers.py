@@ -60,7 +60,7 @@ def read_answer(line: bytes) -> Answer:
         try:
             return Answer("runtime_error", error=str(json.loads(line)["error"])[:300])
         except (ValueError, KeyError, TypeError, RecursionError):
-            return Answer("runtime_error", error="an unreadable answer")
+            return Answer("runtime_error", error="the program's error cannot be read")
     return Answer("ok", line)
 
 
@@ -69,7 +69,7 @@ def read_verdict(line: bytes) -> Answer:
     try:
         said = json.loads(line)  # written by the checker, which is ours, but may have been killed in it
     except ValueError:
-        return Answer("runtime_error", error="the tests were ended")
+        return Answer("runtime_error", error="the program ended the tests before they finished")
     if said["passed"]:
         return Answer("ok")
     return Answer("runtime_error", error=said.get("error"), unusable=said.get("unusable"))
@@ -85,7 +85,7 @@ def explain(outcome: Outcome) -> str:
     """Say in one line how a run ended."""
     last = outcome.stderr[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
     if outcome.status == "ok":
-        return "it ended before it answered"
+        return "the program ended without a result"
     if outcome.status == "runtime_error" and outcome.exit_code is not None and outcome.exit_code < 0:
         return f"killed by {_signal_name(-outcome.exit_code)}"
     if outcome.status == "runtime_error" and outcome.exit_code is None:

@@ -112,9 +112,12 @@ class Sandbox:
         with contextlib.suppress(WorkerDied), self._using("main", canary) as worker:
             self._begin(worker, canary)
             if worker.finish().ok:
-                detail = "its servers are killed each time: the machine has less memory than its limit"
+                detail = (
+                    "the sandbox's processes are killed repeatedly: the machine has less memory than "
+                    "the limit of a run"
+                )
                 return Outcome("memory_limit", level=self.level, detail=detail)
-        return Outcome("sandbox_error", level=self.level, detail="the sandbox's servers die of any run")
+        return Outcome("sandbox_error", level=self.level, detail="the sandbox's processes die in every run")
 
     def call(
         self,

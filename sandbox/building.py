@@ -107,8 +107,8 @@ class Builds:
         tools = toolchain(language)
         if language.processes and level in ("guard", "none"):
             raise LanguageUnavailable(
-                f"{language.title} starts processes, which level {level} cannot hold; it needs level 'warm', "
-                "that is user namespaces or CAP_SYS_ADMIN"
+                f"{language.title} starts processes, which level {level} cannot contain; it needs "
+                "level 'warm' (user namespaces or CAP_SYS_ADMIN)"
             )
         hello = Job(
             language.hello.encode(), language.hello_input.encode(), _HELLO_LIMITS, language=language.name

@@ -87,7 +87,7 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
     left = json.loads(outcome.results) if outcome.results else {}
     found = {name: left[_path(name)] for name in body.get("fetch_files") or [] if _path(name) in left}
     large = [name for name, content in found.items() if content is None]
-    message = f"too large together to be fetched: {', '.join(large)}" if large else ""
+    message = f"too large to be fetched together: {', '.join(large)}" if large else ""
     return {name: content for name, content in found.items() if content is not None}, message
 
 
@@ -117,11 +117,11 @@ def _job(body: Mapping[str, Any]) -> Job:
     language = find_runner(asked) if isinstance(asked, str) else None
     if language is None:
         known = ", ".join([PYTHON, *RUNNERS])
-        raise ValueError(f"language {asked!r} is not run here; there are {known}")
+        raise ValueError(f"language {asked!r} is not available; available: {known}")
     code = body.get("code")
     stdin = body.get("stdin") or ""
     if not isinstance(code, str) or not isinstance(stdin, str):
-        raise ValueError("expected 'code' and 'stdin' as text")
+        raise ValueError("expected 'code' and 'stdin' as strings")
     source = code.encode("utf-8", "replace")
     given = stdin.encode("utf-8", "replace")
     prelude = extension.get("prelude") is True
@@ -144,10 +144,10 @@ def _files(given: object) -> tuple[tuple[str, bytes], ...]:
     try:
         found = {_path(name): base64.b64decode(text) for name, text in given.items() if text is not None}
     except (TypeError, ValueError) as error:
-        raise ValueError(f"expected 'files' by path, their content in base64: {error}") from None
+        raise ValueError(f"'files' must map paths to base64 content: {error}") from None
     size = sum(map(len, found.values()))
     if size > _MAX_FILE_BYTES:
-        raise ValueError(f"'files' hold {size} bytes; at most {_MAX_FILE_BYTES} are taken")
+        raise ValueError(f"'files' has {size} bytes; the limit is {_MAX_FILE_BYTES}")
     return tuple(found.items())
 
 
@@ -167,7 +167,7 @@ def _path(name: str) -> str:
     parts = path.split("/")
     within = path not in (".", "..") and parts[0] not in ("", "..") and len(parts) <= _MAX_DEPTH
     if not within or "\0" in path or any(len(part.encode()) > _MAX_NAME for part in parts):
-        raise ValueError(f"{name[:100]!r} is no path of a file in the working directory")
+        raise ValueError(f"{name[:100]!r} is not a path of a file in the working directory")
     return path
 
 

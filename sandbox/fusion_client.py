@@ -213,7 +213,11 @@ class FusionClient:
             if outcome.status == "sandbox_error" or isinstance(answer, Outcome):
                 raise SandboxUnavailable(f"the sandbox failed: {outcome.detail}")
             self._is_ours = "answers" in (answer["run_result"].get(EXTENSION) or {})
-        return None if self._is_ours else f"{self.url} is no 'rewardkit serve --run-code'"
+        return (
+            None
+            if self._is_ours
+            else (f"{self.url} is not a sandbox server; start one with 'rewardkit serve --run-code'")
+        )
 
     def _prove_calls(self) -> Answer | None:
         """None once a call of ours has been made there; else what came of it. Its Python may be too old."""
@@ -222,7 +226,7 @@ class FusionClient:
         asked = fusion_calls.request("f", [], {}, "mark")
         outcome = self.run(fusion_calls.harness("def f(): return 42"), asked)
         self._makes_calls = fusion_calls.answer(outcome, "mark").value == b'{"value":42}'
-        why = f"{self.url} makes no calls of functions; it needs Python 3.9 or newer: {explain(outcome)}"
+        why = f"{self.url} cannot call functions; it needs Python 3.9 or newer: {explain(outcome)}"
         return None if self._makes_calls else Answer("sandbox_error", error=why)
 
     def _ask(self, program: str | bytes, body: bytes, wall_s: float) -> dict[str, Any] | Outcome:
@@ -238,8 +242,7 @@ class FusionClient:
                 status, answer = self._exchange(body, wall_s + _PATIENCE_S)
             except (OSError, http.client.HTTPException) as error:
                 failed = SandboxUnavailable(
-                    f"no sandbox service at {self.url}: {error}; is it running? Ours is started with "
-                    "'rewardkit serve --run-code'"
+                    f"no sandbox server at {self.url}: {error}; start one with 'rewardkit serve --run-code'"
                 )
                 continue
             if status == http.client.OK:
@@ -276,11 +279,11 @@ class FusionClient:
         try:
             found = json.loads(answer)
         except ValueError as error:
-            return Outcome("sandbox_error", detail=f"{self.url} answered no JSON object: {error}")
+            return Outcome("sandbox_error", detail=f"{self.url} did not answer with JSON: {error}")
         if isinstance(found, dict):
             return found
         reason = f"it is a {type(found).__name__}"
-        return Outcome("sandbox_error", detail=f"{self.url} answered no JSON object: {reason}")
+        return Outcome("sandbox_error", detail=f"{self.url} did not answer with a JSON object: {reason}")
 
 
 def _outcome(answer: dict[str, Any]) -> Outcome:

@@ -168,7 +168,7 @@ def why_not(level: IsolationLevel) -> str | None:
     except (SandboxUnavailable, OSError) as error:
         return str(error)
     if failed:
-        return f"level {level}: not held: " + ", ".join(f"{f.escape} ({f.seen})" for f in failed)
+        return f"level {level} failed escape tests: " + ", ".join(f"{f.escape} ({f.seen})" for f in failed)
     return None
 
 

@@ -198,7 +198,7 @@ class Worker:
             said = hello.decode("utf-8", "replace") or self._last_words()
             self.close()
             if not said:
-                raise WorkerDied("it ended as it started, without a word")
+                raise WorkerDied("it exited at its start without output")
             raise SandboxUnavailable(f"level {self.level}: the sandbox's server did not start: {said}")
 
     def _last_words(self) -> str:
@@ -223,12 +223,14 @@ class Worker:
         """Start a job; `finish` has to follow."""
         if job.limits.processes and self.level in ("guard", "none"):
             raise SandboxUnavailable(
-                f"level {self.level} cannot hold what starts processes; use level 'warm' or processes=0"
+                f"level {self.level} cannot contain programs that start processes; use level 'warm' "
+                "or processes=0"
             )
         if self._scratch and _free_mb(self._scratch) < _LEAST_FREE * self._box_mb:
             raise SandboxUnavailable(
-                f"less than {_LEAST_FREE * self._box_mb} MB are free in {os.path.dirname(self._scratch)}, "
-                f"where programs work at level {self.level}; make room, or let TMPDIR name another place"
+                f"less than {_LEAST_FREE * self._box_mb} MB are free in "
+                f"{os.path.dirname(self._scratch)}, where level {self.level} keeps the files of "
+                "programs; free some space, or set TMPDIR to another folder"
             )
         self._running = running = _Running(job)
         limits = job.limits
@@ -269,7 +271,7 @@ class Worker:
         except OSError:
             report = b""
         if len(report) != protocol.REPORT.size:
-            raise WorkerDied("the sandbox's server ended or hung during a run")
+            raise WorkerDied("the sandbox's server exited or hung during a run")
         return report
 
     def cancel(self) -> None:
@@ -402,7 +404,7 @@ def _scratch_folder() -> str:
         return tempfile.mkdtemp(prefix=scratch.PREFIX)
     except OSError as error:
         raise SandboxUnavailable(
-            f"programs need a folder to work in, and none can be made ({error}); let TMPDIR name one"
+            f"cannot make a folder for programs ({error}); set TMPDIR to a writable folder"
         ) from None
 
 

@@ -53,7 +53,9 @@ class Access:
         origin = headers.get(b"origin")
         if origin is not None and not self._may_call(origin, headers):
             return refusal(
-                403, "cross_origin", "pages of other origins may not call; allow them with --cors-origin"
+                403,
+                "cross_origin",
+                "web pages of other origins are refused; allow an origin with --cors-origin",
             )
         if not self._tokens:
             return None if self._is_ours(headers.get(b"host", b"")) else _not_ours(headers[b"host"])
@@ -62,8 +64,8 @@ class Access:
         return refusal(
             401,
             "unauthorized",
-            "send 'Authorization: Bearer TOKEN' with a valid token; clients that take only an address send "
-            "it from http://:TOKEN@HOST/",
+            "send the header 'Authorization: Bearer TOKEN' with a valid token; a client that takes "
+            "only an address can use http://:TOKEN@HOST/",
             {"www-authenticate": "Bearer"},
         )
 
@@ -126,5 +128,8 @@ def _is_private(host: str, names: set[str]) -> bool:
 
 def _not_ours(host: bytes) -> Response:
     name = host.decode("latin-1")[:100]
-    message = f"no token is set, and '{name}' is no known name of this server: allow it with --allow-host"
+    message = (
+        f"the host name '{name}' is not allowed without a token; pass --allow-host, or start the server "
+        "with a token"
+    )
     return refusal(421, "unknown_host", message)

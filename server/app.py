@@ -52,7 +52,7 @@ _CORS_HEADERS = (
 _SHOWN_PATH = 200
 """Characters of a path that are said again."""
 _ELSEWHERE = {
-    "/run_code": "start the server with --run-code for it",
+    "/run_code": "start the server with --run-code",
     "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
 }
 """Paths that people ask for and that are not there, each with what to do."""
@@ -254,9 +254,9 @@ def _more_of(error: HTTPException, request: Request) -> str:
     path = request.url.path[:_SHOWN_PATH]
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "another method")
-        return f"{path} takes {allowed}, not {request.method}"
+        return f"{path} accepts {allowed}, not {request.method}"
     if error.status_code == HTTPStatus.NOT_FOUND:
         paths = [route.path for route in request.app.routes if isinstance(route, Route)]
         hint = f"; {_ELSEWHERE[path]}" if path in _ELSEWHERE else did_you_mean(path, paths)
-        return f"there is no {path} here{hint}; /docs lists what there is"
+        return f"there is no {path}{hint}; /docs lists all paths"
     return error.detail

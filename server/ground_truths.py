@@ -239,7 +239,8 @@ def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
     ground_truth = names_in(schema).ground_truth
     if ground_truth is None:
         raise InputError(
-            f"{path} has no column of ground truths, such as 'ground_truth' or 'reward_model.ground_truth'"
+            f"{path} has no column of ground truths; expected one such as 'ground_truth' or "
+            "'reward_model.ground_truth'"
         )
     return names, ground_truth
 

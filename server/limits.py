@@ -95,7 +95,7 @@ class Admission:
             OverloadedError: there is no room; nothing was counted.
         """
         if self.bytes and self.bytes + n > self.max_bytes:
-            raise self._full(f"{self.bytes >> 20} MiB of requests are being handled", 1.0)
+            raise self._full(f"{self.bytes >> 20} MiB of requests are being processed", 1.0)
         self.bytes += n
 
     def give_back_bytes(self, n: int) -> None:
@@ -120,7 +120,7 @@ class Admission:
             raise self._full(f"{self.samples} samples are being scored", max(1.0, self.wait_s / 2))
         done_s = self._done_in_s(counts, client)
         if done_s > latest_s(timeout_s) and self._clients:  # one that is alone may take as long as it takes
-            why = f"this would be done in {done_s:.1f} s, with {timeout_s:.0f} s to go"
+            why = f"scoring would take {done_s:.1f} s, and the time limit is {timeout_s:.0f} s"
             raise self._full(why, done_s / 4)
         self.samples += n
         self._count(counts, client, 1)
@@ -217,7 +217,7 @@ class Body:
         if self.declared > self.max_bytes:
             raise HTTPException(413, self.too_large())
         if self.encoding.lower() != b"identity":
-            raise HTTPException(415, "bodies are read as they are: send it without Content-Encoding")
+            raise HTTPException(415, "compressed bodies are not supported: send it without Content-Encoding")
         self.take(self.declared)
 
     def take(self, n: int) -> None:

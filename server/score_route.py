@@ -118,7 +118,7 @@ class ScoreRoute:
         while start and isinstance(one := lines[start - 1], Sample) and group_of(one) == group:
             start -= 1
         if len(lines) - start > MAX_GROUP:
-            raise InputError(f"over {MAX_GROUP:,} lines are of one group; the stream ends here")
+            raise InputError(f"a group has more than {MAX_GROUP:,} lines; the stream ends here")
         return lines[:start], lines[start:]
 
     async def _score_lines(self, lines: Sequence[Sample | Score], *, wait: bool) -> list[Score]:
@@ -161,7 +161,9 @@ class ScoreRoute:
                     admission.give_back_bytes(len(rest) - len(last))
                     rest = bytearray(last)
                 if max(map(len, [*lines, rest])) > self.max_line_bytes:
-                    raise InputError(f"a line is over {self.max_line_bytes:,} bytes; the stream ends here")
+                    raise InputError(
+                        f"a line has more than {self.max_line_bytes:,} bytes; the stream ends here"
+                    )
                 lines = [line for line in lines if line.strip()]
                 for first in range(0, len(lines), STREAM_BATCH):
                     yield lines[first : first + STREAM_BATCH]
@@ -181,10 +183,12 @@ def router(request_scorer: RequestScorer) -> APIRouter:
     @routes.get(
         "/rewards",
         summary="What can be scored",
-        responses={404: {"description": "A data source of `for` is not known"}},
+        responses={404: {"description": "A data source of `for` is unknown"}},
     )
     async def rewards(
-        data_sources: Annotated[list[str] | None, Query(alias="for", description="must all be known")] = None,
+        data_sources: Annotated[
+            list[str] | None, Query(alias="for", description="Names that must all be known")
+        ] = None,
     ) -> Response:
         try:
             request_scorer.scorer.check(data_sources or [])
@@ -227,19 +231,19 @@ def score_path() -> dict[str, Any]:
     each = {
         "name": "each",
         "in": "query",
-        "description": "1: the samples of the list are no groups; a reward that looks at groups refuses them",
+        "description": "1: the samples do not form groups; rewards that score groups refuse them",
         "schema": {"type": "string", "enum": ["1"]},
     }
     timeout = {
         "name": "X-Timeout-S",
         "in": "header",
-        "description": "Seconds in which it must be answered; what is not scored by then is a timeout",
+        "description": "Time limit in seconds; samples that are not scored by then have the status timeout",
         "schema": {"type": "number", "exclusiveMinimum": 0},
     }
     return {
         "post": {
             "operationId": "score",
-            "summary": "Score one sample, a list of them, or a stream of lines",
+            "summary": "Score one sample, a list of samples, or a stream of lines",
             "parameters": [timeout, each],
             "requestBody": {"required": True, "content": asked},
             "responses": {
@@ -248,8 +252,8 @@ def score_path() -> dict[str, Any]:
                     "content": one_or_many(score),
                 },
                 "413": {"description": "The body is too large", "content": failed},
-                "422": {"description": "Not samples", "content": failed},
-                "503": {"description": "Too much to do; see Retry-After", "content": failed},
+                "422": {"description": "The body contains no samples", "content": failed},
+                "503": {"description": "The server is overloaded; see Retry-After", "content": failed},
             },
         }
     }

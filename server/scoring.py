@@ -28,7 +28,7 @@ MAX_TIMEOUT_S = 86_400.0
 _MAX_LABELS = 4_096
 """Data sources whose label is kept."""
 
-SEND_GROUP = "send all of them in one list to POST /score"
+SEND_GROUP = "send all responses to the prompt in one list to POST /score"
 """What to do instead of sending a response by itself to a reward that looks at groups."""
 
 Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]

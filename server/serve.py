@@ -113,7 +113,7 @@ def check_certificate(certfile: Path | None, keyfile: Path | None) -> None:
     """
     if certfile is None:
         if keyfile is not None:
-            raise ConfigError("--keyfile without --certfile; set both")
+            raise ConfigError("--keyfile needs --certfile")
         return
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certfile, keyfile)

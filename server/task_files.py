@@ -26,7 +26,7 @@ def open_task_sets(words: Iterable[str]) -> dict[str, TaskSet]:
         name, _, path = word.rpartition("=")
         name = (name or Path(path).resolve().stem).lower()
         if name in found:
-            raise InputError(f"--tasks {word}: there are two sets called '{name}'; name one with NAME=PATH")
+            raise InputError(f"--tasks {word}: two sets have the name '{name}'; name one with NAME=PATH")
         found[name] = open_task_set(name, Path(path))
     return found
 
@@ -40,7 +40,7 @@ def open_task_set(name: str, path: Path) -> TaskSet:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise InputError(
-            f"{path} holds no parquet file; `rewardkit prep` writes train.parquet and test.parquet"
+            f"{path} contains no parquet file; `rewardkit prep` writes train.parquet and test.parquet"
         )
     return TaskSet(name, {file.stem: _read(file) for file in files})
 

@@ -110,7 +110,7 @@ def _one_response(value: dict[str, Any] | list[Any] | None) -> str | None:
     if len(several) == 1:
         return response_text(several[0])
     raise _SeveralResponsesError(
-        f"not a sample: response holds {len(several)} responses, and a sample has one; send a sample for each"
+        f"'response' has {len(several)} responses, and a sample has one; send one sample per response"
     )
 
 

@@ -83,7 +83,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
         pytesting.adapt()
     setup = _outcome(request["setup"], names)
     if "error" in setup and not channel.used:
-        setup = {"passed": False, "unusable": f"the tests' own setup fails: {setup['error']}"}
+        setup = {"passed": False, "unusable": f"the setup of the tests fails: {setup['error']}"}
     if by_pytest and setup["passed"]:
         tests = [test for _, test in request["tests"]]
         pytesting.play(module, names, tests, lambda: _run(request["tests"], setup, names))
@@ -105,7 +105,7 @@ def _outcome(source: str, names: _Names) -> dict[str, Any]:
         tree = ast.fix_missing_locations(_AcrossTheWall().visit(ast.parse(source)))
         code = compile(tree, "test.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return {"passed": False, "unusable": f"a test is no Python: {describe(error)}"}
+        return {"passed": False, "unusable": f"a test is not valid Python: {describe(error)}"}
     try:
         exec(code, names)
     except BaseException as error:

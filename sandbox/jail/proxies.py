@@ -155,7 +155,7 @@ def _ordered(name: str) -> Callable[..., Any]:
             return channel().ask("operate", name, self, other)
         if (content := content_of(self)) is not NOTHING:
             return getattr(operator, name)(content, other)
-        raise TypeError(f"an object of the program's class is not compared with {type(other).__name__}")
+        raise TypeError(f"an object of the program's class cannot be compared with {type(other).__name__}")
 
     return method
 
@@ -166,7 +166,9 @@ def _arithmetic(name: str, *, is_swapped: bool) -> Callable[..., Any]:
         if content is not NOTHING and not any(map(_is_remote, others)):
             return getattr(operator, name)(*((*others, content) if is_swapped else (content, *others)))
         if not made(self) and not all(map(_is_remote, others)):
-            raise TypeError("an object that the program returned is not reckoned with: its class is its own")
+            raise TypeError(
+                "no arithmetic with an object that the program returned: its class is defined in the program"
+            )
         found = channel().ask("operate", name, *((*others, self) if is_swapped else (self, *others)))
         return _as_made(found) if made(self) else found
 

@@ -103,7 +103,7 @@ def program(name: str, remedy: str) -> str:
     found = shutil.which(name)
     if found is None:
         closed = [folder for folder in dict.fromkeys(os.get_exec_path()) if _is_closed(folder)][:3]
-        why = f", and this user may not look into {', '.join(closed)}" if closed else ""
+        why = f", and this user cannot read {', '.join(closed)}" if closed else ""
         raise LanguageUnavailable(f"'{name}' is not on PATH{why}; {remedy}")
     return os.path.realpath(found)
 
@@ -136,7 +136,7 @@ def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = N
     except (OSError, subprocess.SubprocessError) as error:
         raise LanguageUnavailable(f"'{command[0]}' cannot be run: {error}") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
+        said = (done.stderr or done.stdout).strip().splitlines() or ["it failed without output"]
         raise LanguageUnavailable(f"'{' '.join(command[:3])}' fails: {said[-1][:200]}")
     return done.stdout or done.stderr
 

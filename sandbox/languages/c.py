@@ -114,7 +114,7 @@ def steps(said: str, source: str) -> list[LanguageCommand]:
         found.append(LanguageCommand(argv, file=found[-1].output if found else source, output=name))
         given = output
     if not found or found[-1].output != "program":
-        raise LanguageUnavailable(f"the compiler says nothing of how it makes a program: {said[-200:]!r}")
+        raise LanguageUnavailable(f"no link command in the output of the compiler: {said[-200:]!r}")
     return found
 
 

@@ -108,7 +108,7 @@ def _joined(*classes: str) -> str:
 def _discover_junit() -> Toolchain:
     if not any("junit-platform-console" in jar for jar in _jars()):
         raise LanguageUnavailable(
-            "CLASSPATH names no console launcher of JUnit; add junit-platform-console-standalone-*.jar"
+            "CLASSPATH has no JUnit console launcher; add junit-platform-console-standalone-*.jar"
         )
     tools = _discover()
 

@@ -64,7 +64,9 @@ def _link(rustc: str, folder: str) -> LanguageCommand:
     objects = [word for word in words if word.endswith(".rcgu.o")]
     own = next((word for word in objects if "-cgu." in word), None)
     if own is None:
-        raise LanguageUnavailable(f"{rustc} does not say how it links; expected its words for 'cc'")
+        raise LanguageUnavailable(
+            f"no call of the linker in the output of {rustc}; expected a line that calls 'cc'"
+        )
     words = [
         {own: "main.o", "main": "program"}.get(word, os.path.basename(word) if word in objects else word)
         for word in words

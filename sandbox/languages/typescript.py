@@ -12,7 +12,7 @@ from rewardkit.sandbox.languages.base import Language, LanguageCommand, Language
 from rewardkit.sandbox.languages.javascript import find_node, node_command, package_folders
 from rewardkit.sandbox.outcome import Limits
 
-_REMEDY = "npm install --global {}, or let NODE_PATH name a folder with them"
+_REMEDY = "npm install --global {}, or set NODE_PATH to a folder that has them"
 _BABEL = ("@babel/core", "@babel/preset-env", "@babel/preset-typescript")
 _PRESETS = """
 const presets = [
@@ -57,7 +57,9 @@ def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
     try:
         return ask(node, "-p", expression, env=env).strip()
     except LanguageUnavailable:
-        raise LanguageUnavailable(f"Node.js finds not all of {', '.join(names)}; {_remedy(names)}") from None
+        raise LanguageUnavailable(
+            f"Node.js cannot find all of {', '.join(names)}; {_remedy(names)}"
+        ) from None
 
 
 def _remedy(names: tuple[str, ...]) -> str:

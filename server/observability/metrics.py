@@ -48,8 +48,8 @@ class Metrics:
         )
         self._scoring_seconds = Histogram(
             "rewardkit_scoring_seconds",
-            "Time that the samples of a data source with this status spent being scored, queueing included; "
-            "once a batch",
+            "Scoring time of samples, by data source and status, with the wait in the queue; "
+            "observed once per batch",
             ["data_source", "status"],
             buckets=_BUCKETS,
             registry=registry,
@@ -58,37 +58,41 @@ class Metrics:
             "rewardkit_samples", "Samples scored", ["data_source", "status"], registry=registry
         )
         self._overloaded = Counter(
-            "rewardkit_overloaded", "Refused for lack of room or time", registry=registry
+            "rewardkit_overloaded",
+            "Requests refused because the server was overloaded or their time limit was too short",
+            registry=registry,
         )
         self._restarts = Counter(
             "rewardkit_worker_restarts",
-            "Scoring processes lost: they died, or were killed at a deadline or for a client that had gone",
+            "Scoring processes that died, or were killed at a time limit or because the client had "
+            "disconnected",
             ["reason"],
             registry=registry,
         )
         self._sandbox_kills = Counter(
             "rewardkit_sandbox_kills",
-            "Runs of programs that the sandbox stopped, for time or at another limit",
+            "Programs that the sandbox stopped at a limit of time, memory or another resource",
             ["reason"],
             registry=registry,
         )
         self._judge_costs = Counter(
             "rewardkit_judge",
-            "What asking models has cost: calls, cached answers, tokens, dollars, ..., and rules overruled",
+            "Use of judge models: calls, cached answers, tokens, dollars and overruled rules",
             ["data_source", "of"],
             registry=registry,
         )
         self._scores = Histogram(
             "rewardkit_score",
-            "Scores of a data source, those that failed aside; negative ones count as 0, since a sum that "
-            "falls is a restart to Prometheus. (sum - rewardkit_score_negative_total) / count is the mean",
+            "Scores by data source, without failed samples. Negative scores count as 0, because "
+            "Prometheus reads a falling sum as a restart. The mean is (sum - "
+            "rewardkit_score_negative_total) / count",
             ["data_source"],
             buckets=_SCORE_BUCKETS,
             registry=registry,
         )
         self._negative_scores = Counter(
             "rewardkit_score_negative",
-            "How far below 0 the scores of a data source were, added up",
+            "Sum of the negative scores of a data source, as a positive number",
             ["data_source"],
             registry=registry,
         )
@@ -96,14 +100,16 @@ class Metrics:
             "rewardkit_queue_seconds", "Time that chunks of samples waited for a worker", registry=registry
         )
         self._queue_chunks = Counter(
-            "rewardkit_queue_chunks", "Chunks of samples that a worker began", registry=registry
+            "rewardkit_queue_chunks", "Chunks of samples that a worker started", registry=registry
         )
         self._clients = Counter(
-            "rewardkit_client_samples", "Samples scored, by who asked", ["client"], registry=registry
+            "rewardkit_client_samples", "Samples scored, by client", ["client"], registry=registry
         )
-        self._in_flight = _gauge("rewardkit_samples_in_flight", "Scored or waiting (queue depth)", registry)
-        self._wait = _gauge("rewardkit_expected_wait_seconds", "Until a worker would be free", registry)
-        self._bytes = _gauge("rewardkit_body_bytes", "Request bodies held", registry)
+        self._in_flight = _gauge(
+            "rewardkit_samples_in_flight", "Samples being scored or waiting (queue depth)", registry
+        )
+        self._wait = _gauge("rewardkit_expected_wait_seconds", "Expected wait for a free worker", registry)
+        self._bytes = _gauge("rewardkit_body_bytes", "Request bodies in memory", registry)
         self._told: dict[str, float] = {}
         self._known_clients: set[str] = set()
 

@@ -120,13 +120,15 @@ def exporter() -> Callable[[], SpanExporter]:
     if name == "console":
         return ConsoleSpanExporter
     if name != "otlp":
-        raise ConfigError(f"OTEL_TRACES_EXPORTER is '{name}'; --otel knows otlp and console")
+        raise ConfigError(f"OTEL_TRACES_EXPORTER is '{name}'; --otel supports otlp and console")
     protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get(
         "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"
     )
     way = {"http/protobuf": "http", "grpc": "grpc"}.get(protocol)
     if way is None:
-        raise ConfigError(f"OTEL_EXPORTER_OTLP_PROTOCOL is '{protocol}'; --otel knows http/protobuf and grpc")
+        raise ConfigError(
+            f"OTEL_EXPORTER_OTLP_PROTOCOL is '{protocol}'; --otel supports http/protobuf and grpc"
+        )
     try:
         module = importlib.import_module(f"opentelemetry.exporter.otlp.proto.{way}.trace_exporter")
     except ImportError as error:

@@ -40,8 +40,8 @@ _HEADERS = {
 }
 _MAX_EXPLAINING = 8
 _SHARED_TRAFFIC = (
-    "each of several server processes has a share of the traffic: /metrics has the figures of all; start the "
-    "server with --workers 1 to see it here"
+    "this page shows one server process only: start the server with --workers 1, or read the "
+    "figures of all processes at /metrics"
 )
 
 
@@ -68,7 +68,9 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
         """Explain a score: {"text": ..., "fields": ...}, null for a reward with nothing to add."""
         nonlocal waiting
         if waiting >= _MAX_EXPLAINING:
-            raise OverloadedError("others are asking for explanations; try again", retry_after_s=5.0)
+            raise OverloadedError(
+                "too many explanations are being computed; try again later", retry_after_s=5.0
+            )
         waiting += 1
         try:
             sample = decode_sample(await request.body())
@@ -111,7 +113,7 @@ def _add_traffic(routes: APIRouter, scorer: Scorer, traffic: Traffic | None, gua
         _refuse_strangers(request, guarded)
         found = traffic.recent.sample(number)
         if found is None:
-            raise HTTPException(404, "this response is not kept any more: others have come since")
+            raise HTTPException(404, "this response is no longer available; the page keeps the latest ones")
         return Response(found, media_type=JSON)
 
 
@@ -145,8 +147,8 @@ def _refuse_strangers(request: Request, guarded: bool) -> None:
     if not local:
         raise HTTPException(
             403,
-            "responses, whose ground truths stand beside them, are shown on this machine alone: start the "
-            "server with a token, or look at them through a tunnel (ssh -L, kubectl port-forward)",
+            "responses are shown with their ground truths, and therefore only on this machine: "
+            "start the server with a token, or use a tunnel (ssh -L, kubectl port-forward)",
         )
 
 

@@ -25,7 +25,7 @@ KEPT_S = 900.0
 ASKED_KEPT_S = 60.0
 """The same once it has been asked for and answered: the answer may have been lost on its way."""
 
-ELSEWHERE = "behind a balancer each client must stay with one server"
+ELSEWHERE = "behind a load balancer, a client must always reach the same server"
 """Why else something may not be known here that was begun."""
 
 _SWEEP_EVERY_S = 1.0
@@ -82,7 +82,7 @@ class Store:
         self._forget_expired()
         try:
             if len(self._kept) >= self._limit:
-                raise OverloadedError("too many samples wait to be polled; try again later", 2.0)
+                raise OverloadedError("too many samples are waiting to be polled; try again later", 2.0)
             self._admission.take_bytes(body_bytes)
         except OverloadedError:
             answering.close()

@@ -34,7 +34,7 @@ FAILED_HEADER = "X-Rewardkit-Failed"
 """Says how many samples of an answer could not be scored, for protocols that have no field for it."""
 
 _NO_DATA_SOURCE = (
-    "nothing says which data source this is: put it in the path, send a label "
+    "no data source given: put it in the path, send a label "
     '{"data_source": ..., "ground_truth": ...}, or start the server with --gold'
 )
 
@@ -131,12 +131,10 @@ def ask_messages(
     One that ends with a user's or a tool's message holds no response: what others wrote earns nothing.
     """
     if not messages:
-        raise InputError("there are no messages; the last one is what is scored")
+        raise InputError("'messages' is empty; its last message is the response")
     *prompt, last = messages
     if not is_said(last):
-        problem = (
-            f"the last message is of the role {role_of(last)!r}; the assistant's response must be the last"
-        )
+        problem = f"the last message has the role {role_of(last)!r}; it must be the assistant's response"
         return SampleOrProblem(Sample("", "", "", [dict(message) for message in messages]), problem)
     return ask(context, said_in(last), prompt=prompt, label=label, data_source=data_source)
 
@@ -184,7 +182,7 @@ def _asked(response: str, prompt: PromptValue | None, said: KnownRow | Ambiguous
         )
     problem = _NO_DATA_SOURCE
     if said is not None:
-        problem = f"rows {said.row} and {said.other} of --gold have this prompt and disagree on the answer"
+        problem = f"rows {said.row} and {said.other} of --gold have this prompt and different ground truths"
     return SampleOrProblem(Sample("", response, "", shown or None), problem)
 
 
@@ -286,7 +284,7 @@ def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -
     if any(score.status != "invalid" for score in scores):
         return None
     why = scores[0].detail
-    return f"no ground truth came with the request ({why}): send one, or start the server with --gold"
+    return f"the request has no ground truth ({why}): send one, or start the server with --gold"
 
 
 def reward_of(context: ProtocolContext, score: Score) -> float:
@@ -310,8 +308,9 @@ def failed_header(scores: Sequence[Score]) -> dict[str, str]:
 
 
 CARRIES_NO_TRUTH = (
-    "The request carries no ground truth: the server finds it by the prompt, in the rows of --gold. Put one "
-    "of their prompts in place of the example's. Reward models need neither."
+    "The request has no ground truth: the server looks it up by the prompt in the rows of --gold. "
+    "Replace the prompt of this example with one from those rows. Reward models need no ground "
+    "truth."
 )
 """The note on routes of which this is so."""
 

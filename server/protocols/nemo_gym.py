@@ -80,7 +80,7 @@ def router(context: ProtocolContext) -> APIRouter:
     async def aggregate_metrics(body: bytes, data_source: str | None) -> Response:
         answers = decode_object(body).get("verify_responses")
         if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
-            raise InputError("verify_responses must be a list of answers of /verify")
+            raise InputError("verify_responses must be a list of responses of /verify")
         return reply(_aggregate(answers))
 
     async def reverify_mode() -> Response:

@@ -36,8 +36,8 @@ _ACTION = {
     "type": "object",
     "properties": {
         "response": {"type": "string", "description": "The complete response to the prompt."},
-        "split": {"type": "string", "description": "Over HTTP: the row's split."},
-        "index": {"type": "integer", "description": "Over HTTP: the row's number in it."},
+        "split": {"type": "string", "description": "Over HTTP: the split of the row."},
+        "index": {"type": "integer", "description": "Over HTTP: the index of the row in the split."},
     },
     "required": ["response"],
 }
@@ -47,7 +47,7 @@ _OBSERVATION = {
         "messages": {"type": "array", "description": "The prompt."},
         "split": {"type": "string"},
         "index": {"type": "integer"},
-        "detail": {"type": ["string", "null"], "description": "What decided on the reward."},
+        "detail": {"type": ["string", "null"], "description": "What decided the reward."},
     },
 }
 _STATE = {
@@ -133,7 +133,7 @@ async def _step_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes
     action = decode_object(body).get("action")
     if not isinstance(action, dict) or not {"split", "index"} <= action.keys():
         raise _RefusedMessage(
-            "VALIDATION_ERROR", "over HTTP an action says its row: response, split and index"
+            "VALIDATION_ERROR", "over HTTP, an action needs the fields response, split and index"
         )
     return await _step(context, task_set, _drawn(task_set, action), action)
 
@@ -192,7 +192,7 @@ async def _answer(
         return "state", {"episode_id": episode.id, "step_count": int(episode.done and episode.id is not None)}
     if message.type != "step":
         raise _RefusedMessage(
-            "UNKNOWN_TYPE", f"no message '{message.type}'; there are reset, step, state and close"
+            "UNKNOWN_TYPE", f"unknown message type '{message.type}'; expected reset, step, state or close"
         )
     if episode.done:
         raise _RefusedMessage("SESSION_ERROR", "the episode is over; send a reset")
@@ -215,7 +215,7 @@ def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
         index = random.Random(seed if isinstance(seed, int) else None).randrange(size) if size else 0
     if not isinstance(index, int) or not 0 <= index < size:
         raise _RefusedMessage(
-            "VALIDATION_ERROR", f"split '{split}' has {size} rows, and none of number {index!r}"
+            "VALIDATION_ERROR", f"split '{split}' has {size} rows; there is no index {index!r}"
         )
     return _Episode(str(given.get("episode_id") or uuid.uuid4().hex), split, index, done=False)
 
@@ -231,7 +231,7 @@ async def _step(
 ) -> dict[str, Any]:
     response = action.get("response")
     if not isinstance(response, str):
-        raise _RefusedMessage("VALIDATION_ERROR", "an action is {'response': text}")
+        raise _RefusedMessage("VALIDATION_ERROR", "an action must be {'response': text}")
     task = task_set.task(episode.split, episode.index)
     asked = SampleOrProblem(task.sample(response))
     request = CURRENT.get()

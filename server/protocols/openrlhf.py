@@ -49,8 +49,8 @@ TIMEOUT_S = 175.0
 """Its client waits 180 s, in which the answer must have arrived."""
 
 _NO_BEGINNING = (
-    "nothing says where in the query the response begins: the prompt sent beside it is not in it (was it cut "
-    "off, or is it another template's?), and there is no turn of the assistant"
+    "cannot find where the response begins in the query: it does not contain the prompt "
+    "(truncated, or from another chat template?) and has no assistant turn"
 )
 
 _EXAMPLE = {"query": ["6 * 12 = ?\n#### 72"], "prompts": ["6 * 12 = ?\n"], "labels": ["72"]}
@@ -80,7 +80,7 @@ def _asked(
     labels = _list(request.labels) or [None] * len(queries)
     if not len(queries) == len(prompts) == len(labels):
         found = f"{len(queries)}, {len(prompts)} and {len(labels)}"
-        raise InputError(f"query, prompts and labels must be equally long, not {found}")
+        raise InputError(f"query, prompts and labels must have the same length, found {found}")
     asked = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         if prompt is None and label is None:

@@ -202,18 +202,18 @@ class _Environments:
         index = spec.get("index")
         task_set = task_set_of(self._sets, asked.env_name)
         if not isinstance(split, str) or not isinstance(index, int):
-            raise HTTPException(
-                400, "say which task: a split and an index, or a task_spec as /tasks returns it"
-            )
+            raise HTTPException(400, "no task given: send a split and an index, or a task_spec from /tasks")
         if not 0 <= index < _size(task_set, split):
             raise HTTPException(400, f"split '{split}' has no task {index}")
         session_id = _session_id(request)
         begun = self._sessions.begin(session_id, task_set.name, split, index)
         if begun == "exists":
-            raise HTTPException(400, "there is a session of this id; take a new one from /create_session")
+            raise HTTPException(
+                400, "a session with this id exists already; get a new id from /create_session"
+            )
         if begun == "full":
             raise HTTPException(
-                503, "too many sessions are open; delete those that are done", {"Retry-After": "2"}
+                503, "too many sessions are open; delete the finished ones", {"Retry-After": "2"}
             )
         return reply({"sid": session_id})
 
@@ -248,7 +248,7 @@ class _Environments:
             return _events(self._answered(call.task_id))
         problem = _problem(call, session)
         if problem is None and not self._sessions.finish(session_id):
-            problem = _refused("the answer has been handed in", "episode_finished")
+            problem = _refused("the answer has been submitted already", "episode_finished")
         if problem is not None:
             return _events(_once([("task_id", self._sessions.new_id()), ("end", problem)]))
         task = self._task_of(session)
@@ -265,7 +265,7 @@ class _Environments:
             raise
         if not score.ok:
             self._sessions.reopen(session_id)
-        said = "The response was taken in." if score.ok else f"not scored: {score.detail}"
+        said = "The response was submitted." if score.ok else f"not scored: {score.detail}"
         output = {
             "blocks": [_block(said)],
             "metadata": {"status": score.status, "detail": score.detail, "parts": parts_of(asked, score)},
@@ -320,7 +320,7 @@ def _size(task_set: TaskSet, split: str) -> int:
 def _session_id(request: Request) -> str:
     found = request.headers.get(_SESSION, "").strip()
     if not found:
-        raise HTTPException(400, f"the header {_SESSION} is needed")
+        raise HTTPException(400, f"the header {_SESSION} is missing")
     return found
 
 
@@ -333,8 +333,8 @@ def _problem(call: OrsCall, session: Session) -> str | None:
     if call.name not in _ANSWERS:
         return _refused(f"no tool '{call.name}'; there is {SUBMIT}", "not_found")
     if not isinstance(call.input.get(_ARGUMENT), str):
-        return _refused(f"{call.name} takes a text as '{_ARGUMENT}'", "input_validation")
-    return _refused("the answer has been handed in", "episode_finished") if session.finished else None
+        return _refused(f"{call.name} needs a string as '{_ARGUMENT}'", "input_validation")
+    return _refused("the answer has been submitted already", "episode_finished") if session.finished else None
 
 
 def _refused(error: str, reason: str) -> str:

@@ -50,7 +50,7 @@ class Poll(msgspec.Struct):
     reward_request_id: str
 
 
-_GONE = {"errcode": GONE, "errmsg": f"unknown here, or expired; {ELSEWHERE}"}
+_GONE = {"errcode": GONE, "errmsg": f"unknown id, or expired; {ELSEWHERE}"}
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "reward_info": {"ground_truth": "72"}}
 
 _decode_submission: BodyDecoder[Submission] = BodyDecoder(Submission, "a submission to ROLL's reward system")
@@ -63,7 +63,7 @@ def router(context: ProtocolContext) -> APIRouter:
 
     async def submit(body: bytes, data_source: str | None) -> Response:
         if context.processes > 1:
-            raise InputError("what ROLL polls for waits in one process: start the server with --workers 1")
+            raise InputError("ROLL's results are kept in one process: start the server with --workers 1")
         submission = _decode_submission(body)
         asked = ask(
             context,

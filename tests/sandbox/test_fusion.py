@@ -157,7 +157,7 @@ def check_files(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         "./made//b": b"b",
         "data/in.bin": content + b"changed",
     }
-    assert answer["message"] == "too large together to be fetched: large"
+    assert "too large" in answer["message"] and answer["message"].endswith(": large")
     late = ask(
         {"code": "open('a', 'w').write('1')\nwhile True: pass", "fetch_files": ["a"], "run_timeout": 0.2}
     )
@@ -353,7 +353,7 @@ def test_a_call_that_the_service_fails_is_no_wrong_answer(monkeypatch: pytest.Mo
     assert old.status == "sandbox_error" and "Python 3.9" in str(old.error)
     client._makes_calls = True
     silent = client.call("def f(): pass", "f", [[]])[0]
-    assert (silent.status, silent.error) == ("runtime_error", "it ended before it answered")
+    assert silent.status == "runtime_error" and "ended" in str(silent.error)
 
 
 @pytest.fixture
@@ -408,7 +408,7 @@ def test_an_answer_that_is_none_is_a_sandbox_error(said: bytes, status: str) -> 
 
 def test_a_service_that_speaks_no_http_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
-    with answering(b"SSH-2.0-OpenSSH\r\n") as url, pytest.raises(SandboxUnavailable, match="is it running"):
+    with answering(b"SSH-2.0-OpenSSH\r\n") as url, pytest.raises(SandboxUnavailable, match="--run-code"):
         FusionClient(url).run("print(1)")
 
 
@@ -438,5 +438,5 @@ def test_a_service_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(fusion_client, "_PAUSE_S", 0.0)
     with pytest.raises(SandboxUnavailable, match="is not a server address"):
         FusionClient("localhost:8000")
-    with pytest.raises(SandboxUnavailable, match="is it running"):
+    with pytest.raises(SandboxUnavailable, match="--run-code"):
         FusionClient("http://127.0.0.1:9/run_code").run("print(1)")

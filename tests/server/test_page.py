@@ -237,7 +237,7 @@ def test_any_scored_response_is_found_in_the_traffic_and_opened_in_the_form(page
 def test_a_response_that_is_no_longer_kept_is_said_to_be_so(page: Any, url: str) -> None:
     page.goto(f"{url}/#response=0-999999")
     page.wait_for_selector("#result .error")
-    assert "not kept any more" in page.inner_text("#result .error")
+    assert "latest" in page.inner_text("#result .error")
 
 
 def test_data_sources_stand_under_their_reward_and_distributions_have_axes(page: Any) -> None:

@@ -159,7 +159,7 @@ def test_a_row_under_other_names_is_no_ground_truth_of_maths(http: TestClient) -
 def test_prompts_whose_rows_disagree_are_invalid(http: TestClient) -> None:
     found = post(http, "/slime_dict", {"prompt": "Twice?", "response": "#### 1"})
     assert found["status"] == "invalid"
-    assert "rows 1 and 2 of --gold have this prompt and disagree" in found["detail"]
+    assert "rows 1 and 2 of --gold" in found["detail"]
 
 
 def test_a_label_settles_what_the_rows_disagree_on(http: TestClient) -> None:

@@ -73,7 +73,7 @@ def test_a_response_is_read_over_http_as_in_a_file(http: TestClient, tmp_path: P
 @pytest.mark.parametrize(
     ("response", "said"),
     [
-        ([TEXT, "#### 7"], "response holds 2 responses"),
+        ([TEXT, "#### 7"], "2 responses"),
         (72, "Expected `str`, got `int`"),
     ],
 )

@@ -174,7 +174,7 @@ def test_a_service_that_is_not_there_is_an_error(scored: ScoredBy, monkeypatch: 
     monkeypatch.setattr("rewardkit.sandbox.fusion_client._PAUSE_S", 0.0)
     for truth in ({"tests": STDIN}, {"tests": ["assert f(1) in (1, 2)"]}):
         gone = scored("def f(x): return x", truth, sandbox_url="http://127.0.0.1:9/run_code")
-        assert gone.status == "error" and "is it running" in str(gone.detail)
+        assert gone.status == "error" and "--run-code" in str(gone.detail)
 
 
 def test_the_option_may_be_written_with_a_dot() -> None:
