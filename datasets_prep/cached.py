@@ -51,7 +51,7 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
             with contextlib.suppress(FileExistsError):  # made by another process meanwhile
                 Path(made, "data").rename(folder)
     except OSError as error:
-        why = f"{reason_of(error)}; XDG_CACHE_HOME names another place"
+        why = f"{reason_of(error)}; set XDG_CACHE_HOME to use another folder"
         raise InputError(f"cannot write {folder}: {why}") from None
     return folder
 

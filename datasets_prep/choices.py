@@ -86,7 +86,10 @@ def _check(question: ChoiceQuestion, where: str) -> None:
     if not all(isinstance(text, str) and text.strip() for text in question.options):
         raise InputError(f"{where}: an option is empty")
     if not 0 <= question.right < len(question.options):
-        raise InputError(f"{where}: the right option is number {question.right} of {len(question.options)}")
+        raise InputError(
+            f"{where}: the right option is number {question.right}, but there are "
+            f"{len(question.options)} options"
+        )
 
 
 def _hellaswag(record: Record, context: RowContext) -> ChoiceQuestion:
@@ -148,7 +151,7 @@ def _labelled(record: Record, context: RowContext) -> ChoiceQuestion:
     if not key:
         raise LeftOutError(_NO_ANSWER)
     if not isinstance(labels, list) or not isinstance(options, list) or key not in labels:
-        raise InputError(f"{record.where}: 'answerKey' {key!r} is none of the labels {labels}")
+        raise InputError(f"{record.where}: 'answerKey' {key!r} is not one of the labels {labels}")
     return ChoiceQuestion(text, tuple(options), labels.index(key), {"id": record.values.get("id")})
 
 

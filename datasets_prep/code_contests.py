@@ -58,7 +58,9 @@ def _pairs(record: Record, column: str, first: str, second: str) -> list[tuple[A
     lists = record.values.get(column) or {first: [], second: []}
     left, right = (lists.get(name) if isinstance(lists, dict) else None for name in (first, second))
     if not isinstance(left, list) or not isinstance(right, list) or len(left) != len(right):
-        raise InputError(f"{record.where}: '{column}' must hold lists '{first}' and '{second}' of one length")
+        raise InputError(
+            f"{record.where}: '{column}' must contain lists '{first}' and '{second}' of equal length"
+        )
     return list(zip(left, right, strict=True))
 
 

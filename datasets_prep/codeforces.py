@@ -20,7 +20,7 @@ from rewardkit.errors import InputError
 
 def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     if optional_text(record, "interaction_format"):
-        raise LeftOutError("the program has to talk to another")
+        raise LeftOutError("the program has to interact with another program")
     if record.values.get("input_mode") not in (None, "", "stdio"):
         raise LeftOutError("the program reads and writes files")
     tests = _cases(record, "official_tests")[:max_tests]

@@ -188,7 +188,7 @@ def _pair(record: Record) -> PreferencePair:
     try:
         return PreferencePair(record.index, prompt, chosen, rejected, turns(prompt))
     except ValueError as error:
-        raise InputError(f"{record.where}: 'prompt' is no dialogue: {error}") from None
+        raise InputError(f"{record.where}: 'prompt' is not a dialogue: {error}") from None
 
 
 def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
@@ -196,10 +196,10 @@ def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
     prompt, marker, last = chosen.rpartition(_ASSISTANT)
     other, _, other_last = rejected.rpartition(_ASSISTANT)
     if not marker or prompt != other:
-        raise InputError(f"{record.where}: 'chosen' and 'rejected' part before the last answer")
+        raise InputError(f"{record.where}: 'chosen' and 'rejected' differ before the last answer")
     for name, text in (("chosen", last), ("rejected", other_last)):
         if not text.strip() or "\n\nHuman:" in text:
-            raise InputError(f"{record.where}: '{name}' does not end in an answer")
+            raise InputError(f"{record.where}: '{name}' does not end with an answer")
     return prompt + marker, last, other_last
 
 

@@ -27,7 +27,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
     images = tuple(_bytes(image, record.where) for image in record.value("images") or ())
     marks = problem.count("<image>")
     if marks != len(images):
-        raise InputError(f"{record.where}: {marks} marks <image> in the problem, and {len(images)} images")
+        raise InputError(f"{record.where}: the problem has {marks} times <image>, but {len(images)} images")
     return Row(
         data_source=DATA_SOURCE,
         prompt=chat(after(problem, context.instruction)),
@@ -45,7 +45,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 def _bytes(image: Any, where: str) -> bytes:
     data = image.get("bytes") if isinstance(image, dict) else image
     if not isinstance(data, bytes) or not data:
-        raise InputError(f"{where}: an image must hold its file's bytes, found {type(data).__name__}")
+        raise InputError(f"{where}: an image must have its file's bytes, found {type(data).__name__}")
     return data
 
 

@@ -16,7 +16,7 @@ from rewardkit.errors import InputError
 
 def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     if max_tests is not None:
-        raise InputError("kodcode knows no --max-tests; leave it out")
+        raise InputError("kodcode has no option --max-tests")
     told = record.values.get("test_info") or [{}]
     first = told[0] if isinstance(told, list) and isinstance(told[0], dict) else {}
     return ProgramProblem(

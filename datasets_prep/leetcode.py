@@ -15,7 +15,7 @@ from rewardkit.errors import InputError
 
 def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     if max_tests is not None:
-        raise InputError("leetcode knows no --max-tests; leave it out")
+        raise InputError("leetcode has no option --max-tests")
     prompt, test, entry = (record.text(name) for name in ("prompt", "test", "entry_point"))
     return ProgramProblem(
         question=optional_text(record, "problem_description") or record.text("query"),

@@ -79,7 +79,7 @@ def _rows(
         task = tasks[index % len(tasks)]
         entry = next(drawn[index % len(tasks)], None)
         if entry is None:
-            raise InputError(f"reasoning_gym has not that many different problems of '{task}'; ask for fewer")
+            raise InputError(f"reasoning_gym has fewer different problems of '{task}'; ask for fewer")
         question = str(entry["question"])
         answer = entry["answer"]
         kept = {"question": question, "answer": answer, "metadata": entry["metadata"]}
@@ -120,7 +120,7 @@ def _dataset(task: str, size: int, seed: int) -> Any:
     try:
         return gym.create_dataset(task, size=size, seed=seed)
     except Exception as error:  # whatever a generator's own checks raise
-        raise InputError(f"reasoning_gym cannot draw '{task}': {str(error)[:120]}") from error
+        raise InputError(f"reasoning_gym cannot generate '{task}': {str(error)[:120]}") from error
 
 
 def _package() -> Any:

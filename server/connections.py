@@ -115,4 +115,4 @@ class LimitedHeaders(HttpToolsProtocol):
         for other in silent:
             self.connections.discard(other)  # at once, so that the next newcomer counts right
             other.transport.abort()
-        _log.warning("closed %d idle connections: the limit of open connections is reached", len(silent))
+        _log.warning("closed idle connections: %d (the limit of open connections is reached)", len(silent))

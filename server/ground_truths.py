@@ -79,14 +79,14 @@ class GroundTruthIndex:
 
     def report(self) -> str:
         """One line on what was indexed, with the first prompts that cannot be used."""
-        line = f"{self.rows:,} rows indexed by prompt"
+        line = f"rows indexed by prompt: {self.rows:,}"
         clashes = self.ambiguous
         if not clashes:
             return line
         shown = ", ".join(f"{self._place(c.row)} and {self._place(c.other)}" for c in clashes[:_SHOWN])
         return (
-            f"{line}; {len(clashes):,} prompts have more than one ground truth and are answered as invalid: "
-            f"{shown}{', ...' if len(clashes) > _SHOWN else ''}"
+            f"{line}; prompts with more than one ground truth, answered as invalid: {len(clashes):,} "
+            f"({shown}{', ...' if len(clashes) > _SHOWN else ''})"
         )
 
     def lookup(self, prompt: PromptValue) -> KnownRow | Ambiguous | None:

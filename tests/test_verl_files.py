@@ -88,7 +88,7 @@ def test_tools_and_interactions_load_or_what_is_missing_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     missing = {"recipe": "No module named 'recipe'", "mcp_tool": "cannot read ./mcp_server.json"}
-    missing["image_zoom"] = "of verl's there are Gsm8kTool, "
+    missing["image_zoom"] = "Gsm8kTool, "
     loaded = 0
     for path in files("tool", "interaction"):
         try:

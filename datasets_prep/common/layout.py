@@ -75,7 +75,7 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
     if len(files) == 1 and not Path(raw).is_dir():
         (file,) = files
         if not _is_data(file):
-            raise InputError(f"cannot read {raw}: expected one of {_KNOWN} (.gz, .zst)")
+            raise InputError(f"cannot read {raw}: expected a file of {_KNOWN} (.gz, .zst)")
         split = _split_of(PurePosixPath(file.name), layout)
         return Found({split or layout.alone: files}, (), () if split else (file.name,))
     found: dict[str, list[Input]] = {}
@@ -92,14 +92,14 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
     if nameless and not found:
         found = {layout.alone: nameless}
     elif nameless:
-        unread += [f"{file.name} (names no split)" for file in nameless]
+        unread += [f"{file.name} (its name has no split)" for file in nameless]
     if not found:
         raise InputError(_nothing_in(raw, layout, unread))
     _refuse_several_formats(raw, found)
     if layout.validation_is_test and "test" not in found and "validation" in found:
         found["test"] = found.pop("validation")
     order = sorted(found, key=lambda split: _ORDER.index(split) if split in _ORDER else len(_ORDER))
-    unread += [f"{file.name} (another form of the set)" for file in passed_over]
+    unread += [f"{file.name} (another form of the dataset)" for file in passed_over]
     guessed = tuple(file.name for file in nameless) if nameless in found.values() else ()
     return Found({split: found[split] for split in order}, tuple(unread), guessed)
 
@@ -161,11 +161,13 @@ def _has_word(text: str, word: str) -> bool:
 def _nothing_in(raw: str | Path, layout: SplitLayout, unread: list[str]) -> str:
     words = " or ".join(dict.fromkeys(layout.splits.values()))
     there = f"; not read: {', '.join(unread[:4])}" if unread else ""
-    return f"{raw} holds no {words} file; expected names like train.jsonl, of {_KNOWN} (.gz, .zst){there}"
+    return f"{raw} contains no {words} file; expected names like train.jsonl, of {_KNOWN} (.gz, .zst){there}"
 
 
 def _refuse_several_formats(raw: str | Path, found: dict[str, list[Input]]) -> None:
     for split, files in found.items():
         if len({file.format for file in files}) > 1:
             names = ", ".join(file.name for file in files[:4])
-            raise InputError(f"{raw} holds split '{split}' in several formats: {names}; pass one with --raw")
+            raise InputError(
+                f"{raw} contains split '{split}' in several formats: {names}; pass one of them with --raw"
+            )

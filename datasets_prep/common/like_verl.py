@@ -231,7 +231,7 @@ def form_of(dataset: str, like: str) -> Make:
     """
     forms = FORMS.get(dataset)
     if forms is None:
-        raise InputError(f"--like: verl has no script for {dataset}; there is one for {', '.join(FORMS)}")
+        raise InputError(f"--like: verl has no script for {dataset}; it has scripts for {', '.join(FORMS)}")
     if like not in forms:
         known = ", ".join(forms)
         raise InputError(f"{dataset} has no form '{like}'; --like takes {known}{did_you_mean(like, forms)}")

@@ -203,7 +203,7 @@ def _first(record: Record, tests: dict[str, Any], name: str, count: int | None) 
     cases = tests.get(name)
     if not isinstance(cases, list):
         raise InputError(
-            f"{record.where}: 'input_output' must hold a list '{name}', found {type(cases).__name__}"
+            f"{record.where}: 'input_output' must contain a list '{name}', found {type(cases).__name__}"
         )
     return cases[:count]
 

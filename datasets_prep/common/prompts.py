@@ -55,9 +55,7 @@ def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str |
             if _LATEX.search(template[: match.start()]):
                 continue  # an argument, as in \boxed{x}
             known = ", ".join(values)
-            raise InputError(
-                f"the template has a field {match[0]}, for which there is no value; known: {known}"
-            )
+            raise InputError(f"the template has an unknown field {match[0]}; known: {known}")
         found.append((template[done : match.start()], match[1]))
         done = match.end()
     return [*found, (template[done:], None)]
@@ -95,7 +93,7 @@ def published_chat(record: Record, column: str) -> tuple[str, tuple[dict[str, st
     given = value if isinstance(value, list) else []
     said = [m for m in given if isinstance(m, dict) and isinstance(m.get("content"), str)]
     if not said or len(said) != len(given) or said[-1].get("role") != "user":
-        raise InputError(f"{record.where}: '{column}' must be a chat that ends with the user's words")
+        raise InputError(f"{record.where}: '{column}' must be a chat that ends with a user message")
     last = said[-1]["content"].strip()
     wrapped = _DAPO.match(last)
     question = (wrapped[1] if wrapped else last).strip()

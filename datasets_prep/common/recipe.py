@@ -207,7 +207,7 @@ def publish(
     )
     bad = bad or BadRows()
     files = {split: files[split] for split in (*splits, *files) if split in files}
-    left_out = [f"left out {n:,} rows: {why}" for why, n in bad.left_out.most_common()]
+    left_out = [f"skipped rows: {n:,} ({why})" for why, n in bad.left_out.most_common()]
     said = (*source.notes, *left_out, *notes.lines(settings))
     if "dedup" not in _quality():
         said = (*said, *repeats.lines())
@@ -234,7 +234,7 @@ def named(source: Source, split_name: str | None) -> Source:
         return source
     if len(source.splits) > 1:
         raise InputError(
-            f"split_name is for raw data of one split, here are {', '.join(source.splits)}; pass one file"
+            f"split_name needs raw data with one split, found {', '.join(source.splits)}; pass one file"
         )
     (read,) = source.splits.values()
     return replace(source, splits={split_name: read}, notes=())

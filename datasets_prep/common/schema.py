@@ -179,7 +179,7 @@ def validate(row: AnyRow) -> None:
         _check_text(name, text)
     _check_text("answer", row.answer, may_be_empty=True)
     if not row.prompt:
-        raise InputError("prompt must hold at least one message")
+        raise InputError("prompt must have at least one message")
     for message in row.prompt:
         if message.get("role") not in _ROLES:
             raise InputError(f"prompt role must be one of {', '.join(_ROLES)}, not {message.get('role')!r}")
@@ -195,7 +195,7 @@ def _check_text(name: str, text: object, *, may_be_empty: bool = False) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{name} holds a lone surrogate at character {error.start}, which is no text"
+            f"{name} is not valid Unicode at character {error.start} (half a surrogate pair)"
         ) from None
 
 

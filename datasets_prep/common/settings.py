@@ -76,7 +76,7 @@ class PrepSettings:
         """
         for name in names:
             if getattr(self, name) != next(f.default for f in fields(self) if f.name == name):
-                raise InputError(f"{dataset} takes no --{name.replace('_', '-')}; leave it out")
+                raise InputError(f"{dataset} has no option --{name.replace('_', '-')}")
 
     def recorded(self) -> dict[str, object]:
         """Return what was set other than the default and changes the rows, for the provenance."""

@@ -162,7 +162,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
         f"download {hub.raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"
     )
     if not hub.splits:
-        raise InputError(f"{name} cannot be read from the hub as it is: {remedy}")
+        raise InputError(f"cannot read {name} from the hub: {remedy}")
     try:
         datasets = importlib.import_module("datasets")
         huggingface_hub = importlib.import_module("huggingface_hub")
@@ -204,7 +204,9 @@ def _hub_reader(rows: Any, label: str, remedy: str) -> Callable[[BadRows], Itera
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"lost {label} while fetching ({type(error).__name__}): {remedy}") from error
+            raise InputError(
+                f"the download of {label} was interrupted ({type(error).__name__}): {remedy}"
+            ) from error
 
     return read
 
@@ -222,7 +224,7 @@ def file_reader(
                 yield Record(f"{file.name} row {number}", before + number, values)
                 index = before + number + 1
             if index == before and not bad.dropped:
-                raise InputError(f"{file.path} is empty: it holds no rows")
+                raise InputError(f"{file.path} has no rows")
 
     return read
 

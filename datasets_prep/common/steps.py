@@ -42,7 +42,7 @@ class Notes:
         """Return one line for each split that lost rows."""
         limit = settings.max_prompt_tokens
         return [
-            f"{split}: left out {n:,} rows with prompts of more than {limit} tokens"
+            f"{split}: skipped rows: {n:,} (prompts of more than {limit} tokens)"
             for split, n in self.too_long.items()
             if n
         ]
@@ -72,7 +72,7 @@ class AskedAgain:
     def lines(self) -> list[str]:
         """Return one line if there are any."""
         again = len(self._seen) - len(set(self._seen))
-        return [f"{again:,} rows ask what a row before them asks; --dedup leaves them out"] if again else []
+        return [f"rows with the question of an earlier row: {again:,}; --dedup drops them"] if again else []
 
 
 def apply(
@@ -125,7 +125,7 @@ def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tup
         rows = table.num_rows if table is not None else 0
         wanted = int(size) if size >= 1 else round(size * rows)
         if not 0 < wanted < rows:
-            raise InputError(f"val_size {size:g} is {wanted:,} of {rows:,} rows; both parts need some")
+            raise InputError(f"val_size {size:g} is {wanted:,} of {rows:,} rows; both splits need some rows")
         order = _order(rows, seed)
         for split, chosen in (("val", order[:wanted]), ("train", order[wanted:])):
             in_order = chosen.take(pc.array_sort_indices(chosen))

@@ -183,7 +183,7 @@ def _unread_tests(ground_truth: str) -> str:
     try:
         read(ground_truth or "{}")
     except GroundTruthError as error:
-        return f"its tests cannot be used: {error}"
+        return f"cannot use its tests: {error}"
     return ""
 
 
@@ -199,8 +199,8 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
         return ""
     keys = ", ".join(list(value)[:4])
     return (
-        f"{reward} cannot score it: the ground truth is a JSON object ({keys}), which no answer equals; "
-        f"expected {expected}"
+        f"{reward} cannot score it: the ground truth is a JSON object ({keys}), so no answer "
+        f"can match; expected {expected}"
     )
 
 

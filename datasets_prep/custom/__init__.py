@@ -117,11 +117,11 @@ _Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
 
 def _from_files(settings: PrepSettings, bad: BadRows) -> tuple[list[str], _Readers, Source]:
     if settings.raw is None:
-        raise InputError("say where the data is: --raw FILE_OR_FOLDER, or --hub NAME")
+        raise InputError("no data given: pass --raw FILE_OR_FOLDER or --hub NAME")
     found = find_files(settings.raw, LAYOUT)
     files = [file for of_split in found.splits.values() for file in of_split]
     nameless = ", ".join(found.nameless[:3])
-    note = f"{nameless} names no split and became {LAYOUT.alone}; --split-name names one"
+    note = f"the name of {nameless} has no split; using {LAYOUT.alone} (--split-name sets another)"
     source = Source(
         dict.fromkeys(found.splits, _nothing),
         unread=found.unread,
@@ -145,7 +145,7 @@ def _from_hub(
     source = named(source, settings.split_name)
     first = next(next(iter(source.splits.values()))(BadRows()), None)
     if first is None:
-        raise InputError(f"{name} holds no rows")
+        raise InputError(f"{name} has no rows")
     readers: _Readers = {
         split: partial(_hub_blocks, read, f"{name} {split}") for split, read in source.splits.items()
     }

@@ -60,7 +60,7 @@ def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> I
                 yield RowBlock(file.name, columns, numbers, before)
                 rows = numbers[-1] + 1
         if not rows and not bad.dropped:
-            raise InputError(f"{file.path} is empty: it holds no rows")
+            raise InputError(f"{file.path} has no rows")
         before += rows
 
 

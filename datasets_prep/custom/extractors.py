@@ -60,9 +60,7 @@ def parse(text: str) -> Expression:
     """
     column, *steps = (part.strip() for part in _SPLIT.split(text))
     if not column:
-        raise InputError(
-            f"'{text}' names no column; expected COLUMN|STEP|..., for example answer|last_number"
-        )
+        raise InputError(f"'{text}' has no column; expected COLUMN|STEP|..., for example answer|last_number")
     return Expression(text, column, tuple(_step(step, text) for step in steps))
 
 
@@ -75,9 +73,9 @@ def _step(written: str, text: str) -> ExtractStep:
     argument = match[2] if match[2] is not None else match[3]
     make = _STEPS[name]
     if name in _WITH_ARGUMENT and not argument:
-        raise InputError(f"'{name}' in '{text}' needs a text in quotes: {_WITH_ARGUMENT[name]}")
+        raise InputError(f"'{name}' in '{text}' needs a quoted argument: {_WITH_ARGUMENT[name]}")
     if name not in _WITH_ARGUMENT and argument is not None:
-        raise InputError(f"'{name}' in '{text}' takes no text in brackets")
+        raise InputError(f"'{name}' in '{text}' takes no argument")
     return make(argument or "")
 
 

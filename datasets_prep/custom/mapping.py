@@ -81,7 +81,7 @@ def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
         fields["answer"] = parse(said["answer_key"])
     for target, option in (("question", "--prompt-key"), ("ground_truth", "--answer-key")):
         if target not in fields:
-            raise InputError(f"which column is the {target}? Pass {option}; found: {', '.join(there)}")
+            raise InputError(f"no column for the {target}; pass {option}; found: {', '.join(there)}")
     roots = [_root(e.column, there) for e in fields.values()]
     roots += [_root(column, there) for column in said.get("keep", ())]
     sources = sources_of(said)

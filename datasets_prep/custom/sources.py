@@ -68,7 +68,7 @@ class RowSources:
         if self.one is not None:
             return self.one
         if not word or word.isspace():
-            return f"'{self.column.column if self.column else ''}' names no data source"
+            return f"'{self.column.column if self.column else ''}' has no data source"
         if word not in self._found:
             self._found[word] = self._named(word)
         return self._found[word]
@@ -80,8 +80,9 @@ class RowSources:
             return ""
         words = ", ".join(others[:4])
         return (
-            f"column '{column}' holds {words}, which other rewards score than {self.one.reward}, which "
-            f"scores all rows now; with --data-source-key {column} each row is scored by its own"
+            f"column '{column}' contains {words}, which have rewards other than "
+            f"{self.one.reward}; pass --data-source-key {column} to score each row with its own "
+            "reward"
         )
 
     def _named(self, word: str) -> RowSource | str:
@@ -91,7 +92,7 @@ class RowSources:
             source, composed = scored_by(name, reward)
         except UnknownDataSourceError as error:
             why = str(error).partition("; see")[0]
-            return f"{why}: say what scores it, --reward-of {word}=REWARD (`rewardkit list` has them)"
+            return f"{why}: choose its reward with --reward-of {word}=REWARD (`rewardkit list` shows all)"
         except InputError as error:
             return f"{error}, --data-source PREFIX"
         if composed:
@@ -117,13 +118,13 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
     rewards = dict(said.get("reward_of", {}))
     if key is None:
         if rewards:
-            raise InputError("--reward-of is for the words of a column: name it with --data-source-key")
+            raise InputError("--reward-of needs --data-source-key, the column with these words")
         one, composed = scored_by(said.get("data_source"), said.get("reward"))
         return RowSources(one, composed=[composed] if composed else [])
     if said.get("reward"):
         raise InputError(
-            "--data-source-key names each row's data source, --reward one reward for all: pass one of them "
-            "(--reward-of WORD=REWARD gives one to a word of the column)"
+            "--data-source-key and --reward exclude each other: pass one of them (--reward-of "
+            "WORD=REWARD chooses the reward for one word of the column)"
         )
     for reward in rewards.values():
         REGISTRY.resolve(reward)
@@ -140,8 +141,8 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
     if reward is None:
         if data_source is None:
             raise InputError(
-                "say what scores the rows: --reward NAME, --data-source NAME, or both, "
-                "or --data-source-key COLUMN"
+                "no reward given: pass --reward NAME, --data-source NAME, or both, or "
+                "--data-source-key COLUMN"
             )
         return RowSource(data_source, REGISTRY.resolve(data_source).name), None
     named = REGISTRY.resolve(reward).name

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _PREFERENCES = (
-    "'chosen' and 'rejected' are preferences, which train a reward model (TRL's RewardTrainer takes them as "
-    "they are; rewardkit prep hh-rlhf makes HH-RLHF's files); no rule can score answers by them. For prompts "
-    "that a reward model scores: --prompt-key {prompt} --answer-key chosen --reward exact here, and "
-    "reward_model.enable=true in training, by which the model scores all rows (docs/reward_models.md)"
+    "'chosen' and 'rejected' are preferences, for training a reward model (TRL's RewardTrainer reads them "
+    "unchanged, and `rewardkit prep hh-rlhf` writes HH-RLHF's files); no rule can score answers with them. "
+    "To use the prompts with a reward model, pass --prompt-key {prompt} --answer-key chosen --reward exact "
+    "here, and set reward_model.enable=true in training (docs/reward_models.md)"
 )
 _COUNTDOWN = (
-    "'nums' and 'target' are Countdown's, which hold no question and no answer; rewardkit prep reasoning_gym "
-    "--task countdown draws such problems with a verifier, and a reward of your own (--reward in "
-    "docs/own_reward.md) scores these once a column holds the question (--prompt-key) and the target is the "
-    "ground truth (--answer-key target)"
+    "'nums' and 'target' are Countdown's columns, and there is no question; `rewardkit prep reasoning_gym "
+    "--task countdown` generates such problems with a verifier. To use these rows, add a column with the "
+    "question (--prompt-key), and pass --answer-key target and your own reward (--reward, "
+    "docs/own_reward.md)"
 )
 _GENERATORS = (
-    "these are CodeContests+ without tests: the default configuration holds programs that generate them. "
-    "Take one with tests, --hub ByteDance-Seed/Code-Contests-Plus --config 1x (to 5x), and name its column "
-    "of tests: --prompt-key description --answer-key COLUMN --reward code"
+    "these are CodeContests+ without tests: the default configuration has programs that generate them. "
+    "Pass one with tests, --hub ByteDance-Seed/Code-Contests-Plus --config 1x (to 5x), and its column of "
+    "tests: --prompt-key description --answer-key COLUMN --reward code"
 )
 _FORMS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
     (frozenset(("chosen", "rejected")), frozenset(), _PREFERENCES),

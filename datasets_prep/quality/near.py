@@ -37,7 +37,7 @@ class NearIndex:
             import rensa
         except ImportError:
             raise MissingDependencyError(
-                "near-duplicates are found with rensa: pip install 'rewardkit[dedup]' (or --dedup exact)"
+                "near-duplicate search needs rensa: pip install 'rewardkit[dedup]' (or pass --dedup exact)"
             ) from None
         self._rensa = rensa
         self._similarity = similarity

@@ -20,8 +20,8 @@ class Unverified(InputError):
 
     def __init__(self, rows: Sequence[Dropped]) -> None:
         super().__init__(
-            f"{len(rows):,} rows whose own solution is not scored as right; nothing was written "
-            "(--verify keep writes them, --verify drop leaves them out)"
+            f"rows with a solution that is not scored as right: {len(rows):,}; nothing was written "
+            "(--verify keep writes these rows, --verify drop skips them)"
         )
         self.rows = rows
 

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from rewardkit.agents.registry import AGENTS, Agent, load_agent
-from rewardkit.errors import ConfigError, InputError, reason_of
+from rewardkit.errors import ConfigError, InputError, OptionsError, reason_of
 
 
 def register_agents(path: str | None, option: str) -> None:
@@ -39,20 +39,23 @@ def register_agents(path: str | None, option: str) -> None:
     )
     if not named:
         raise InputError(
-            f"{path} must be a list of mappings with `name`, and `_target_` for a loop of your own"
+            f"{path} must be a list of mappings with `name`, and with `_target_` for your own loops"
         )
     for entry in entries:
         settings = {str(key): value for key, value in entry.items() if key not in ("name", "_target_")}
         name = str(entry["name"])
-        found = _target(name, str(entry["_target_"])) if "_target_" in entry else AGENTS.resolve(name)
-        AGENTS.register(replace(found, name=name, given=_given(name, found, settings)))
+        try:
+            found = _target(name, str(entry["_target_"])) if "_target_" in entry else AGENTS.resolve(name)
+            AGENTS.register(replace(found, name=name, given=_given(name, found, settings)))
+        except (InputError, ConfigError, OptionsError) as error:
+            raise type(error)(f"{path}: {error}") from None
 
 
 def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
     """What the loop's settings come to."""
     if found.settings is None:
         if settings:
-            raise ConfigError(f"agent '{name}': a loop takes no settings, found {', '.join(settings)}")
+            raise ConfigError(f"agent '{name}': this loop has no settings, found {', '.join(settings)}")
         return None
     try:
         inspect.signature(found.settings).bind(**settings)
@@ -79,7 +82,7 @@ def _target(name: str, target: str) -> Agent:
         return found
     if isinstance(loop, type):
         raise ConfigError(
-            f"{target} is a class; a loop here is a coroutine function of an Episode, decorated with @agent "
-            "(docs/agents.md)"
+            f"{target} is a class; expected a coroutine function of an Episode, decorated with "
+            "@agent (docs/agents.md)"
         )
     return Agent(target, loop)

@@ -211,7 +211,7 @@ class Episode:
         else:
             reply = await self._continue(self.speaking.transcript, wanted)
         if reply.finish_reason == "aborted":
-            self._stop("cancelled", "the engine has given the request up")
+            self._stop("cancelled", "the engine cancelled the request")
         return reply
 
     async def execute(self, calls: Sequence[Call]) -> list[Observation]:
@@ -252,7 +252,7 @@ class Episode:
         """
         self._go_on()
         if self.interaction is None:
-            raise RuntimeError(f"the row has no interaction; '{self.agent_name}' asked for its answer")
+            raise RuntimeError(f"the agent '{self.agent_name}' needs an interaction, but the row has none")
         self._user_turn_left()
         left = self.seconds_left()
         timeout = self.limits.tool_seconds if left is None else min(self.limits.tool_seconds, max(left, 0.0))
@@ -392,7 +392,7 @@ class Episode:
 
     def _go_on(self) -> None:
         if self.ended is None and (left := self.seconds_left()) is not None and left <= 0:
-            self.end("seconds", f"the episode has taken its {self.limits.seconds:g} s")
+            self.end("seconds", f"the episode has reached its time limit of {self.limits.seconds:g} s")
         if self.ended is not None:
             raise EpisodeEnded(self.ended)
 
@@ -440,7 +440,7 @@ class Episode:
         length, most = len(self.prompt_ids), self.limits.prompt_tokens
         if most is not None and length > most:
             self._stop(
-                "error", f"the prompt has {length} tokens with what the environment says; at most {most}"
+                "error", f"the prompt and the environment's text have {length} tokens; the limit is {most}"
             )
 
     def seconds_left(self) -> float | None:

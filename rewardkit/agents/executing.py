@@ -88,7 +88,7 @@ async def within(work: Awaitable[T], seconds: float | None) -> T:
         await _stop(task)
         raise TimeoutError
     if task.cancelled():  # by itself, which is not that the episode is cancelled
-        raise RuntimeError("it has cancelled itself")
+        raise RuntimeError("it was cancelled")
     return task.result()
 
 

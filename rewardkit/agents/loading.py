@@ -191,7 +191,7 @@ def _of(known: Mapping[str, T], name: str, does: str) -> T:
     if name in known:
         return known[name]
     hint = did_you_mean(name, known) or f"; this run has {', '.join(known) or 'none'}"
-    raise InputError(f"a row {does} '{name}', which is not there{hint}")
+    raise InputError(f"a row {does} '{name}', which does not exist{hint}")
 
 
 # Tools.
@@ -286,12 +286,12 @@ def _maker(entry: Mapping[str, Any]) -> Maker:
 
 def _made(target: Any, name: str, config: Mapping[str, Any]) -> Any:
     if not inspect.isclass(target):
-        raise ConfigError(f"{name} is no class")
+        raise ConfigError(f"{name} is not a class")
     try:
         inspect.signature(target).bind(**config)
     except TypeError as error:
         takes = ", ".join(inspect.signature(target).parameters) or "nothing"
-        raise ConfigError(f"{name}: its config does not fit: {error}; it takes {takes}") from None
+        raise ConfigError(f"{name}: invalid config: {error}; it takes {takes}") from None
     return target(**config)
 
 
@@ -300,7 +300,7 @@ def _class(name: str) -> Any:
     if module is None:
         return attribute
     if not attribute:
-        raise ConfigError(f"name the class of the interaction: {where}:Class")
+        raise ConfigError(f"no class given; expected {where}:Class")
     found = getattr(module, attribute, None)
     if found is None:
         classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
@@ -323,15 +323,19 @@ def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
     for entry in importlib.metadata.entry_points(group=kind.group, name=name):
         return None, entry.load(), name
     if "." not in name:
-        hint = did_you_mean(name, kind.shipped) or f"; there are {', '.join(kind.shipped)}"
-        raise ConfigError(f"there is no {kind.what} '{name}' (one of your own is {kind.own}){hint}")
+        hint = did_you_mean(name, kind.shipped) or f"; known: {', '.join(kind.shipped)}"
+        raise ConfigError(f"there is no {kind.what} '{name}' (your own: {kind.own}){hint}")
     package, _, attribute = name.replace(":", ".").rpartition(".")
     try:
         return verl.import_user_module(package), attribute, package
     except ImportError as error:
-        own = f"; put its folder on PYTHONPATH, or name it {kind.own}"
-        hint = f"; of verl's there are {', '.join(verl.OURS)}" if name.startswith("verl.") else own
-        raise ConfigError(f"{name} cannot be imported: {error}{hint}") from None
+        own = f"; add its folder to PYTHONPATH, or pass {kind.own}"
+        hint = (
+            f"; of verl's classes, these are available: {', '.join(verl.OURS)}"
+            if name.startswith("verl.")
+            else own
+        )
+        raise ConfigError(f"cannot import {name}: {error}{hint}") from None
 
 
 def _parts(source: SourceNames) -> tuple[str, ...]:
@@ -352,7 +356,7 @@ def _open(
                 made = list(opened(entry))
             for name, one in made:
                 if name in found:
-                    raise ConfigError(f"there are two {kind.what}s of the name '{name}'")
+                    raise ConfigError(f"two {kind.what}s have the name '{name}'")
                 found[name] = one
     return found
 
@@ -368,10 +372,10 @@ def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is no YAML: {' '.join(str(error).split())[:200]}") from None
+        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())[:200]}") from None
     entries = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise ConfigError(f"{path} has no list '{key}' of mappings with a class_name each")
+        raise ConfigError(f"{path} needs a list '{key}' of mappings with a class_name each")
     return entries
 
 
@@ -381,7 +385,7 @@ def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]
         where = f"{path}, {kind.what} {place}: "
         unknown = entry.keys() - set(kind.fields)
         if unknown or not isinstance(entry.get("class_name"), str):
-            what = f"there is no key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
+            what = f"unknown key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
             known = f"{', '.join(kind.fields[:-1])} and {kind.fields[-1]}"
             raise ConfigError(f"{where}{what}; an entry has {known}")
         for key in kind.mappings:

@@ -45,12 +45,12 @@ class TemplateReport:
 
     def lines(self) -> list[str]:
         """Return one line for each thing that a user should know."""
-        said = [f"the chat template takes no turn of {kind}: {why}" for kind, why in self.refused.items()]
+        said = [f"the chat template rejects turns of {kind}: {why}" for kind, why in self.refused.items()]
         if self.rewrites:
             what = "; ".join(f"{kind}: {how}" for kind, how in self.rewrites.items())
             said.append(
-                f"the chat template writes earlier turns anew ({what}); within an episode they stay as the "
-                "model produced them"
+                f"the chat template renders earlier turns differently ({what}); within an "
+                "episode they stay as the model produced them"
             )
         return [*said, *self.notes]
 
@@ -83,10 +83,10 @@ def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateR
     for one in agents:
         kind = {"template": "tool", "text": "user"}.get(one.tools, "")
         if kind in report.refused:
-            hint = "; react_agent needs a template for users' turns only" if kind == "tool" else ""
+            hint = "; react_agent needs only a template for user turns" if kind == "tool" else ""
             raise TemplateError(
-                f"'{one.name}' cannot run with this chat template, which takes no {kind} turn behind an "
-                f"assistant's: {report.refused[kind]}{hint}"
+                f"'{one.name}' cannot run with this chat template, which rejects a {kind} turn "
+                f"after an assistant turn: {report.refused[kind]}{hint}"
             )
     return report
 
@@ -99,7 +99,7 @@ def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
         text = _rendered(transcript, [*before, *messages], ())
         later.append(text.rpartition("zqsaid")[2])
     if later[0] != later[1]:
-        raise TemplateError("it writes a turn otherwise where more turns stand before it")
+        raise TemplateError("it renders a turn differently when more turns precede it")
 
 
 def _shows_tools(transcript: Transcript) -> bool:
@@ -121,7 +121,7 @@ def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
         if lost:
             yield kind, "is dropped when a turn follows"
         elif not whole.startswith(alone.rstrip()):
-            yield kind, "is written otherwise when a turn follows"
+            yield kind, "is rendered differently when a turn follows"
         elif kind == "outer spaces" and "  zqsaid  " not in whole:
             yield kind, "are trimmed"
 
@@ -153,13 +153,14 @@ def _notes(transcript: Transcript, refused: Mapping[str, str]) -> list[str]:
     notes = []
     if "tool" not in refused and not _shows_tools(transcript):
         notes.append(
-            "the chat template does not tell the model which tools there are: the prompts must say it, or "
-            "react_agent does"
+            "the chat template does not list the tools for the model: list them in the "
+            "prompts, or use react_agent"
         )
     if "strftime_now" in template and "date_string" not in transcript.template_kwargs:
         notes.append(
-            "the chat template can write today's date into the prompt: a run that goes on tomorrow has other "
-            "prompts; a date_string in the template's arguments prevents it, where the template reads one"
+            "the chat template can write today's date into the prompt, so a run resumed on "
+            "another day has different prompts; if the template reads date_string, set that in "
+            "its arguments"
         )
     return notes
 

@@ -84,7 +84,7 @@ def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:
         try:
             value = msgspec.json.decode(value) if value else None
         except msgspec.DecodeError:
-            raise InputError(f"extra_info.{name} is a text that is no JSON: {value!r:.40}") from None
+            raise InputError(f"extra_info.{name} is not valid JSON: {value!r:.40}") from None
     if value is not None and hasattr(value, "tolist"):  # pandas hands over arrays
         value = value.tolist()
     if value is None or isinstance(value, kind):

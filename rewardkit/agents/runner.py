@@ -82,11 +82,11 @@ def notes_on(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[str]:
     unknown = set().union(*asked) - set(setting.tools)
     notes = []
     if replaced:
-        which = f"{replaced:,} of {len(rows):,} rows name '{SINGLE_TURN}'"
-        notes.append(f"{which}; they are played by '{setting.default_agent}', as the run says")
+        which = f"rows with the agent '{SINGLE_TURN}': {replaced:,} of {len(rows):,}"
+        notes.append(f"{which}; the agent of the run, '{setting.default_agent}', plays them")
     if unknown:
         names = ", ".join(sorted(unknown))
-        notes.append(f"what rows say of tools that this run does not have is ignored: {names}")
+        notes.append(f"rows have settings for tools that this run does not have; they are ignored: {names}")
     return notes
 
 
@@ -98,7 +98,9 @@ def check_tools(agents: Iterable[Agent], setting: EpisodeSetup) -> None:
     """
     if setting.tools and not any(agent.takes_tools for agent in agents):
         names = ", ".join(setting.tools)
-        raise InputError(f"no row has an agent that calls tools, and the run has {names}; name 'tool_agent'")
+        raise InputError(
+            f"the run has the tools {names}, but no row has an agent that calls tools; use 'tool_agent'"
+        )
 
 
 def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
@@ -112,8 +114,8 @@ def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
     found = AGENTS.resolve(named or setting.default_agent)
     if found.settings is not None and found.given is None:
         raise InputError(
-            f"the agent '{found.name}' needs settings: a file of agents with an entry of that name "
-            "(--agent-file, or rollout.agent.agent_loop_config_path; docs/programs.md)"
+            f"the agent '{found.name}' needs settings; pass a file of agents with an entry of "
+            "that name (--agent-file, or rollout.agent.agent_loop_config_path; docs/programs.md)"
         )
     return found
 
@@ -175,7 +177,7 @@ async def run_episode(
     try:
         await _live(episode, prompt.agent, given, begun)
     except asyncio.CancelledError:
-        episode.end("cancelled", "cancelled from outside")
+        episode.end("cancelled", "cancelled")
     except Exception as error:
         episode.end("error", describe(error))
     finally:
@@ -213,7 +215,7 @@ async def _create(
         try:
             await within(tool.create(**kwargs.get(name, {})), seconds)
         except Exception as error:
-            episode.end("tool_failed", f"{name} could not be created: {describe(error)}")
+            episode.end("tool_failed", f"cannot create {name}: {describe(error)}")
 
     await asyncio.gather(*(create(name, tool) for name, tool in episode.tools.items()))
     if episode.interaction is not None:
@@ -246,7 +248,7 @@ async def _ask_rewards(episode: Episode) -> None:
         episode.detail = str(error)
     except Exception as error:
         episode.status = "error"
-        episode.detail = f"{name} could not say what the episode is worth: {describe(error)}"
+        episode.detail = f"{name} could not score the episode: {describe(error)}"
 
 
 async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:

@@ -85,7 +85,7 @@ class Transcript:
         try:
             return self.encoder.trusted(self.render(messages, schemas))
         except Exception as error:  # whatever a template's Jinja raises
-            raise TemplateError(f"the chat template cannot write the prompt: {_line(error)}") from None
+            raise TemplateError(f"the chat template cannot render the prompt: {_line(error)}") from None
 
     def appended(
         self, produced: Sequence[int], messages: Sequence[Message], schemas: Schemas = ()
@@ -160,7 +160,7 @@ def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Sc
     """Return the skeleton of messages of these (role, name), see `Transcript.skeleton`."""
     for role, _ in shape:
         if role not in ("tool", "user"):
-            raise TemplateError(f"a turn of the role '{role}' cannot be appended; expected tool or user")
+            raise TemplateError(f"cannot append a turn of the role '{role}'; expected tool or user")
     marks = [_HEARD.format(i) for i in range(len(shape))]
     tail, closing = _tail(transcript, _messages(shape, marks), schemas)
     parts = _cut(tail, marks)
@@ -206,7 +206,7 @@ def _tails_in_turn(transcript: Transcript, new: Sequence[Message], schemas: Sche
         opening = tail.removeprefix(bare)
         begin = transcript.encoder.decode(closing, special=True)
         if opening == tail or not bare.startswith(begin):
-            raise TemplateError("the template writes the result of a call otherwise where a turn follows")
+            raise TemplateError("the template renders the result of a call differently when a turn follows")
         whole = f"{whole.removesuffix(opening) or begin}{bare.removeprefix(begin)}{opening}"
     return whole, closing
 
@@ -240,7 +240,7 @@ def _tail_of_call(
     alone = _behind(transcript.render(before, schemas, prompt=False), len(calls))
     tail = _behind(transcript.render([*before, *new], schemas, prompt=prompt), len(calls))
     if not tail.startswith(alone):
-        raise TemplateError("the template writes a call anew when its result follows")
+        raise TemplateError("the template renders a call differently when its result follows")
     closing = _closing(transcript, transcript.encoder.trusted(alone), schemas)
     return transcript.encoder.decode(closing, special=True) + tail[len(alone) :], closing
 
@@ -296,17 +296,17 @@ def _cut(tail: str, marks: Sequence[str]) -> list[str]:
     for mark in marks:
         before, found, tail = tail.partition(mark)
         if not found:
-            raise TemplateError("the template leaves out a message, or changes their order")
+            raise TemplateError("the template leaves out a message or changes their order")
         parts.append(before)
     if any(mark in part for mark in marks for part in (*parts, tail)):
-        raise TemplateError("the template writes a message twice")
+        raise TemplateError("the template renders a message twice")
     return [*parts, tail]
 
 
 def _behind(text: str, times: int = 1) -> str:
     """What follows the last of the assistant's placeholders."""
     if text.count(_SAID) != times:
-        raise TemplateError("the template leaves out, or changes, what the assistant says")
+        raise TemplateError("the template leaves out or changes the assistant's text")
     return text.rpartition(_SAID)[2]
 
 

@@ -103,7 +103,7 @@ def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] 
         shared = target(config=dict(config), tool_schema=_schema_object(schema))
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        raise ConfigError(f"{target.__qualname__} cannot be made from its config: {what}") from error
+        raise ConfigError(f"cannot create {target.__qualname__} from its config: {what}") from error
     function = _function_of(schema or _mapping(getattr(shared, "tool_schema", None)), target)
     parameters = function.get("parameters") or {"type": "object", "properties": {}}
     shown = function_schema(str(function["name"]), str(function.get("description") or ""), parameters)
@@ -202,7 +202,7 @@ def _function_of(schema: Mapping[str, Any] | None, target: Any) -> Mapping[str, 
     function = (schema or {}).get("function")
     if not isinstance(function, Mapping) or not function.get("name"):
         raise ConfigError(
-            f"{target.__qualname__} has no tool_schema with a function's name; give it in the file"
+            f"{target.__qualname__} has no tool_schema with a function's name; set it in the file"
         )
     return function
 
@@ -332,7 +332,7 @@ def _function_tools() -> dict[str, Any]:
             called = name if isinstance(name, str) else fn.__name__
             known = registry.get(called)
             if known is not None and known.fn is not fn:
-                raise ValueError(f"there are two tools of the name '{called}' under @function_tool")
+                raise ValueError(f"two tools under @function_tool have the name '{called}'")
             registry[called] = FunctionTool(called, fn, schema)
             return fn
 

@@ -108,7 +108,7 @@ def command(
     with Scorer(**given) as scorer:
         for word in words:
             if Path(word.partition("=")[2] or word).is_absolute():
-                note(f"{word} is outside of this folder: the lock can be checked only where it is there, too")
+                note(f"{word} is outside this folder; `lock --check` needs it at the same path")
         sources, pins = pins_of(files, read_options, scorer, n_pins, note)
         folder = os.path.relpath(Path.cwd(), path.resolve().parent)
         write_lock(Lock(FORM, words, folder, identities(scorer, sources), pins), path)
@@ -156,7 +156,7 @@ def _print(found: Moved, lock: Lock, as_json: bool) -> int:
         click.echo(json.dumps(found.as_dict() | {"moved": lines}, indent=2, ensure_ascii=False))
     elif lines:
         click.echo("\n".join(lines))
-        note(f"moved: {found.summary()}; if that is meant, write the lock again with --force")
+        note(f"moved: {found.summary()}; if this is intended, write the lock again with --force")
     else:
         click.echo(f"nothing moved: {len(lock.rewards)} data sources, {len(lock.pins)} pinned rows")
     return 1 if lines else 0

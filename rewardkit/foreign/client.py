@@ -134,7 +134,9 @@ class RewardHost:
                 start_new_session=True,
             )
         except OSError as error:
-            raise InputError(f"python: cannot start {python}: {error.strerror or error}") from None
+            raise InputError(
+                f"cannot start the Python interpreter {python}: {error.strerror or error}"
+            ) from None
         self._next_id = 0
         self._reading = False
         self._incoming = b""
@@ -293,5 +295,5 @@ def _score(result: _RowResult) -> Score:
     if result.invalid is not None:
         return Score(0.0, "invalid", detail=result.invalid)
     if result.score is None:
-        return Score(0.0, "error", detail=result.error or "the host gave no score")
+        return Score(0.0, "error", detail=result.error or "the reward returned no score")
     return Score(result.score, "ok", result.correct, result.extracted, result.parts, result.detail)

@@ -50,7 +50,9 @@ def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
     except msgspec.ValidationError as error:
         raise OptionsError(f"{where}import '{name}': {error}") from None
     if entry.timeout_s is not None and not 0.0 < entry.timeout_s < float("inf"):
-        raise OptionsError(f"{where}import '{name}': timeout_s is {entry.timeout_s}; expected more than 0")
+        raise OptionsError(
+            f"{where}import '{name}': timeout_s is {entry.timeout_s}; expected a number above 0"
+        )
     spec = parse_spec(entry.spec)
     sources = [entry.data_sources] if isinstance(entry.data_sources, str) else entry.data_sources
     return replace(

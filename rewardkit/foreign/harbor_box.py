@@ -76,7 +76,7 @@ def read_command(outcome: Outcome, before: bytes) -> BoxRun:
         return BoxRun(outcome, left)
     if outcome.status in (*TIMED_OUT, *OVER_LIMIT):
         return BoxRun(outcome, before)  # it was killed before it could be kept: as if it had not run
-    raise BoxError(f"/app cannot be kept: it is larger than {_OUTPUT >> 20} MB, or was broken by the command")
+    raise BoxError(f"cannot save /app: it is larger than {_OUTPUT >> 20} MB, or the command has broken it")
 
 
 def grader_job(task: HarborTask, state: bytes) -> Job:
@@ -100,7 +100,7 @@ def read_grade(outcome: Outcome, task: HarborTask) -> Score:
     """
     files = _fetched(outcome)
     if outcome.status in TIMED_OUT:
-        return failure("timeout", f"the grader was not done after {task.timeout_s:g} s")
+        return failure("timeout", f"the grader did not finish within {task.timeout_s:g} s")
     said = " ".join(files.get(_SAID, b"").decode("utf-8", "replace").split())[-300:]
     return read_reward(files.get(_JSON), files.get(_TEXT), said)
 
@@ -111,20 +111,20 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
     `reward.json` counts if it is there: of its numbers the one called `reward`, else the only one.
     """
     if as_json is None and as_text is None:
-        return failure("error", f"the grader left no reward.json and no reward.txt; it said: {said}")
+        return failure("error", f"the grader wrote neither reward.json nor reward.txt; its output: {said}")
     try:
         if as_json is not None:
             found = msgspec.json.decode(as_json, type=dict[str, float | bool])
         else:
             found = {"reward": float((as_text or b"").decode())}
     except (msgspec.DecodeError, ValueError) as error:
-        return failure("error", f"the grader's reward cannot be read: {error}")
+        return failure("error", f"cannot read the grader's reward: {error}")
     numbers = {name: value for name, one in found.items() if (value := number(one)) is not None}
     if len(numbers) < len(found) or not numbers:
         return failure("error", f"the grader's reward is {json.dumps(found)[:100]}; expected finite numbers")
     name = "reward" if "reward" in numbers else next(iter(numbers))
     if name != "reward" and len(numbers) > 1:
-        return failure("invalid", f"none of the grader's rewards is called reward: {', '.join(numbers)}")
+        return failure("invalid", f"the grader's rewards have no 'reward': {', '.join(numbers)}")
     parts = {key: value for key, value in numbers.items() if key != name}
     return Score(numbers[name], parts=parts, detail=said or None)
 

@@ -51,10 +51,10 @@ def read_task(folder: Path) -> HarborTask:
         said = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
         instruction = (folder / "instruction.md").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{folder} is no Harbor task that can be read: {error}") from None
+        raise InputError(f"cannot read the Harbor task {folder}: {error}") from None
     why = _why_not_here(folder, said)
     if why is not None:
-        raise InputError(f"the Harbor task {folder} cannot be played here: {why}")
+        raise InputError(f"the Harbor task {folder} cannot run here: {why}")
     verifier, environment = _table(said, "verifier"), _table(said, "environment")
     agent_s = _table(said, "agent").get("timeout_sec")
     return HarborTask(
@@ -82,7 +82,9 @@ def task_folder(root: Path, name: Any) -> Path:
         return root
     found = root / str(name or "")
     if not name or not found.resolve().is_relative_to(root.resolve()) or not (found / "task.toml").is_file():
-        raise InputError(f"{root} holds no Harbor task '{name or ''}'; extra_info.task names its folder")
+        raise InputError(
+            f"{root} has no Harbor task '{name or ''}'; set extra_info.task to the name of its folder"
+        )
     return found
 
 
@@ -100,14 +102,14 @@ def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
         return "it has no tests/test.sh"
     workdir = str(environment.get("workdir") or "/app")
     if workdir != "/app":
-        return f"its files are in {workdir}; only /app can be given"
+        return f"its files are in {workdir}; only /app is supported"
     return _why_image(folder / "environment")
 
 
 def _why_image(folder: Path) -> str | None:
     """Why an environment's own image is needed; None: it holds nothing of its own."""
     if any(folder.glob("docker-compose.y*ml")):
-        return "it is made of several containers"
+        return "it has several containers"
     try:
         lines = (folder / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     except OSError:
@@ -121,7 +123,7 @@ def _why_image(folder: Path) -> str | None:
         if word.upper() == "FROM" and not _is_base(rest.strip()):
             return f"it needs the image {rest.strip()}"
         if word.upper() == "WORKDIR" and rest.strip().rstrip("/") != "/app":
-            return f"its files are in {rest.strip()}; only /app can be given"
+            return f"its files are in {rest.strip()}; only /app is supported"
     return None
 
 
@@ -138,7 +140,7 @@ def _files_of(folder: Path) -> tuple[tuple[str, bytes], ...]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = tuple((str(path.relative_to(folder)), path.read_bytes()) for path in paths)
     if sum(len(content) for _, content in files) > _MOST_BYTES:
-        raise InputError(f"the tests in {folder} have more than {_MOST_BYTES >> 20} MB")
+        raise InputError(f"the tests in {folder} are larger than {_MOST_BYTES >> 20} MB")
     return files
 
 

@@ -43,7 +43,7 @@ async def score(sample: Sample, options: OrsOptions) -> Score:
     """Open the row's task, hand in the response, and return the reward that comes back."""
     task = task_of(sample.extra_info)
     if task is None:
-        return failure("invalid", "the row names no task: extra_info needs split and index, or task_spec")
+        return failure("invalid", "the row has no task: extra_info needs split and index, or task_spec")
     service = Service(
         options.url, who="the ORS server", timeout_s=options.request_timeout_s, retries=options.retries
     )
@@ -57,7 +57,7 @@ async def score(sample: Sample, options: OrsOptions) -> Score:
     finally:
         await session.close()
     if outcome.reward is None:
-        return failure("invalid", f"the server gave no reward: {outcome.text[:200]}")
+        return failure("invalid", f"the server returned no reward: {outcome.text[:200]}")
     return Score(outcome.reward, detail=" ".join(outcome.text.split())[:200] or None)
 
 

@@ -80,7 +80,7 @@ class OrsSession:
             if kind == "task_id":
                 self._headers["X-Session-ID"] = data.strip()
         if not self._headers:
-            raise ServiceError(f"{self._service.who} gave no session")
+            raise ServiceError(f"{self._service.who} returned no session")
         body = {"env_name": self._environment, **task}
         await self._service.json("POST", "/create", body, headers=self._headers)
         self._pinging = asyncio.ensure_future(self._ping())
@@ -101,7 +101,7 @@ class OrsSession:
         try:
             return _tools(found)
         except (LookupError, TypeError, AttributeError):
-            raise ServiceError(f"{self._service.who} answered no tools: {found!r:.80}") from None
+            raise ServiceError(f"{self._service.who} returned no list of tools: {found!r:.80}") from None
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> OrsOutcome:
         """Call a tool once."""
@@ -113,7 +113,7 @@ class OrsSession:
             if kind in ("chunk", "end"):
                 pieces.append(data)
             if sum(map(len, pieces)) > _LONGEST:
-                raise ServiceError(f"{self._service.who} answered more than {_LONGEST >> 20} MB")
+                raise ServiceError(f"{self._service.who} sent more than {_LONGEST >> 20} MB")
         return self._outcome("".join(pieces))
 
     async def close(self) -> None:
@@ -151,7 +151,9 @@ class OrsSession:
             finished = answer.get("reason") == "episode_finished"
             return OrsOutcome(f"Error: {answer['error']}", finished=finished, refused=True)
         except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
-            raise ServiceError(f"{self._service.who} answered no outcome of a call: {text[:80]!r}") from None
+            raise ServiceError(
+                f"{self._service.who} returned no result of a tool call: {text[:80]!r}"
+            ) from None
 
 
 async def first_environment(service: Service) -> str:
@@ -162,7 +164,7 @@ async def first_environment(service: Service) -> str:
     """
     names = await service.json("GET", "/list_environments")
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
-        raise ServiceError(f"{service.who} is no Open Reward Standard server: {names!r:.80}")
+        raise ServiceError(f"{service.who} is not an Open Reward Standard server: {names!r:.80}")
     return names[0]
 
 

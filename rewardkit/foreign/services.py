@@ -88,7 +88,7 @@ class Service:
         try:
             return msgspec.json.decode(content)
         except msgspec.DecodeError:
-            raise ServiceError(f"{self.who} answered no JSON: {_shown(content)!r}", 200) from None
+            raise ServiceError(f"{self.who} did not answer with JSON: {_shown(content)!r}", 200) from None
 
     @asynccontextmanager
     async def request(
@@ -170,7 +170,7 @@ class Service:
         while not answer.content.at_eof() and len(content) < _LARGEST:
             content += await answer.content.read(_LARGEST - len(content))
         if not answer.content.at_eof():
-            raise ServiceError(f"{self.who} answered more than {_LARGEST >> 20} MB", answer.status)
+            raise ServiceError(f"{self.who} sent more than {_LARGEST >> 20} MB", answer.status)
         return content
 
 

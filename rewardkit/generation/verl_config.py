@@ -55,7 +55,7 @@ def _checked(values: dict[str, Any], notes: list[str]) -> dict[str, Any]:
             f"rollout.name={values['engine']}: rewardkit has the engines vllm and hf; set rollout.name=vllm"
         )
     if values.get("engine") == "vllm" and default_engine(None) != "vllm":
-        notes.append("rollout.name=vllm is without effect: vLLM is not installed; see --engine")
+        notes.append("rollout.name=vllm has no effect: vLLM is not installed; see --engine")
         del values["engine"]
     if values.pop("do_sample", None) is False:
         values["temperature"] = 0.0

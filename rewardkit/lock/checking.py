@@ -64,9 +64,13 @@ def read_lock(path: Path) -> Lock:
     except OSError as error:
         raise InputError(f"cannot read the lock {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
-        raise InputError(f"{path} is no lock: {error}; write one with `rewardkit lock FILES`") from None
+        raise InputError(
+            f"{path} is not a lock file: {error}; write one with `rewardkit lock FILES`"
+        ) from None
     if found.lock != FORM:
-        raise InputError(f"{path} is a lock of form {found.lock}; this rewardkit reads form {FORM}")
+        raise InputError(
+            f"{path} is a lock file of version {found.lock}; this rewardkit reads version {FORM}"
+        )
     return found
 
 
@@ -105,7 +109,10 @@ class MovedGroup:
             for number, was, now in zip(self.numbers, self.was, self.now, strict=True)
             if abs(was - now) >= _VISIBLE
         ]
-        return f"{self.data_source}: advantages of {len(pairs)} of {len(self.was)} rows: {', '.join(pairs)}"
+        return (
+            f"{self.data_source}: advantages of {len(pairs)} of {len(self.was)} rows changed: "
+            f"{', '.join(pairs)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +129,8 @@ class Moved:
 
     def summary(self) -> str:
         """Return how much of each kind moved."""
-        pinned = f"scores of pinned rows {len(self.pins)}, prompts with other advantages {len(self.groups)}"
-        return f"changes of rewards {len(self.rewards)}, {pinned}"
+        pinned = f"scores of pinned rows: {len(self.pins)}, prompts with other advantages: {len(self.groups)}"
+        return f"changes in rewards: {len(self.rewards)}, {pinned}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

@@ -39,7 +39,7 @@ class EvaluationConfig:
     cluster: RaySettings
     """Its CPUs and timeline, with `--engine ray`."""
     notes: list[str]
-    """A line on what is without effect."""
+    """A line on what has no effect."""
 
 
 def read_evaluation_config(path: Path | None, words: Sequence[str] = ()) -> EvaluationConfig:

@@ -44,7 +44,7 @@ def checked(name: Any, arguments: Any, *, untyped: bool = False) -> Call:
         UnreadableCall: the name is none, or the arguments are no object of JSON.
     """
     if isinstance(arguments, dict) and PLAIN in arguments:
-        raise UnreadableCall(f"no argument has the name {PLAIN}")
+        raise UnreadableCall(f"an argument must not have the name {PLAIN}")
     return _checked(name, {} if arguments is None else arguments, untyped)
 
 
@@ -113,7 +113,7 @@ def json_at(text: str, position: int) -> tuple[Any, int]:
     while position < len(text) and text[position].isspace():
         position += 1
     if position >= len(text):
-        raise UnreadableCall("nothing stands where the call's JSON should")
+        raise UnreadableCall("the call has no JSON")
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
@@ -133,7 +133,7 @@ def json_of(text: str) -> Any:
     """
     value, end = json_at(text, 0)
     if text[end:].strip():
-        raise UnreadableCall(f"after the JSON object comes {shown(text[end:])}")
+        raise UnreadableCall(f"unexpected text after the JSON object: {shown(text[end:])}")
     return value
 
 
@@ -163,7 +163,7 @@ def blocks(
         position = end + len(closing) if end >= 0 else len(text)
     rest = "".join([*outside, text[position:]])
     if form.partition(" ")[0] in rest:
-        calls.append(failed(f"a call is {form}"))
+        calls.append(failed(f"a call must have the form {form}"))
     return rest, calls
 
 
@@ -175,7 +175,7 @@ def by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise UnreadableCall("an argument stands twice")
+        raise UnreadableCall("an argument is given twice")
     return found
 
 
@@ -203,7 +203,7 @@ def _from_object(value: Any) -> Call:
     if isinstance(value, dict) and isinstance(value.get("function"), dict):
         value = value["function"]  # OpenAI's form
     if not isinstance(value, dict):
-        raise UnreadableCall('a call is a JSON object with "name" and "arguments"')
+        raise UnreadableCall('a call must be a JSON object with "name" and "arguments"')
     name, arguments = _name_and_arguments(value)
     if name is None:
         raise UnreadableCall('the call has no "name"')
@@ -218,22 +218,22 @@ def _name_and_arguments(value: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def _checked(name: Any, arguments: Any, untyped: bool) -> Call:
     if not isinstance(name, str) or not name.strip():
-        raise UnreadableCall("the call's name is not a text")
+        raise UnreadableCall("the call's name is not a string")
     if len(name) > _NAME_CHARS or "\n" in name.strip():
-        raise UnreadableCall("the call's name is no name")
+        raise UnreadableCall("the call's name is not a valid name")
     if not isinstance(arguments, dict):
         raise UnreadableCall("the call's arguments are not a JSON object")
     try:
         (name + json.dumps(arguments, ensure_ascii=False)).encode()
     except UnicodeEncodeError:
-        raise UnreadableCall("a text of the call holds half a character (a lone surrogate)") from None
+        raise UnreadableCall("a string of the call is not valid Unicode (half a surrogate pair)") from None
     except RecursionError:
         raise UnreadableCall("the call's arguments are nested too deeply") from None
     return Call(name.strip(), arguments, untyped=untyped)
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=object_of_pairs, parse_constant=_no_constant)

@@ -95,8 +95,8 @@ def format_named(name: str) -> Format:
     """
     name = NAMES_ELSEWHERE.get(name, name)
     if name not in FORMATS:
-        hint = did_you_mean(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
-        raise ConfigError(f"no format of tool calls is named '{name}'{hint}")
+        hint = did_you_mean(name, FORMATS) or f"; known formats: {', '.join(FORMATS)}"
+        raise ConfigError(f"there is no tool-call format '{name}'{hint}")
     return FORMATS[name]
 
 
@@ -113,7 +113,7 @@ def read(name: str, text: str) -> tuple[str, list[Call]]:
     content, calls = format_named(name).read(text)
     kept = calls[:MAX_CALLS]
     if len(calls) > MAX_CALLS:
-        kept.append(failed(f"a turn makes at most {MAX_CALLS} calls"))
+        kept.append(failed(f"a turn may have at most {MAX_CALLS} calls"))
     return content, [replace(call, id=f"call_{i}") for i, call in enumerate(kept)]
 
 
@@ -128,7 +128,7 @@ def read_any(text: str, names: Sequence[str] = tuple(FORMATS)) -> list[Call]:
         text: As for `read`.
     """
     if len(text) > MAX_CHARS:
-        return [failed("the text is too long for calls to be looked for")]
+        return [failed("the text is too long to be searched for calls")]
     found = announced(text)
     if len(found) > 1:
         return [failed(f"calls in several formats: {', '.join(found)}")]
@@ -139,7 +139,7 @@ def read_any(text: str, names: Sequence[str] = tuple(FORMATS)) -> list[Call]:
         if calls:
             return calls
     if found or any(sign in text for sign in _SIGNS):
-        return [failed(f"a call in none of the formats: {', '.join(names)}")]
+        return [failed(f"the call has none of the formats {', '.join(names)}")]
     return []
 
 

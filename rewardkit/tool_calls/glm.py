@@ -26,5 +26,5 @@ def read(text: str) -> tuple[str, list[Call]]:
 def _call(name: str, body: str) -> Call:
     pairs = [(pair[1].strip(), pair[2].strip("\n")) for pair in _PAIR.finditer(body)]
     if beside := _PAIR.sub("", body).strip():
-        raise UnreadableCall(f"beside the <arg_key> and <arg_value> pairs stands {shown(beside)}")
+        raise UnreadableCall(f"unexpected text between the <arg_key> and <arg_value> pairs: {shown(beside)}")
     return checked(name, by_name(pairs), untyped=True)

@@ -47,7 +47,7 @@ def _block(text: str, start: int) -> tuple[list[Call], int]:
         value, end = _value(text, start)
         rest = text[end:].lstrip()
         if rest and not rest.startswith((CLOSE, OPEN)):
-            raise UnreadableCall(f"after the JSON object comes {shown(rest)}; {CLOSE} should")
+            raise UnreadableCall(f"expected {CLOSE} after the JSON object, found {shown(rest)}")
         calls = calls_of(value)
     except UnreadableCall as error:
         end = min(_find(text, CLOSE, start), _find(text, OPEN, start))

@@ -89,7 +89,7 @@ def _calls(text: str, value: object, position: int, start: int) -> list[Call]:
         return []
     clause = max(position, start - _CLAUSE_CHARS, text.rfind("\n", 0, start) + 1)
     if _MENTIONED.search(text[clause:start]):
-        return [failed("the call is only mentioned, as an example or as not to be made")]
+        return [failed("the call is only mentioned, as an example or as a call not to make")]
     try:
         return calls_of(value)
     except UnreadableCall as error:

@@ -26,7 +26,7 @@ def read(text: str) -> tuple[str, list[Call]]:
         calls.extend(_calls(rest))
     except UnreadableCall as error:
         calls.append(failed(str(error), "" if calls else name_in(rest)))
-    return before.strip(), calls or [failed(f"nothing comes after {TAG}")]
+    return before.strip(), calls or [failed(f"there is no call after {TAG}")]
 
 
 def _calls(text: str) -> Iterator[Call]:

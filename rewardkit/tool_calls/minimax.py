@@ -30,7 +30,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 def _call(name: str, body: str) -> Call:
     given = list(_PARAMETER.finditer(body))
     if beside := _PARAMETER.sub("", body).strip():
-        raise UnreadableCall(f"beside the parameters stands {shown(beside)}")
+        raise UnreadableCall(f"unexpected text between the parameters: {shown(beside)}")
     typed = any(one["text"] for one in given)
     return checked(name, by_name([(one[1], _value(one)) for one in given]), untyped=not typed)
 

@@ -39,7 +39,9 @@ def read(text: str) -> tuple[str, list[Call]]:
 def _calls_at(text: str, position: int) -> tuple[list[Call], int]:
     """The calls behind a mark, and where what follows them begins."""
     if not text.startswith(MARK, position):
-        raise UnreadableCall(f"after the call's JSON comes {shown(text[position:])}; {MARK} may")
+        raise UnreadableCall(
+            f"expected {MARK} or the end after the call's JSON, found {shown(text[position:])}"
+        )
     head = _HEAD.match(text, position + len(MARK))
     value, end = json_at(text, head.end() if head else position + len(MARK))
     while end < len(text) and text[end].isspace():

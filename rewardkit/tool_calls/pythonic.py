@@ -62,7 +62,7 @@ def in_parentheses(text: str) -> tuple[list[Any], dict[str, Any]]:
     """
     node = _parsed(f"f({text})", "eval").body
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-        raise UnreadableCall("the parentheses hold more than arguments")
+        raise UnreadableCall("the parentheses contain more than arguments")
     return [_literal(one) for one in node.args], _named(node)
 
 
@@ -101,14 +101,14 @@ def _parsed(code: str, mode: str) -> Any:
 
 def _elements(statement: ast.stmt) -> list[ast.expr]:
     if not isinstance(statement, ast.Expr):
-        raise UnreadableCall("this is no list of calls")
+        raise UnreadableCall("expected a list of calls")
     value = statement.value
     return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
 
 
 def _call(node: ast.expr) -> Call:
     if not isinstance(node, ast.Call) or node.args:
-        raise UnreadableCall("a call has named arguments alone: f(x=1)")
+        raise UnreadableCall("a call must have named arguments only: f(x=1)")
     return checked(_dotted(node.func), _named(node))
 
 
@@ -118,7 +118,7 @@ def _named(node: ast.Call) -> dict[str, Any]:
 
 def _keyword(keyword: ast.keyword) -> str:
     if keyword.arg is None:
-        raise UnreadableCall("** gives no name to an argument")
+        raise UnreadableCall("** arguments are not supported")
     return keyword.arg
 
 
@@ -128,7 +128,7 @@ def _dotted(node: ast.expr) -> str:
         names.append(node.attr)
         node = node.value
     if not isinstance(node, ast.Name):
-        raise UnreadableCall("what is called has no name")
+        raise UnreadableCall("the function that is called has no name")
     return ".".join([node.id, *reversed(names)])
 
 
@@ -148,10 +148,10 @@ def _literal(node: ast.expr) -> Any:
         return by_name(
             [(_key(key), _literal(value)) for key, value in zip(node.keys, node.values, strict=True)]
         )
-    raise UnreadableCall("an argument is no literal")
+    raise UnreadableCall("an argument is not a literal")
 
 
 def _key(node: ast.expr | None) -> str:
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-        raise UnreadableCall("a key is no text")
+        raise UnreadableCall("a key is not a string")
     return node.value

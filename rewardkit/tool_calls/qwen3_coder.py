@@ -42,7 +42,9 @@ def read(text: str) -> tuple[str, list[Call]]:
         head = _HEAD.match(text, start)
         try:
             if head is None:
-                raise UnreadableCall(f"a call begins with <function=NAME>; found {shown(text[start:][:60])}")
+                raise UnreadableCall(
+                    f"a call must begin with <function=NAME>; found {shown(text[start:][:60])}"
+                )
             call, position = _call(head[1], text, head.end())
         except UnreadableCall as error:
             call = failed(str(error), head[1] if head else "")
@@ -60,7 +62,7 @@ def _call(name: str, text: str, start: int) -> tuple[Call, int]:
     arguments, end = json_at(text, start) if is_object else _parameters(text, start)
     close = _CLOSE.match(text, end)
     if close is None and text[end:].strip():
-        raise UnreadableCall(f"between <parameter=NAME> blocks stands {shown(text[end:])}")
+        raise UnreadableCall(f"unexpected text between <parameter=NAME> blocks: {shown(text[end:])}")
     if close is None:
         raise UnreadableCall("the call is not finished: </function> is missing")
     return checked(name, arguments, untyped=not is_object), close.end()

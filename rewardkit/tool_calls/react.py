@@ -103,7 +103,7 @@ def _told(text: str, parts: Sequence[_Part], told: list[_Part]) -> Call | None:
     """The call that the labels make; None where they give an answer, or `Action` is a word of prose."""
     real = _without_nothing(told)
     if not real and text.strip() == text[told[0].start :].strip() and "\n" not in told[0].text:
-        raise UnreadableCall("an Action that calls nothing, and no answer")
+        raise UnreadableCall("the Action calls no tool, and there is no Final Answer")
     if not real or real[0].label == "final answer":
         return None
     if any(text.count("```", 0, part.start) % 2 for part in real[:2]):
@@ -116,7 +116,7 @@ def _told(text: str, parts: Sequence[_Part], told: list[_Part]) -> Call | None:
     if labels[1] != "action input":
         raise UnreadableCall("an Action without an Action Input after it")
     if len(labels) > 2:
-        raise UnreadableCall(f"one Action with one Action Input is a call; found {', '.join(labels)}")
+        raise UnreadableCall(f"a call needs one Action and one Action Input; found {', '.join(labels)}")
     return _with_input(_name(real[0].text), real[1].text)
 
 
@@ -140,7 +140,9 @@ def _name(action: str) -> str:
     name = _NAME.fullmatch(action)
     if name is not None:
         return name[1]
-    raise UnreadableCall("an Action is the name of a tool" if action else "the call's name is not a text")
+    raise UnreadableCall(
+        "an Action must be the name of a tool" if action else "the call's name is not a text"
+    )
 
 
 def _alone(action: str, is_step: bool) -> Call | None:
@@ -163,7 +165,7 @@ def _with_python(name: str, given: str) -> Call:
     if not values:
         return checked(name, named)
     if len(values) > 1 or named:
-        raise UnreadableCall("one argument in parentheses needs no name, several do")
+        raise UnreadableCall("several arguments in parentheses need names")
     return with_one_argument(name, values[0])
 
 
@@ -198,7 +200,7 @@ def _is_action(value: Any) -> bool:
 def _from_object(value: Any) -> Call | None:
     """The call of LangChain's object; None for the one that is the answer."""
     if not _is_action(value):
-        raise UnreadableCall("an Action is an object of action and action_input")
+        raise UnreadableCall("an Action object must have action and action_input")
     if value["action"] in (None, _FINAL_ANSWER):
         return None
     given = value["action_input"]

@@ -215,7 +215,7 @@ def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
         index = random.Random(seed if isinstance(seed, int) else None).randrange(size) if size else 0
     if not isinstance(index, int) or not 0 <= index < size:
         raise _RefusedMessage(
-            "VALIDATION_ERROR", f"split '{split}' has {size} rows; there is no index {index!r}"
+            "VALIDATION_ERROR", f"split '{split}' has no row of index {index!r} (number of rows: {size})"
         )
     return _Episode(str(given.get("episode_id") or uuid.uuid4().hex), split, index, done=False)
 

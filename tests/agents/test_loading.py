@@ -158,13 +158,13 @@ def test_the_names_that_ship_are_their_tools() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("tools: 3", "has no list 'tools'"),
+        ("tools: 3", "list 'tools'"),
         ("tools: [{config: {}}]", "tool 1: class_name"),
         ("tools: [{class_name: calculator, conf: {}}]", "tool 1: .*'conf'"),
         ("tools: [{class_name: calculater}]", "did you mean calculator"),
-        ("tools: [{class_name: calculator}, {class_name: calculator}]", "two tools of the name 'calculator'"),
-        ("tools: [{class_name: verl.tools.nothing.Nothing}]", "cannot be imported"),
-        ("tools: [{class_name: code_interpreter, config: {cpus: 1}}]", "tool 1: .*does not fit.*cpus"),
+        ("tools: [{class_name: calculator}, {class_name: calculator}]", "two tools.*'calculator'"),
+        ("tools: [{class_name: verl.tools.nothing.Nothing}]", "cannot import"),
+        ("tools: [{class_name: code_interpreter, config: {cpus: 1}}]", "tool 1: .*cpus"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, text: str, why: str) -> None:

@@ -131,7 +131,7 @@ def test_a_new_name_is_scored_by_the_reward_that_is_named(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reward": None}, "say what scores the rows: --reward NAME, --data-source NAME, or both"),
+        ({"reward": None}, "--reward NAME, --data-source NAME, or both"),
         (
             {"prompt_key": "qestion"},
             "no column 'qestion'; found: question, answer, id; did you mean question",
@@ -208,7 +208,7 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
 def test_a_key_that_stands_twice_is_a_bad_row(tmp_path: Path) -> None:
     raw = tmp_path / "train.jsonl"
     raw.write_text('{"question": "q", "answer": "1"}\n{"question": "p", "answer": "1", "answer": "2"}\n')
-    with pytest.raises(InputError, match=r"train.jsonl row 1: the key 'answer' is in one object twice"):
+    with pytest.raises(InputError, match=r"train.jsonl row 1: the key 'answer' occurs twice"):
         made(raw)
 
 
@@ -217,8 +217,8 @@ def test_what_became_of_a_file_that_names_no_split_is_said(tmp_path: Path) -> No
     raw = write_jsonl(tmp_path / "mmlu_stem.jsonl", rows)
     prepared = custom.prepare(tmp_path / "out", PrepSettings(raw=raw), reward="math")
     assert prepared.notes == (
-        "mmlu_stem.jsonl names no split and became train; --split-name names one",
-        "1 rows ask what a row before them asks; --dedup leaves them out",
+        "mmlu_stem.jsonl has no split; using train (--split-name sets another)",
+        "rows with the question of an earlier row: 1; --dedup drops them",
     )
 
 
@@ -334,9 +334,7 @@ TESTS = '[{"input": "1", "output": "1"}]'
 def test_tests_that_the_reward_cannot_read_are_bad_rows(tmp_path: Path) -> None:
     rows = [{"question": "Fix it.", "patch": "diff --git a/x b/x"}, {"question": "Echo.", "patch": TESTS}]
     path = write_jsonl(tmp_path / "my.jsonl", rows)
-    with pytest.raises(
-        InputError, match=r"my\.jsonl.* 0: its tests cannot be used: .*neither JSON nor Python"
-    ):
+    with pytest.raises(InputError, match=r"my\.jsonl.* 0: .*its tests: .*neither JSON nor Python"):
         made(path, reward="code", answer_key="patch")
     assert len(made(path, reward="code", answer_key="patch", skip_bad=True)) == 1
 

@@ -101,7 +101,7 @@ def test_rows_without_a_data_source_are_bad_rows(tmp_path: Path) -> None:
     rows = [*MIX, {"question": "?", "ground_truth": "1", "dataset": None}]
     made, kept = prepared(tmp_path, rows, data_source_key="dataset", skip_bad=True)
     assert (made.dropped, len(kept)) == (1, 3)
-    assert made.first_dropped == ("mix.jsonl row 3: 'dataset' names no data source",)
+    assert made.first_dropped == ("mix.jsonl row 3: 'dataset' has no data source",)
 
 
 def test_a_mix_under_one_reward_is_not_taken_silently(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_questions_that_came_before_are_counted_and_stay(tmp_path: Path) -> None
         tmp_path / "out", PrepSettings(raw=write_raw(tmp_path / "raw", [*TRAIN, again, *TEST]))
     )
     assert made.files["train"].rows == len(TRAIN) + 2
-    assert made.notes == ("2 rows ask what a row before them asks; --dedup leaves them out",)
+    assert made.notes == ("rows with the question of an earlier row: 2; --dedup drops them",)
 
 
 def test_wrong_columns_are_an_error_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_max_tests_keeps_the_first(prepare: Prepare, record: Record, tmp_path: P
     [
         (apps.prepare, {**APPS, "input_output": ""}, "'input_output' is empty"),
         (apps.prepare, {**APPS, "input_output": "{"}, "'input_output' is not JSON"),
-        (apps.prepare, {**APPS, "input_output": '{"inputs": []}'}, "must hold a list 'outputs'"),
+        (apps.prepare, {**APPS, "input_output": '{"inputs": []}'}, "must contain a list 'outputs'"),
         (taco.prepare, {**APPS, "input_output": '{"inputs": ["1"], "outputs": []}'}, "of one length"),
         (
             code_contests.prepare,

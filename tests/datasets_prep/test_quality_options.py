@@ -58,7 +58,7 @@ def test_fail_lists_them_all_and_publishes_nothing(
     assert prep(tmp_path, [BAD, RIGHT, BAD], "--verify", "fail") == 2
     captured = capsys.readouterr()
     assert [line.split(":")[0] for line in captured.out.splitlines()] == ["train[0]", "train[2]"]
-    assert "2 rows whose own solution is not scored as right" in captured.err
+    assert "not scored as right: 2" in captured.err
     assert not (tmp_path / "out").exists()
 
 

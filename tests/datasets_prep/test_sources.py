@@ -120,7 +120,7 @@ def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
         "socratic/train.jsonl ('socratic' is another part of the set)",
         "train.txt (not one of .parquet, .arrow, .feather, .jsonl, .ndjson, .csv, .tsv, .json)",
         "train_socratic.jsonl ('socratic' is another part of the set)",
-        "example_model_solutions.jsonl (names no split)",
+        "example_model_solutions.jsonl (its name has no split)",
     )
     train = list(source.splits["train"](BadRows()))
     assert [record.index for record in train] == [0, 1, 2, 3]
@@ -174,7 +174,7 @@ GOOD_LINE = '{"question": "q", "answer": "a"}\n'
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("train.jsonl", b"", "train.jsonl is empty: it holds no rows"),
+        ("train.jsonl", b"", "train.jsonl has no rows"),
         ("train.jsonl", GOOD_LINE.encode() + b"{oops\n", "train.jsonl row 1: not JSON"),
         (
             "train.jsonl",
@@ -287,7 +287,7 @@ def test_a_validation_split_of_the_hub_takes_the_place_of_a_test_without_answers
 
 def test_a_set_whose_files_do_not_load_says_which_to_fetch() -> None:
     remedy = r"download all its json files from https://huggingface.co/datasets/gorilla-llm/.* --raw"
-    with pytest.raises(InputError, match=f"cannot be read from the hub as it is: {remedy}"):
+    with pytest.raises(InputError, match=f"from the hub: {remedy}"):
         bfcl.prepare(Path("out"))
 
 

@@ -211,7 +211,7 @@ def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
             {"prompt": ({"role": "usr", "content": "x"},)},
             "prompt role must be one of system, user, assistant",
         ),
-        ({"answer": "\ud800"}, "answer holds a lone surrogate at character 0"),
+        ({"answer": "\ud800"}, "answer is not valid Unicode at character 0"),
     ],
 )
 def test_a_row_that_breaks_the_contract_is_refused(changes: dict[str, object], message: str) -> None:

@@ -142,7 +142,7 @@ def test_which_file_is_the_reward(
         (TOML + '[environment]\nworkdir = "/testbed"', "", "/testbed"),
         (TOML + "[environment]\ngpus = 1", "", "machine"),
         (TOML + '[[steps]]\nname = "one"', "", "steps"),
-        ("[task", "", "no Harbor task"),
+        ("[task", "", "Harbor task"),
     ],
 )
 def test_a_task_that_needs_its_image_is_refused_in_words(

@@ -72,7 +72,7 @@ def test_nemo_gym_scores_with_the_rows_fields(mode: str, seeded: bool) -> None:
         ((200, {"verdict": 1}), "error", "reward"),
         ((200, {"reward": "high"}), "error", "high"),
         ((200, b'{"reward": 1e999}'), "error", "1e999"),
-        ((200, b"<html>"), "error", "no JSON"),
+        ((200, b"<html>"), "error", "JSON"),
         ((200, [1.0]), "error", "object"),
         ((422, {"detail": "field required"}), "invalid", "field required"),
         ((500, {"detail": "boom"}), "error", "boom"),

@@ -277,7 +277,7 @@ def test_settings_behind_a_file_change_it_as_in_verl(
     words = [f"data.path={prompts}", f"data.output_path={out}", "model.path=m", "data.n_samples=2"]
     more = ["+rollout.temperature=0.5", "data.batch_size=7"]
     assert run(["generate", "--config", str(config), *words, "--url", server.url, *more]) == 0
-    assert "data.batch_size=7 is without effect" in capsys.readouterr().err
+    assert "data.batch_size=7 has no effect" in capsys.readouterr().err
     assert [len(row["responses"]) for row in pq.read_table(out).to_pylist()] == [2] * len(QUESTIONS)
     asked = server.asked[-1]
     assert (asked["model"], asked["temperature"], asked["top_k"], asked["max_tokens"]) == ("m", 0.5, 50, 512)
@@ -388,7 +388,7 @@ def test_verls_multi_turn_keys_are_taken(tmp_path: Path) -> None:
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN, "  "))
     found, notes = read_generation_config(path)
     assert found == EPISODES
-    assert notes == ["rollout.agent.num_workers=8 is without effect: one process plays all episodes"]
+    assert notes == ["rollout.agent.num_workers=8 has no effect: one process plays all episodes"]
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN.replace("enable: true", "enable: false"), "  "))
     assert read_generation_config(path)[0] == {}
 

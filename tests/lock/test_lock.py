@@ -259,4 +259,4 @@ def test_a_path_that_a_clone_will_not_have_is_said(
         (folder / "options.yaml").write_text("gsm8k: {method: flexible}\n")
         given = ["--options-file", str(folder / "options.yaml"), "--lock", f"{folder.name}.lock"]
         assert run(["lock", "rows.jsonl", *given]) == 0
-        assert ("is outside of this folder" in capsys.readouterr().err) == (folder == tmp_path)
+        assert ("outside this folder" in capsys.readouterr().err) == (folder == tmp_path)

@@ -134,7 +134,7 @@ def test_rows_that_disagree_are_reported_and_ambiguous(index: GroundTruthIndex) 
     assert index.lookup("Twice?") == Ambiguous(2, 3)
     assert truth(index.lookup("Same twice?")) == "1"
     report = index.report()
-    assert report.startswith("6 rows indexed by prompt; 1 prompts have more than one ground truth")
+    assert report.startswith("rows indexed by prompt: 6; prompts with more than one ground truth")
     assert "train.parquet row 2 and train.parquet row 3" in report
 
 

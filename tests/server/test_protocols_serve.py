@@ -29,7 +29,7 @@ def test_serve_answers_from_its_gold_and_reports_what_it_cannot_use(tmp_path: Pa
         answer = httpx.post(f"{server.url}/llama_factory", json={"model": "model", "messages": texts})
     assert answer.json()["scores"] == [1.0, -1.0, -1.0]
     flat = " ".join(server.said.split())
-    assert "3 rows indexed by prompt; 1 prompts have more than one ground truth" in flat
+    assert "rows indexed by prompt: 3; prompts with more than one ground truth" in flat
 
 
 @pytest.mark.parametrize(

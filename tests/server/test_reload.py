@@ -104,7 +104,7 @@ def test_a_file_of_ground_truths_is_indexed_once_and_looked_at_before(tmp_path: 
         until(lambda: Client(server.url).score(Sample("gsm8k", "#### 1", "1")).ok)
         assert server.stop() == 0
         assert server.process.stderr is not None
-        assert (server.said + server.process.stderr.read()).count("rows indexed by prompt") == 1
+        assert (server.said + server.process.stderr.read()).count("indexed by prompt") == 1
     pq.write_table(pa.table({"prompt": ["q"]}), gold)
     assert run(["serve", "--config", str(path)]) == 2
 

@@ -48,7 +48,7 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
     ("name", "text", "why"),
     [
         ("hermes", '<tool_call>{"name": "add", "arguments": {"a": 1}</tool_call>', "not JSON"),
-        ("hermes", "<tool_call>", "nothing stands"),
+        ("hermes", "<tool_call>", "no JSON"),
         ("hermes", '<tool_call>{"arguments": {}}</tool_call>', 'no "name"'),
         ("hermes", '<tool_call>{"name": "add", "arguments": [1]}</tool_call>', "not a JSON object"),
         (
@@ -56,7 +56,11 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
             '<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>',
             "a key occurs twice",
         ),
-        ("hermes", '<tool_call>{"name": "f", "arguments": {"a": "\\ud800"}}</tool_call>', "half a character"),
+        (
+            "hermes",
+            '<tool_call>{"name": "f", "arguments": {"a": "\\ud800"}}</tool_call>',
+            "not valid Unicode",
+        ),
         ("hermes", '{"name": "add", "arguments": {}}</tool_call>', "without <tool_call>"),
         ("hermes", '<tool_call>{"name": "a"} and so on</tool_call>', "after the JSON object"),
         ("hermes", "<tool_call>" + "[" * 100_000, "nested too deeply"),
@@ -66,33 +70,33 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
             "not JSON",
         ),
         ("llama3", '{"name": "add", "parameters": {"a": 1}', "not JSON"),
-        ("llama3", "<|python_tag|>", "nothing comes after"),
+        ("llama3", "<|python_tag|>", "<|python_tag|>"),
         ("qwen3_coder", "<tool_call>\n<function=add>\n<parameter=a>\n1\n", "</parameter> is missing"),
-        ("qwen3_coder", "<tool_call>add(1)</tool_call>", "begins with <function=NAME>"),
+        ("qwen3_coder", "<tool_call>add(1)</tool_call>", "<function=NAME>"),
         ("qwen3_coder", "<function=f>x=1</function>", "between <parameter=NAME> blocks"),
-        ("mistral", "[TOOL_CALLS]", "nothing stands"),
+        ("mistral", "[TOOL_CALLS]", "no JSON"),
         ("mistral", "[TOOL_CALLS][]", "empty"),
         ("deepseek", "<｜tool▁calls▁begin｜>", "not finished"),
-        ("deepseek", "<｜tool▁call▁begin｜>f{}<｜tool▁call▁end｜>", "a call is <｜tool▁call▁begin｜> NAME"),
+        ("deepseek", "<｜tool▁call▁begin｜>f{}<｜tool▁call▁end｜>", "<｜tool▁call▁begin｜> NAME"),
         ("kimi", "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{}", "not finished"),
         ("kimi", "<|tool_call_begin|>f:0 {}<|tool_call_end|>", "functions.NAME:0"),
         ("glm", "<tool_call>f", "not finished"),
-        ("glm", '<tool_call>{"name": "f"}</tool_call>', "a call is <tool_call> NAME"),
+        ("glm", '<tool_call>{"name": "f"}</tool_call>', "<tool_call> NAME"),
         ("minimax", '<invoke name="f"><parameter name="a">1</parameter>', "not finished"),
         (
             "minimax",
             '<invoke name="f"><parameter name="a" string="false">x</parameter></invoke>',
             "not JSON",
         ),
-        ("pythonic", "[f(1)]", "named arguments alone"),
-        ("pythonic", "[f(a=g())]", "no literal"),
-        ("pythonic", "[f(a=1, a=2)]", "stands twice"),
+        ("pythonic", "[f(1)]", "named arguments"),
+        ("pythonic", "[f(a=g())]", "not a literal"),
+        ("pythonic", "[f(a=1, a=2)]", "twice"),
         ("pythonic", "[f(a=" + "9" * 5_000 + ")]", "not Python"),
         ("pythonic", "[f(a=" + "[" * 3_000 + "]" * 3_000 + ")]", "not Python"),
         ("pythonic", "[f(a=1", "not finished"),
         ("json", "{'name': 'f', 'arguments': {}}", "single quotes"),
         ("json", 'Do not run {"name": "f", "arguments": {}}', "only mentioned"),
-        ("json", '{"name": "f", "arguments": {"__input__": 1}}', "has the name __input__"),
+        ("json", '{"name": "f", "arguments": {"__input__": 1}}', "have the name __input__"),
         ("react", "Action: add", "without an Action Input"),
         ("react", "Action Input: 3", "without an Action before"),
     ],
@@ -276,7 +280,7 @@ def test_a_call_of_gpt_oss_that_cannot_be_read_says_why(text: str, why: str) -> 
     ("text", "why"),
     [
         (WRITTEN["hermes"] + "[TOOL_CALLS]f[ARGS]{}", "several formats: hermes, mistral"),
-        ("<start_function_call>call:f{}<end_function_call>", "in none of the formats"),
+        ("<start_function_call>call:f{}<end_function_call>", "none of the formats"),
         ("x" * 100_001, "too long"),
     ],
 )
@@ -288,7 +292,7 @@ def test_calls_in_several_formats_or_in_none_cannot_be_read(text: str, why: str)
 def test_only_the_formats_that_are_named_are_read() -> None:
     assert read_any(WRITTEN["llama3"], ("hermes", "react")) == []
     (call,) = read_any(WRITTEN["hermes"], ("mistral", "json"))
-    assert "in none of the formats: mistral, json" in str(call.error)
+    assert "mistral, json" in str(call.error)
     assert [call.error for call in read_any(WRITTEN["hermes"], ("hermes",))] == [None]
 
 

@@ -89,13 +89,15 @@ def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
         if value is None or value in ([], {}) or name in HARMLESS:
             continue
         if name in RUNS_OWN:
-            say_once(f"external programs: '{name}' of their requests is ignored; the run's own holds")
+            say_once(
+                f"external programs: '{name}' in their requests is ignored; the setting of the run is used"
+            )
         elif name not in honoured:
             raise ApiError(f"'{name}' is not supported here", code="unsupported_parameter", param=name)
         elif honoured[name] is not None and value not in honoured[name]:
             takes = " or ".join(json.dumps(one) for one in honoured[name])
             text = json.dumps(value, default=str)[:80]
-            raise ApiError(f"{name}={text} is not supported here; it may be {takes}", param=name)
+            raise ApiError(f"{name}={text} is not supported here; expected {takes}", param=name)
 
 
 @functools.cache
@@ -128,7 +130,7 @@ def stops_in(body: Mapping[str, Any]) -> tuple[str, ...]:
     given = body.get("stop") or []
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(one, str) and one for one in texts):
-        raise ApiError("'stop' must be a text or a list of texts", param="stop")
+        raise ApiError("'stop' must be a string or a list of strings", param="stop")
     return tuple(texts)
 
 
@@ -200,7 +202,7 @@ def call_in(id: Any, function: Any, param: str) -> dict[str, Any]:
     given = function if isinstance(function, dict) else {}
     name, arguments = given.get("name"), given.get("arguments")
     if not isinstance(name, str) or not name:
-        raise ApiError("a call of a tool has no name", param=param)
+        raise ApiError("a tool call has no name", param=param)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
     return {
         "id": str(id or ""),

@@ -46,7 +46,7 @@ class HarnessProgram:
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.function):
-            raise ConfigError("give it either a command, a list of words, or a function, FILE.py:name")
+            raise ConfigError("set either command (a list of words) or function (FILE.py:name)")
         words = self.command
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
             raise ConfigError(
@@ -119,7 +119,7 @@ async def _run_command(command: Sequence[str], base_url: str, row: Any) -> str |
             )
         code = await _ended(process)
     except OSError as error:
-        return f"the program could not be started: {describe(error)}"
+        return f"cannot start the program: {describe(error)}"
     finally:
         written = end.close()
     if code == 0:

@@ -159,7 +159,7 @@ def _body(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise ApiError("the body must be an object of JSON")
+        raise ApiError("the body must be a JSON object")
     return body
 
 

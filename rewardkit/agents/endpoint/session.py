@@ -144,7 +144,7 @@ _MESSAGES: Mapping[str, str] = {
     "context_tokens": "This model's maximum context length is reached: the history has no tokens left.",
     "assistant_turns": "the episode has no turns left",
     "user_turns": "the episode has no turns of tools or users left",
-    "branches": "the episode's history has been written anew too often",
+    "branches": "the episode's history has been rewritten too often",
     "seconds": "the episode's time is up",
 }
 

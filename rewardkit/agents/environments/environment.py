@@ -94,14 +94,14 @@ def spec_of(row: EpisodeRow, default: str) -> EnvironmentSpec:
     """
     given = row.extra_info.get("env") or default
     if not given:
-        raise InputError("no environment is named: set the run's env, or extra_info.env in the row")
+        raise InputError("no environment given: set env for the run, or extra_info.env in the row")
     if isinstance(given, str) and given.startswith("{"):
         given = json.loads(given)
     values = _parsed(given) if isinstance(given, str) else {k: v for k, v in given.items() if v is not None}
     if values.get("kind") not in KINDS:
         kind = str(values.get("kind"))
         hint = did_you_mean(kind, KINDS) or f"; expected KIND:TARGET with one of {', '.join(KINDS)}"
-        raise InputError(f"there is no kind '{kind}' of environments{hint}")
+        raise InputError(f"there is no kind '{kind}' of environment{hint}")
     try:
         return msgspec.convert(values, EnvironmentSpec)
     except msgspec.ValidationError as error:

@@ -106,7 +106,9 @@ class OpenEnvEnvironment:
         data = self._data(answer)
         reward = data.get("reward")
         if reward is not None and number(reward) is None:
-            raise EnvironmentFailed(f"{self._service.who} gave the reward {reward!r:.40}")
+            raise EnvironmentFailed(
+                f"{self._service.who} returned the reward {reward!r:.40}; expected a number"
+            )
         return Observation(_text(data.get("observation")), number(reward), bool(data.get("done")))
 
     async def _observed(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:

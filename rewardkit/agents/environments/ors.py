@@ -23,7 +23,7 @@ class OrsEnvironment:
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         task = task_of(row_arguments(row))
         if task is None:
-            raise InputError("the row names no task: extra_info needs split and index, or env_kwargs")
+            raise InputError("the row has no task: extra_info needs split and index, or env_kwargs")
         self._task = task
         service = Service(spec.target, who="the ORS server", timeout_s=REQUEST_S, retries=5)
         self._session = OrsSession(service, spec.name)

@@ -76,7 +76,7 @@ class EnvironmentSession:
         if self._rewards:
             return self._rewards[-1] if self._spec.reward == "last" else sum(self._rewards)
         if self._spec.without_reward is None:
-            raise EpisodeUnscored("invalid", "the environment gave no reward")
+            raise EpisodeUnscored("invalid", "the environment returned no reward")
         return self._spec.without_reward
 
     async def finish(self) -> None:
@@ -93,7 +93,9 @@ class EnvironmentSession:
             if hasattr(work, "close"):
                 work.close()
             raise self._broken
-        self._broken = TimeoutError("the environment's last step was broken off")  # unless it ends below
+        self._broken = TimeoutError(
+            "the last step of the environment was interrupted"
+        )  # unless it ends below
         try:
             found = await work
         except Exception as error:

@@ -42,7 +42,7 @@ class VerifiersEnvironment:
             self._scorer = _scorer(spec.target, spec.python)
         index = row_arguments(row).get("index")
         if not isinstance(index, int) or not 0 <= index < len(tasks):
-            raise InputError(f"{spec.target} has {len(tasks)} tasks, and none of the index {index!r}")
+            raise InputError(f"{spec.target} has no task of index {index!r} (number of tasks: {len(tasks)})")
         self._data = tasks[index]
         self._source = row.data_source
         self._answer = ""
@@ -91,10 +91,10 @@ def _tasks(target: str, python: str) -> list[dict[str, Any]]:
         done = subprocess.run(command, capture_output=True, timeout=_LOAD_S, stdin=subprocess.DEVNULL)
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise InputError(f"the taskset {target} cannot be loaded by {python}: {said[:200]}")
+            raise InputError(f"{python} cannot load the taskset {target}: {said[:200]}")
         found = [msgspec.json.decode(line, type=dict[str, Any]) for line in done.stdout.splitlines()]
     except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
-        raise InputError(f"the taskset {target} cannot be loaded by {python}: {error}") from None
+        raise InputError(f"{python} cannot load the taskset {target}: {error}") from None
     return found
 
 

@@ -91,7 +91,9 @@ class SimulatedUser:
         wanted = [name for _, name, _, _ in string.Formatter().parse(self._settings.instructions) if name]
         missing = [name for name in wanted if name not in values]
         if missing:
-            raise InputError(f"the simulated user's instructions name '{missing[0]}', which the row has not")
+            raise InputError(
+                f"the simulated user's instructions use the field '{missing[0]}', which the row does not have"
+            )
         self._system = self._settings.instructions.format_map(values)
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:

@@ -24,7 +24,7 @@ async def external(episode: Episode, program: HarnessProgram) -> None:
     elif failed is not None:
         episode.end(*failed)
     elif session.branches.last is None:
-        episode.end("error", "the program ended without having asked for a turn")
+        episode.end("error", "the program ended without requesting a turn")
 
 
 async def _run(program: HarnessProgram, base_url: str, session: ProgramSession) -> tuple[str, str] | None:
@@ -40,7 +40,7 @@ async def _run(program: HarnessProgram, base_url: str, session: ProgramSession) 
         if over.done() and session.failed is None:
             await asyncio.wait([running], timeout=limits.tool_seconds)
         if not running.done():
-            return "seconds", f"the program had not ended after {seconds:g} s"
+            return "seconds", f"the program did not end within {seconds:g} s"
         failed = running.result()
         return None if failed is None else ("error", failed)
     finally:

@@ -135,7 +135,7 @@ def _from_text(text: str, boolean: bool) -> Any:
 
 def _any_of(choices: Sequence[Any], value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
     """Return the value by the first choice that it fits. Choices of its own type are tried first."""
-    problem = BadCall(f"argument '{place}' fits nothing that it may be")
+    problem = BadCall(f"argument '{place}' has none of the allowed types")
     for choice in sorted(choices, key=lambda one: not _is(value, str(one.get("type", "")))):
         try:
             return _value(choice, value, place, named, depth + 1)

@@ -216,7 +216,7 @@ def _function_kind(found: Declared, config: dict[str, Any], schema: Mapping[str,
             f"tool {found.name} is a function, which takes no config; found {', '.join(config)}"
         )
     if not callable(found.target):
-        raise ConfigError(f"tool {found.name}: {found.target!r:.60} is no function and no class")
+        raise ConfigError(f"tool {found.name}: {found.target!r:.60} is neither a function nor a class")
     return _kind(found, found.target, "", lambda: ToolParts(found.target), schema)
 
 
@@ -237,7 +237,7 @@ def _kind(
         if one not in known:
             hint = did_you_mean(one, known) or f"; it takes {', '.join(known) or 'none'}"
             raise ConfigError(
-                f"tool {name}: its schema has the argument '{one}', which it does not take{hint}"
+                f"tool {name}: its schema has the argument '{one}', but its function does not{hint}"
             )
     return ToolKind(name, function_schema(name, description, parameters), make, convert, found.inline)
 
@@ -264,7 +264,7 @@ def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
         inspect.signature(found.target).bind(**config)
     except TypeError as error:
         shown = ", ".join(inspect.signature(found.target).parameters) or "nothing"
-        raise ConfigError(f"tool {found.name}: its config does not fit: {error}; it takes {shown}") from None
+        raise ConfigError(f"tool {found.name}: invalid config: {error}; it takes {shown}") from None
     return lambda: found.target(**config)
 
 
@@ -321,7 +321,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
-        raise ConfigError(f"tool {what}: its hints cannot be read: {error}") from None
+        raise ConfigError(f"tool {what}: cannot read its type hints: {error}") from None
     fields = [
         _field(what, parameter, hints, described)
         for parameter in inspect.signature(function).parameters.values()
@@ -343,7 +343,9 @@ def function_schema(name: str, description: str, parameters: Mapping[str, Any]) 
         ConfigError: the name has characters other than letters, digits, `_`, `-` and `.`, or more than 64.
     """
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"'{name}' is no name of a tool; letters, digits, _, - and . only, at most 64")
+        raise ConfigError(
+            f"'{name}' is not a valid name of a tool; use at most 64 letters, digits, _, - and ."
+        )
     function = {"name": name, "description": description, "parameters": dict(parameters)}
     return {"type": "function", "function": function}
 
@@ -382,7 +384,8 @@ def _field(
     name = parameter.name
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigError(
-            f"tool {what}: '{parameter}' has no name that a model could write; name each argument"
+            f"tool {what}: the parameter '{parameter}' has no name for the model to use; give "
+            "each argument a name"
         )
     if name not in hints:
         raise ConfigError(f"tool {what}: argument '{name}' has no type hint")

@@ -108,16 +108,16 @@ class Index:
         except OSError as error:
             shutil.rmtree(beside, ignore_errors=True)
             if not folder.exists():  # another process may have been quicker
-                raise InputError(f"cannot keep the index in {folder}: {error.strerror or error}") from error
+                raise InputError(f"cannot save the index in {folder}: {error.strerror or error}") from error
 
     def _load(self, folder: Path, said: dict[str, Any]) -> Any:
-        remedy = "delete the folder, and it is made afresh"
+        remedy = "delete the folder to build the index again"
         try:
             found = msgspec.json.decode((folder / _CORPUS).read_bytes())
         except (OSError, msgspec.DecodeError) as error:
-            raise InputError(f"{folder} is no index of documents ({error}); {remedy}") from None
+            raise InputError(f"{folder} is not an index of documents ({error}); {remedy}") from None
         if found != said:
-            raise InputError(f"the index {folder} was made of another file, {found}; found {said}; {remedy}")
+            raise InputError(f"the index {folder} was built from another file, {found}, not {said}; {remedy}")
         try:
             index = self._bm25.BM25.load(str(folder), mmap=True, show_progress=False)
             rows = int(index.scores["num_docs"])
@@ -126,7 +126,9 @@ class Index:
             what = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             raise InputError(f"the index {folder} is broken ({what}); {remedy}") from None
         if rows != len(self):
-            raise InputError(f"the index {folder} has {rows} documents, its file {len(self)}; {remedy}")
+            raise InputError(
+                f"the index {folder} has {rows} documents, but its file has {len(self)}; {remedy}"
+            )
         return index
 
 
@@ -159,13 +161,13 @@ def _without_numba() -> Iterator[None]:
 def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
     """The columns of titles (or None) and texts."""
     if path.suffix not in (".parquet", ".jsonl"):
-        raise InputError(f"{path} is neither .jsonl nor .parquet; documents are read from those")
+        raise InputError(f"cannot read documents from {path}; expected a .jsonl or .parquet file")
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else _jsonl(path)
     except FileNotFoundError:
         raise InputError(f"no such file of documents: {path}") from None
     except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0][:200]}") from None
+        raise InputError(f"cannot read {path}: {str(error).splitlines()[0][:200]}") from None
     names = table.column_names
     wanted = (text_field,) if text_field else TEXT_FIELDS
     text = next((name for name in wanted if name in names), None)
@@ -178,7 +180,7 @@ def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
 def _texts(table: pa.Table, name: str, path: Path) -> Any:
     column = table.column(name).combine_chunks()
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        raise InputError(f"column '{name}' of {path} is of {column.type}; expected texts")
+        raise InputError(f"column '{name}' of {path} has the type {column.type}; expected strings")
     return column
 
 
@@ -201,7 +203,7 @@ def _json_rows(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 row = msgspec.json.decode(line)
             except msgspec.DecodeError as error:
-                raise InputError(f"{path} line {number} is no JSON: {error}") from None
+                raise InputError(f"{path}, line {number}: not valid JSON: {error}") from None
             if not isinstance(row, dict):
-                raise InputError(f"{path} line {number} is no object of a document's fields")
+                raise InputError(f"{path}, line {number}: expected a JSON object with a document's fields")
             yield row

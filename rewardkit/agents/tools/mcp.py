@@ -60,7 +60,7 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
     given.pop("mcp", None)
     unknown = given.keys() - {"mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s"}
     if unknown:
-        raise ConfigError(f"mcp: there is no setting '{sorted(unknown)[0]}'")
+        raise ConfigError(f"mcp: unknown setting '{sorted(unknown)[0]}'")
     timeout_s = float(given.get("timeout_s", 30.0))
     servers = _servers(given)
     kinds = {}
@@ -68,7 +68,9 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
         connection = connection_to(msgspec.json.encode(server))
         for one in connection.tools(name):
             if one.name in kinds:
-                raise ConfigError(f"two MCP servers have a tool '{one.name}'; choose by tool_selected_list")
+                raise ConfigError(
+                    f"two MCP servers have a tool '{one.name}'; choose one with tool_selected_list"
+                )
             kinds[one.name] = _kind(connection, one, timeout_s)
     selected = given.get("tool_selected_list") or list(kinds)
     for name in selected:
@@ -90,7 +92,7 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
         except OSError as error:
             raise ConfigError(f"cannot read {where}: {error.strerror}") from None
         except (msgspec.DecodeError, LookupError, TypeError):
-            raise ConfigError(f'{where} is no JSON object with "mcpServers"') from None
+            raise ConfigError(f'{where} is not a JSON object with "mcpServers"') from None
     try:
         found = msgspec.convert(raw, dict[str, Server])
     except msgspec.ValidationError as error:
@@ -137,7 +139,7 @@ class McpConnection:
         except MissingDependencyError:
             raise
         except Exception as error:
-            raise ConfigError(f"MCP server '{name}' cannot be used: {_reason(error)}") from None
+            raise ConfigError(f"cannot use the MCP server '{name}': {_reason(error)}") from None
 
     async def call(self, name: str, arguments: Mapping[str, Any], timeout_s: float) -> Observation:
         """Call one of its tools.
@@ -261,7 +263,7 @@ def _package() -> Any:
     except ImportError:
         raise MissingDependencyError(remedy) from None
     if not hasattr(package, "Client"):
-        raise MissingDependencyError(f"the mcp that is installed is older than 2. {remedy}")
+        raise MissingDependencyError(f"the installed mcp is older than version 2. {remedy}")
     return package
 
 

@@ -49,9 +49,9 @@ def number(value: Any) -> float | None:
     try:
         found = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"a reward is a number; found {value!r:.60}") from None
+        raise TypeError(f"a reward must be a number; found {value!r:.60}") from None
     if not math.isfinite(found):
-        raise TypeError(f"a reward is finite; found {found}")
+        raise TypeError(f"a reward must be finite; found {found}")
     return found
 
 
@@ -84,7 +84,7 @@ def _json(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, msgspec.EncodeError, RecursionError):
-        raise TypeError(f"a tool returned a {type(value).__name__}, which is no text and no JSON") from None
+        raise TypeError(f"a tool returned a {type(value).__name__}; expected text or JSON") from None
 
 
 async def called(function: Callable[..., Any], *args: Any, inline: bool = False, **kwargs: Any) -> Any:

@@ -62,9 +62,7 @@ class Search:
         timeout_s: float = 30.0,
     ) -> None:
         if (path is None) == (url is None):
-            raise ConfigError(
-                "search needs one of path (a jsonl or parquet of documents) and url (a service)"
-            )
+            raise ConfigError("search needs one of path (documents as jsonl or parquet) and url (a service)")
         if not isinstance(top_k, int) or not 1 <= top_k <= 100:
             raise ConfigError(f"search: top_k is {top_k!r}; expected 1 to 100")
         self._url = url
@@ -133,10 +131,10 @@ def _documents(content: bytes, queries: int) -> list[list[Document]]:
     try:
         results: Any = msgspec.json.decode(content)["result"]
         if len(results) != queries:
-            raise ValueError("another number of results than of queries")
+            raise ValueError("the number of results differs from the number of queries")
         return [[_document(one) for one in result] for result in results]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RuntimeError(f"the retrieval service's answer cannot be read: {error}") from None
+        raise RuntimeError(f"cannot read the answer of the retrieval service: {error}") from None
 
 
 def _document(found: Mapping[str, Any]) -> Document:

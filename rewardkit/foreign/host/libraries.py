@@ -106,7 +106,7 @@ class TaskRewards(LibraryCall):
         hooks = [*task.hooks("reward"), *(judge.score for judge in task.plugged_judges())]
         needing = [hook.__name__ for hook in hooks if _needs_runtime(hook)]
         if needing:
-            raise LackingError(f"its reward '{needing[0]}' needs a runtime of verifiers, which there is not")
+            raise LackingError(f"its reward '{needing[0]}' needs a verifiers runtime, and there is none")
         trace = _trace(task, row)
         await task.score(trace, None)
         weighted = {name: _number(reward) for name, reward in trace.rewards.items()}

@@ -222,7 +222,7 @@ def _only(module: ModuleType, target: str, kind: str) -> Any:
     if len(names) != 1:
         there = ", ".join(telling) or "none"
         raise NoRewardError(
-            f"which function of {target} is it? Name one as {target}:NAME; there are: {there}"
+            f"cannot choose a function of {target}; name one as {target}:NAME; found: {there}"
         )
     return telling[names[0]]
 

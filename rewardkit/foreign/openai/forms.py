@@ -104,7 +104,7 @@ def read_grader(text: str | bytes) -> AnyGrader:
     try:
         found = _decoder.decode(text)
     except msgspec.DecodeError as error:
-        raise InputError(f"not one of OpenAI's graders: {error}") from None
+        raise InputError(f"not a valid OpenAI grader: {error}") from None
     _check(found, "", _DEEPEST)
     return found
 
@@ -156,13 +156,13 @@ def _check_label(grader: LabelModel) -> None:
     _check_messages(grader.input)
     strange = sorted(set(grader.passing_labels) - set(grader.labels))
     if strange or not grader.passing_labels:
-        raise ValueError(f"passing_labels has {strange or 'none'}; expected some of {grader.labels}")
+        raise ValueError(f"passing_labels is {strange or 'empty'}; expected some of {grader.labels}")
 
 
 def _check_score(grader: ScoreModel) -> None:
     _check_messages(grader.input)
     if not grader.range[0] < grader.range[1]:
-        raise ValueError(f"range must rise, found {list(grader.range)}")
+        raise ValueError(f"range must be [low, high] with low below high, found {list(grader.range)}")
 
 
 def _check_messages(messages: list[ModelMessage]) -> None:

@@ -66,7 +66,7 @@ def parse_formula(text: str, names: frozenset[str]) -> FormulaNode:
     parser = _FormulaParser(list(_tokens(text)), names)
     found = parser.sum()
     if parser.next:
-        raise FormulaError(f"'{parser.next}' stands where the formula should end")
+        raise FormulaError(f"unexpected '{parser.next}' after the formula")
     return found
 
 
@@ -99,7 +99,7 @@ def _tokens(text: str) -> Iterator[str]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise FormulaError(f"{text[at:].strip()[:20]!r} cannot stand in a formula")
+            raise FormulaError(f"unexpected {text[at:].strip()[:20]!r} in the formula")
         at = found.end()
         yield found[0].strip()
 
@@ -168,7 +168,7 @@ class _FormulaParser:
             return self._call(token)
         if token not in self._names:
             known = ", ".join(sorted(self._names))
-            raise FormulaError(f"'{token}' is neither a grader ({known}) nor a function of formulas")
+            raise FormulaError(f"'{token}' is neither a grader ({known}) nor a function")
         return FormulaNode(token)
 
     def _call(self, name: str) -> FormulaNode:
@@ -180,6 +180,6 @@ class _FormulaParser:
             arguments.append(self.sum())
         self._take(")")
         if count is not None and len(arguments) != count:
-            raise FormulaError(f"{name} takes {count} value, found {len(arguments)}")
+            raise FormulaError(f"{name} takes {count} argument, found {len(arguments)}")
         # `min` and `max` of one number are that number; Python's own want a sequence then.
         return FormulaNode(function, tuple(arguments)) if count or len(arguments) > 1 else arguments[0]

@@ -19,7 +19,7 @@ _MAX_CHARS = 20_000
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
 """What a metric needs, of the extra `metrics`."""
 REFUSED = {
-    "cosine": "it compares embeddings of OpenAI's own, which cannot be had elsewhere",
+    "cosine": "it needs OpenAI's own embeddings, which are not available here",
     "meteor": "it needs WordNet's data",
 }
 

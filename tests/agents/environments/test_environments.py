@@ -197,5 +197,5 @@ def test_a_taskset_of_verifiers_asks_and_scores(
     assert play(tokenizer, spec, ["raise"]).status == "error"
     with pytest.raises(InputError, match="9 tasks"):
         play(tokenizer, spec, ["9"], env_kwargs={"index": 9})
-    with pytest.raises(InputError, match="cannot be loaded"):
+    with pytest.raises(InputError, match="cannot load"):
         play(tokenizer, "verifiers:sums:Nothing", ["9"])

@@ -54,7 +54,7 @@ def test_a_prompt_may_end_with_the_function_head(program: str, scored: ScoredBy)
 def test_a_setup_that_is_no_python_says_nothing_of_the_program(scored: ScoredBy) -> None:
     truth = {"test_list": ["assert f() == 1 and g()"], "test_setup_code": "def g(:\n"}
     found = scored("def f(): return 1", truth)
-    assert found.status == "invalid" and "no Python" in str(found.detail)
+    assert found.status == "invalid" and "not valid Python" in str(found.detail)
 
 
 @pytest.mark.parametrize(
