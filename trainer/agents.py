@@ -120,13 +120,14 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     if not uses_agents(config, {row.agent_name for rows in files.values() for row in rows}):
         if config.reward.mode != "trajectory":
             raise ConfigError(
-                f"reward.mode={config.reward.mode} needs turns, and no row has an agent of several turns; "
-                f"set agent_name in the data, or {KEY}.agent.default_agent_loop"
+                f"reward.mode={config.reward.mode} needs episodes of several turns, but no row "
+                "has an agent for them; set agent_name in the data, or "
+                f"{KEY}.agent.default_agent_loop"
             )
         if tools := _tool_files(config):
             raise ConfigError(
-                f"{KEY}: no row has an agent of several turns, which {', '.join(tools)} is for; "
-                f"set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
+                f"{KEY}: {', '.join(tools)} needs an agent of several turns, but no row has "
+                f"one; set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
             )
         return []
     from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import
@@ -144,13 +145,15 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     check_tools(used.values(), setting)
     why = why_last_alone(config) if any(agent.tools == "program" for agent in used.values()) else None
     if why is not None:
-        notes.append(f"where a program rewrites its history, its last branch alone is trained on: {why}")
+        notes.append(f"if a program rewrites its history, only its last branch is trained on: {why}")
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     transcript = with_tokenizer(setting, config, tokenizer).transcript
     assert transcript is not None
     if config.actor_rollout_ref.rollout.router_replay:
-        notes.append(f"{KEY}.router_replay is without effect: episodes of several turns do not keep experts")
+        notes.append(
+            f"{KEY}.router_replay has no effect: episodes of several turns do not record the experts"
+        )
     return [*notes, *check_template(transcript, used.values()).lines()]
 
 
@@ -176,9 +179,9 @@ def why_last_alone(config: Config) -> str | None:
     """Return why only the last branch of an episode is learned from with this config; None: all are."""
     algorithm = config.algorithm
     if not ESTIMATORS[algorithm.adv_estimator].groups:
-        return f"algorithm.adv_estimator={algorithm.adv_estimator} has no advantage of a whole episode"
+        return f"algorithm.adv_estimator={algorithm.adv_estimator} computes no advantage of a whole episode"
     if algorithm.use_pf_ppo:
-        return "algorithm.use_pf_ppo draws episodes anew"
+        return "algorithm.use_pf_ppo resamples the episodes"
     if config.distillation.rewards_tokens:
-        return "distillation rewards each token by itself"
+        return "distillation rewards each token separately"
     return None

@@ -40,39 +40,44 @@ RULES = (
         ("ledger/failed",),
         1,
         (
-            "{value:.0%} of the responses could not be scored; they are masked, and what is left is no fair "
-            "sample",
+            (
+                "{value:.0%} of the responses could not be scored; they are masked, and the other "
+                "responses may be a biased sample"
+            ),
             "; with zeros instead, {m[ledger/failures]:.0%} of the gradient would come from them",
         ),
-        "Find out what failed (`reward/failed/*` counts by status, the run's page shows some) and mend it",
+        "Find and remove the cause: `reward/failed/*` counts the failures by status, and the "
+        "run's page shows some",
     ),
     AlarmRule(
         "equal_rewards",
         ("ledger/equal", "actor/rows_left_out"),
         3,
         (
-            "the responses to each prompt have equal rewards, so that the task teaches nothing",
+            "the responses to each prompt have equal rewards, so there is nothing to learn from",
             "; their mean is {m[critic/score/mean]:.3g}",
             ", and {m[ledger/right]:.0%} are right",
         ),
-        "If all are right the prompts are too easy; if none is they are too hard, or the reward never pays: "
-        "`rewardkit explain` shows why for one response",
+        "If all are right, the prompts are too easy; if none is, they are too hard or the "
+        "reward is wrong: `rewardkit explain` shows how a response is scored",
     ),
     AlarmRule(
         "correction",
         ("rollout_corr/rollout_is_ratio_fraction_high", "rollout_corr/rollout_rs_masked_fraction"),
         1,
         (
-            "the rollout correction clips or rejects {value:.0%} of the tokens: rollout engine and policy "
-            "disagree on most of them",
+            (
+                "the rollout correction clips or rejects {value:.0%} of the tokens: the rollout "
+                "engine and the policy give different probabilities"
+            ),
         ),
-        "`training/rollout_actor_kl` is the distance: use one dtype for both, or fresher weights",
+        "See `training/rollout_actor_kl`; use the same dtype for both, or newer weights",
     ),
     AlarmRule(
         "truncated",
         ("response_length/clip_ratio",),
         3,
-        ("{value:.0%} of the responses fill the response length, so that their ends may be cut off",),
+        ("{value:.0%} of the responses have the full response length, so they may be truncated",),
         "Raise data.max_response_length, or set algorithm.mask_truncated_completions=true",
     ),
     AlarmRule(
@@ -88,19 +93,26 @@ RULES = (
         ("ledger/format",),
         3,
         (
-            "{value:.0%} of |advantage| lies between responses that are equally right: what is learned is "
-            "format, length or style, not the task",
+            (
+                "{value:.0%} of |advantage| is between responses that are equally right: the model "
+                "learns format, length or style, not the task"
+            ),
             " ({m[ledger/right]:.1%} of the responses are right)",
         ),
-        "Pay less for format, set algorithm.norm_adv_by_std_in_grpo=false, or take easier prompts; "
-        "`rewardkit gradient` shows which part",
+        "Lower the reward for format, set algorithm.norm_adv_by_std_in_grpo=false, or use "
+        "easier prompts; `rewardkit gradient` shows which part of the reward it is",
     ),
     AlarmRule(
         "length",
         ("ledger/length",),
         3,
-        ("length predicts {value:.0%} of the advantages' variance, among responses that are equally right",),
-        "Read the longest and the shortest responses on the run's page: the reward may pay length",
+        (
+            (
+                "length explains {value:.0%} of the variance of the advantages among responses that "
+                "are equally right"
+            ),
+        ),
+        "Read the longest and the shortest responses on the run's page: the reward may depend on length",
     ),
 )
 
@@ -143,8 +155,8 @@ class Alarms:
         """Return the error that ends a run: the first line, and how to go on."""
         name, line = next(iter(begun.items()))
         return AlarmError(
-            f"alarm {line}. The step is saved: trainer.alarm=warn goes on from it, "
-            f"trainer.alarms.{name}=null without this rule"
+            f"alarm {line}. The step is saved: resume with trainer.alarm=warn, or with "
+            f"trainer.alarms.{name}=null to disable this rule"
         )
 
 

@@ -74,7 +74,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
         InputError: the file is missing, is no parquet, is empty, lacks a column, or has images.
     """
     if not path.is_file():
-        raise InputError(f"no such training file: {path}; `rewardkit prep` makes one")
+        raise InputError(f"no such training file: {path}; `rewardkit prep` writes one")
     try:
         parquet = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
@@ -110,8 +110,8 @@ def _refuse_media(parquet: pq.ParquetFile, path: Path) -> None:
         for i, row in enumerate(batch.to_pylist(), first):
             if found := [name for name, value in row.items() if value]:
                 raise InputError(
-                    f"{path}, row {i}: column '{found[0]}' is not empty, and prompts are text here; leave "
-                    "out rows that cannot be answered from their text"
+                    f"{path}, row {i}: column '{found[0]}' is not empty, but only text prompts "
+                    "are supported; leave out rows that need more than their text"
                 )
         first += len(batch)
 
@@ -155,7 +155,7 @@ def readable(prompt: Any, where: str) -> Any:
 def _message(turn: Any, where: str) -> Any:
     if not (isinstance(turn, Mapping) and isinstance(turn.get("role"), str)):
         raise InputError(
-            f"{where} has no role; a prompt is a text or a list of messages with role and content"
+            f"{where} has no role; a prompt must be a string or a list of messages with role and content"
         )
     content = turn.get("content")
     if isinstance(content, str) or (content is None and turn.get("tool_calls")):
@@ -165,9 +165,7 @@ def _message(turn: Any, where: str) -> Any:
         part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
     ]
     if not texts or len(texts) < len(parts):
-        raise InputError(
-            f"{where} has no text as its content, but {type(content).__name__}; prompts are text"
-        )
+        raise InputError(f"the content of {where} is of type {type(content).__name__}; expected text")
     return {**turn, "content": "".join(texts)}
 
 
@@ -261,8 +259,8 @@ def load_rows(
     if len(rows) < number:
         names = ", ".join(str(path) for path in file_list(files))
         say(
-            f"{number - len(rows)} of the {number} prompts of {names} are over data.max_prompt_length="
-            f"{config.max_prompt_length} and left out (data.filter_overlong_prompts)"
+            f"{names}: skipped {number - len(rows)} of {number} prompts, which are longer than "
+            f"data.max_prompt_length={config.max_prompt_length} (data.filter_overlong_prompts)"
         )
     return rows
 
@@ -286,7 +284,9 @@ def _templated(ids_of: Callable[[dict[str, Any]], list[int]], raw: dict[str, Any
     except RewardkitError:
         raise
     except Exception as error:  # whatever a chat template, which is a program, raises
-        raise InputError(f"{where}: the chat template cannot take this prompt: {reason_of(error)}") from None
+        raise InputError(
+            f"{where}: the chat template cannot render this prompt: {reason_of(error)}"
+        ) from None
 
 
 def _tokenise(tokenizer: Any, prompt: str | list[Message], config: DataConfig) -> list[int]:
@@ -316,8 +316,8 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
     if config.truncation == "middle":
         return ids[: limit // 2] + ids[limit // 2 - limit :]
     raise InputError(
-        f"{where}: the prompt has {len(ids)} tokens, over data.max_prompt_length={limit}; raise it, or set "
-        "data.filter_overlong_prompts=true or data.truncation=left"
+        f"{where}: the prompt has {len(ids)} tokens, more than data.max_prompt_length={limit}; "
+        "raise it, or set data.filter_overlong_prompts=true or data.truncation=left"
     )
 
 
@@ -333,8 +333,8 @@ class PromptLoader(Generic[LoadedRow]):
     def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
         if len(rows) < batch_size:
             raise InputError(
-                f"data.train_batch_size={batch_size}, but there are only {len(rows)} rows that are not too "
-                "long; lower it, or raise the limit of tokens"
+                f"data.train_batch_size={batch_size}, but only {len(rows)} rows are within the "
+                "limit of tokens; lower it, or raise the limit"
             )
         self.rows = rows
         self._batch_size = batch_size
@@ -369,8 +369,9 @@ class PromptLoader(Generic[LoadedRow]):
         """Go to a position; InputError when it was taken among another number of prompts."""
         if state["rows"] != len(self.rows):
             raise InputError(
-                f"the checkpoint was made with {state['rows']} training rows, data.train_files now has "
-                f"{len(self.rows)}; give it the same files, or start anew with trainer.resume_mode=disable"
+                f"the checkpoint was saved with {state['rows']} training rows, data.train_files "
+                f"now has {len(self.rows)}; use the same files, or start from scratch with "
+                "trainer.resume_mode=disable"
             )
         self.epoch = state["epoch"]
         self._served = state["served"]

@@ -31,7 +31,7 @@ JOIN_TIMEOUT = datetime.timedelta(minutes=5)
 """How long it waits for them to be there at all."""
 _TOLD_AFTER_S = 30.0
 _SHARED_STORE = (
-    "torchrun's agents share one store for all rounds, in which machines that restart wait for each other; "
+    "torchrun shares one store between restarts, so restarted machines wait for each other; "
     "set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 on every machine (docs/launch.md)"
 )
 
@@ -187,7 +187,7 @@ def _met_by_all() -> tuple[Any, int, int]:
         _await_all(store, rank, size)
     except dist.DistError as error:
         why = str(error).partition("\n")[0]
-        raise RewardkitError(f"process {rank} does not find process 0 at {host}:{port}: {why}") from None
+        raise RewardkitError(f"process {rank} cannot reach process 0 at {host}:{port}: {why}") from None
     return store, rank, size
 
 
@@ -195,10 +195,10 @@ def _await_all(store: Any, rank: int, size: int) -> None:
     began = time.monotonic()
     told_at = began + _TOLD_AFTER_S
     while missing := [other for other in range(size) if not store.check([f"here/{other}"])]:
-        who = f"{len(missing)} of {size} processes are not there: rank {', '.join(map(str, missing[:16]))}"
+        who = f"{len(missing)} of {size} processes did not join: rank {', '.join(map(str, missing[:16]))}"
         now = time.monotonic()
         if now - began >= JOIN_TIMEOUT.total_seconds():
-            raise RewardkitError(f"{who}, after {JOIN_TIMEOUT.total_seconds():g} s; see what they say")
+            raise RewardkitError(f"{who}, after {JOIN_TIMEOUT.total_seconds():g} s; see their output")
         if rank == 0 and now >= told_at:
             told_at = now + _TOLD_AFTER_S
             print(f"waiting: {who}", file=sys.stderr, flush=True)

@@ -112,7 +112,7 @@ class ModelServer:
     def _keep(self) -> None:
         while not self._ended.wait(LOOK_S):
             if self._process.ended and time.monotonic() > self._begun + PAUSE_S:
-                print("warning: the server of the reward model died; it is started anew", file=sys.stderr)
+                print("warning: the server of the reward model died; restarting it", file=sys.stderr)
                 self._process.stop()
                 self._process = self._start()
 

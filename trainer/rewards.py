@@ -156,7 +156,7 @@ class _Requests:
 
 
 def _late(n: int) -> list[Score]:
-    return [failure("timeout", "the reward server did not answer by reward.timeout_s")] * n
+    return [failure("timeout", "the reward server did not answer within reward.timeout_s")] * n
 
 
 class DividedRewards:

@@ -332,7 +332,7 @@ def test_modes_say_what_they_need() -> None:
     with pytest.raises(ConfigError, match=r"rollout\.name=vllm_server"):
         notes("trainer.mode=async")
     served = "actor_rollout_ref.rollout.name=vllm_server"
-    stale = "learns from tokens of older weights"
+    stale = "older weights"
     assert any(stale in line for line in notes(served, "trainer.mode=one_step_off"))
     corrected = "algorithm.rollout_correction.rollout_is=token"
     assert not any(stale in line for line in notes(served, "trainer.mode=async", corrected))

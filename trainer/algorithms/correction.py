@@ -85,7 +85,7 @@ def read_rejections(names: str, thresholds: object) -> list[Rejection]:
     """
     asked = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if unknown := [name for name in asked if name not in REJECTIONS]:
-        raise ValueError(f"'{unknown[0]}' is none of {', '.join(REJECTIONS)}")
+        raise ValueError(f"'{unknown[0]}' is not one of {', '.join(REJECTIONS)}")
     given = [] if thresholds is None else [one.strip() for one in str(thresholds).split(",") if one.strip()]
     if asked and len(given) not in (1, len(asked)):
         raise ValueError(f"{len(asked)} bounds need 1 or {len(asked)} thresholds, found {len(given)}")
@@ -97,7 +97,7 @@ def _rejection(name: str, threshold: str) -> Rejection:
     low, _, high = threshold.rpartition("_")
     if not name.endswith("k1"):
         if low:
-            raise ValueError(f"{name} has one bound, an upper one, found '{threshold}'")
+            raise ValueError(f"{name} has only an upper bound, found '{threshold}'")
         return Rejection(name, -math.inf, _number(high))
     most = _number(high)
     least, most = _ordered(_number(low) if low else 1 / most, most)
@@ -108,7 +108,7 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"'{text}' is no number") from None
+        raise ValueError(f"'{text}' is not a number") from None
     if not 0 < number < math.inf:
         raise ValueError(f"a threshold must be above 0, found {text}")
     return number

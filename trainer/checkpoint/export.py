@@ -51,9 +51,11 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     """
     found = checkpoint if (checkpoint / FACTS).is_file() else latest(checkpoint)
     if found is None:
-        raise InputError(f"{checkpoint} is no checkpoint and no run's folder with one: it has no {FACTS}")
+        raise InputError(
+            f"{checkpoint} is neither a checkpoint nor the folder of a run with one: it has no {FACTS}"
+        )
     if out.exists():
-        raise InputError(f"{out} exists; name a folder that does not")
+        raise InputError(f"{out} exists already; choose another folder")
     described = str(found / "actor" / "huggingface")
     model_config = load_model_config(described)
     wanted = DTYPES[dtype] if dtype else dtype_of(model_config)

@@ -44,7 +44,7 @@ def find_checkpoint(config: RunConfig) -> Path | None:
         raise ConfigError("trainer.resume_mode=resume_path needs trainer.resume_from_path=.../global_step_N")
     path = Path(given.resume_from_path)
     if not (path / FACTS).is_file():
-        raise ConfigError(f"trainer.resume_from_path={path} is no checkpoint: it has no {FACTS}")
+        raise ConfigError(f"trainer.resume_from_path={path} is not a checkpoint: it has no {FACTS}")
     return path
 
 
@@ -61,8 +61,9 @@ def latest(folder: Path) -> Path | None:
     path = folder / name
     if not (path / FACTS).is_file():
         raise ConfigError(
-            f"{tracker} names {name}, which is not there; set trainer.resume_mode=resume_path and "
-            "trainer.resume_from_path to another one, or trainer.resume_mode=disable to start anew"
+            f"{tracker} names {name}, which does not exist; set trainer.resume_mode=resume_path "
+            "and trainer.resume_from_path to another checkpoint, or "
+            "trainer.resume_mode=disable to start from scratch"
         )
     return path
 
@@ -91,9 +92,7 @@ def read_facts(checkpoint: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
-        raise ConfigError(
-            f"{file} cannot be read: {reason_of(error)}; go on from another checkpoint"
-        ) from None
+        raise ConfigError(f"cannot read {file}: {reason_of(error)}; resume from another checkpoint") from None
     return facts
 
 

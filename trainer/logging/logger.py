@@ -119,7 +119,7 @@ class Logger:
         except Exception as error:  # whatever a tracking library raises, training goes on
             self._sinks.pop(name, None)
             reason = (str(error) or type(error).__name__).partition("\n")[0]
-            self.warn(f"logger '{name}' failed and is left out from here on: {reason}")
+            self.warn(f"logger '{name}' failed and is disabled for the rest of the run: {reason}")
 
     def __enter__(self) -> Logger:
         return self

@@ -250,7 +250,8 @@ def _logit_scale(model: Any, cap: float | None) -> float | None:
     if _close(logits, scale * plain) and not (cap and scale != 1.0):
         return scale
     log.warning(
-        "%s does more to its logits than a scale or a softcap: they are computed whole, and take memory",
+        "%s changes its logits in a way that is not supported: they are computed all at once, "
+        "which takes more memory",
         type(model).__name__,
     )
     return None

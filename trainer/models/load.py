@@ -28,9 +28,11 @@ def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=trust_remote_code)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"no tokenizer can be loaded from '{path}': {_first_line(error)}") from None
+        raise ConfigError(f"cannot load a tokenizer from '{path}': {_first_line(error)}") from None
     if tokenizer.eos_token_id is None:
-        raise ConfigError(f"the tokenizer of '{path}' has no end-of-sequence token: no response could end")
+        raise ConfigError(
+            f"the tokenizer of '{path}' has no end-of-sequence token, so responses could not end"
+        )
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
@@ -45,7 +47,7 @@ def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
         return AutoConfig.from_pretrained(path, trust_remote_code=options.trust_remote_code, **changes)
     except Exception as error:  # whatever a config's own class raises at values that it does not take
         changed = f" with override_config={changes}" if changes else ""
-        raise ConfigError(f"no model can be loaded from '{path}'{changed}: {_first_line(error)}") from None
+        raise ConfigError(f"cannot load a model from '{path}'{changed}: {_first_line(error)}") from None
 
 
 def load_causal_lm(
@@ -137,7 +139,7 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
             path, config=config, dtype=dtype, trust_remote_code=remote, **_attention(config)
         )
     except (OSError, ValueError) as error:
-        raise ConfigError(f"no model can be loaded from '{path}': {_first_line(error)}") from None
+        raise ConfigError(f"cannot load a model from '{path}': {_first_line(error)}") from None
     return model.eval()
 
 

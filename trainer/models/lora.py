@@ -79,9 +79,7 @@ def adapter_settings(options: ModelConfig) -> Any:
     except Exception as error:  # no JSON, or settings that peft does not know
         raise ConfigError(f"lora_adapter_path={folder}: {reason_of(error)}") from None
     if not isinstance(settings, LoraConfig):
-        raise ConfigError(
-            f"the adapter in {folder} is of type {settings.peft_type.value}; LORA can be trained"
-        )
+        raise ConfigError(f"the adapter in {folder} has the type {settings.peft_type.value}; expected LORA")
     settings.inference_mode = False
     return settings
 
@@ -92,14 +90,14 @@ def _load_adapter(model: nn.Module, folder: Path) -> None:
     try:
         saved = load_file(folder / "adapter_model.safetensors")
     except (OSError, SafetensorError) as error:
-        raise ConfigError(
-            f"{folder / 'adapter_model.safetensors'} cannot be read: {reason_of(error)}"
-        ) from None
+        raise ConfigError(f"cannot read {folder / 'adapter_model.safetensors'}: {reason_of(error)}") from None
     for name, parameter in model.named_parameters():
         if ".lora_" in name:
             tensor = saved.pop(f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", None)
             if tensor is None or tensor.shape != parameter.shape:
-                raise ConfigError(f"the adapter in {folder} is for another model: it does not fit {name}")
+                raise ConfigError(
+                    f"the adapter in {folder} is for another model: its {name} has another shape"
+                )
             parameter.copy_(tensor)
     if saved:
         raise ConfigError(f"the adapter in {folder} is for another model, which has {next(iter(saved))}")

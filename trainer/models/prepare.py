@@ -87,8 +87,8 @@ def _can_compile() -> bool:
     can = find_spec("triton") is not None and any(shutil.which(name) for name in compilers if name)
     if not can:
         log.warning(
-            "log-probabilities are computed without torch.compile, which needs Triton and a C compiler; "
-            "fsdp_config.use_torch_compile=false says so"
+            "log-probabilities are computed without torch.compile, which needs Triton and a C "
+            "compiler; to hide this line, set fsdp_config.use_torch_compile=false"
         )
     return can
 

@@ -58,9 +58,7 @@ class RouterReplay:
     def _replayed(self, result: Any, wanted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits, weights and ids, as transformers' routers do, for the experts that are wanted."""
         if not isinstance(result, tuple) or len(result) != 3:
-            raise ConfigError(
-                f"{KEY}: this model's routers have a form that is not known here; set it to false"
-            )
+            raise ConfigError(f"{KEY}: the routers of this model are not supported; set it to false")
         logits, weights, ids = result
         probabilities = logits.float().softmax(dim=-1)
         if self._normed is None:
@@ -78,7 +76,7 @@ def _are_normed(shares: Tensor, weights: Tensor) -> bool:
         if bool((weights - expected).abs().max() < 0.01):
             return normed
     raise ConfigError(
-        f"{KEY}: this model weighs its experts in another way than by their probabilities; set it to false"
+        f"{KEY}: this model does not weight its experts by their probabilities; set it to false"
     )
 
 

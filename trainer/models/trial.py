@@ -81,7 +81,7 @@ def try_model(asked: TrialModel) -> TriedModel | None:
     limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if limit and limit < asked.longest:
         notes.append(
-            f"{asked.options.path} was made for {limit} tokens (max_position_embeddings), and {asked.limit} "
+            f"{asked.options.path} was made for {limit} tokens (max_position_embeddings), but {asked.limit} "
             f"{asked.longest}"
         )
     return TriedModel(made, notes)
@@ -113,7 +113,7 @@ def _built(kind: Any, options: ModelConfig) -> Any:
     except Exception as error:  # whatever a model's code raises at sizes that do not go together
         changed = f" with override_config={options.override_config}" if options.override_config else ""
         raise ConfigError(
-            f"no model can be built from '{options.path}'{changed}: {reason_of(error)}"
+            f"cannot build a model from '{options.path}'{changed}: {reason_of(error)}"
         ) from None
 
 
@@ -134,11 +134,11 @@ def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) ->
     if changed:
         name, saved, built = next(one for one in found["mismatched_keys"] if one[0] == changed[0])
         raise ConfigError(
-            f"the weights of {options.path} are for another config: {name} is {tuple(saved)} in the file and "
-            f"{tuple(built)} by config.json and override_config"
+            f"the weights of {options.path} are for another config: {name} is {tuple(saved)} in "
+            f"the file, but {tuple(built)} by config.json and override_config"
         )
     if missing := sorted(found["missing_keys"]):
-        raise ConfigError(f"the weights of {options.path} lack {_some(missing)}: they would be random")
+        raise ConfigError(f"the weights of {options.path} have no {_some(missing)}, which would be random")
 
 
 def _loading_info(kind: Any, config: Any, options: ModelConfig) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _check_whole(file: Path) -> None:
             pass
     except SafetensorError as error:
         raise ConfigError(
-            f"{file} is cut off, or no safetensors file: {reason_of(error)}; fetch it again"
+            f"{file} is truncated or not a safetensors file: {reason_of(error)}; download it again"
         ) from None
 
 
@@ -178,7 +178,7 @@ def _check_sizes(model: Any, asked: TrialModel) -> None:
             continue
         if module.num_embeddings < asked.longest:
             raise ConfigError(
-                f"{asked.options.path} reads {module.num_embeddings} tokens at most, and {asked.limit} "
+                f"{asked.options.path} reads {module.num_embeddings} tokens at most, but {asked.limit} "
                 f"{asked.longest}"
             )
 

@@ -197,7 +197,9 @@ class Asking:
         """See `Answers.ask`."""
         room = self._limits.max_len - len(ask.token_ids)
         if self.error is not None or room < 1:
-            full = ValueError(f"{len(ask.token_ids)} tokens fill the model's {self._limits.max_len}")
+            full = ValueError(
+                f"the prompt has {len(ask.token_ids)} tokens, and the model's limit is {self._limits.max_len}"
+            )
             ask.fail(self.error or full)
             return
         ask.max_tokens = min(ask.max_tokens, room)
@@ -238,7 +240,7 @@ class Asking:
                 await self._examine(server, error)
             finally:
                 self._busy[server] -= 1
-        raise RewardkitError(f"a turn was asked for {ATTEMPTS} times; at last {lost}")
+        raise RewardkitError(f"a turn failed {ATTEMPTS} times; last error: {lost}")
 
     async def _home(self, ask: Ask) -> RolloutServer:
         """The server of the turn's group: the one that it had, or the least busy."""
@@ -258,14 +260,14 @@ class Asking:
     async def _reply(self, server: RolloutServer, ask: Ask, begun: str) -> Reply:
         status, said = await self._answer(server, ask, begun)
         if 400 <= status < 500 and status != 404:  # 404: it has not this adapter, since it was started anew
-            raise RewardkitError(f"{server.url} refuses a turn ({status}): {_short(said)}")
+            raise RewardkitError(f"{server.url} refused a turn ({status}): {_short(said)}")
         if status != 200:
             raise LostTurn(f"{server.url} answered {status}: {_short(said)}")
         try:
             found = msgspec.json.decode(said, type=TurnAnswer)
             reply = self._read(found, ask, begun)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise LostTurn(f"{server.url} sent no whole response: {error}") from None
+            raise LostTurn(f"{server.url} sent an incomplete response: {error}") from None
         self._count(found, ask)
         return reply
 
@@ -276,7 +278,7 @@ class Asking:
             while not waiting.done():
                 await asyncio.wait([waiting], timeout=POLL_S)
                 if not (waiting.done() or server.lives):
-                    raise LostTurn(f"{server.url} was left out")
+                    raise LostTurn(f"{server.url} did not take the last weights")
             return waiting.result()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise LostTurn(f"{server.url}: {type(error).__name__} {error}") from None
@@ -303,7 +305,10 @@ class Asking:
         if choice.finish_reason not in ("stop", "length"):
             raise ValueError(f"finish_reason is {choice.finish_reason}")
         if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
-            raise ValueError(f"{len(ids)} tokens of {ask.max_tokens}, or such as the model has not")
+            raise ValueError(
+                f"{len(ids)} tokens where at most {ask.max_tokens} were asked for, or ids outside "
+                "the vocabulary"
+            )
         spans = choice.weight_versions or []
         if self._fleet.adapters:  # what the server names is the base model's
             spans = [VersionSpan(begun, 0, len(ids))]
@@ -311,7 +316,7 @@ class Asking:
             raise ValueError(f"its weights are {[span.version for span in spans]}, not {begun} or later")
         drawn_with = [self._fleet.published[one.version] for one in spans for _ in range(one.start, one.end)]
         if len(drawn_with) != len(ids):
-            raise ValueError(f"{len(ids)} tokens, and weights for {len(drawn_with)}")
+            raise ValueError(f"{len(ids)} tokens, but weight versions for {len(drawn_with)}")
         log_probs = _log_probs(choice) if self._log_probs else None
         finish: Literal["stop", "length"] = "stop" if choice.finish_reason == "stop" else "length"
         experts = _experts(choice, len(ask.token_ids)) if self._experts else None
@@ -328,7 +333,7 @@ class Asking:
         """Find out whether a server that failed a turn is of use still, and say so where it is not."""
         if server.lives and not await self._is_current(server) and server.lives:
             server.lives = False
-            _say(f"rollout server lost ({why}); its turns are asked of the others")
+            _say(f"rollout server lost ({why}); its turns go to the other servers")
 
     async def _is_current(self, server: RolloutServer) -> bool:
         limit = aiohttp.ClientTimeout(total=CONNECT_S)
@@ -356,7 +361,7 @@ class Asking:
                 _say(f"no rollout server is left; waiting {self._limits.wait_s:g} s for one")
             while not (living := [server for server in self._fleet.servers if server.lives]):
                 if loop.time() > end:
-                    raise RewardkitError(f"no rollout server has come back in {self._limits.wait_s:g} s")
+                    raise RewardkitError(f"no rollout server came back within {self._limits.wait_s:g} s")
                 for server in self._fleet.servers:
                     server.lives = await self._is_current(server)
                 if not any(server.lives for server in self._fleet.servers):
@@ -368,8 +373,8 @@ def _experts(choice: TurnChoice, prompt: int) -> Any:
     """Return (tokens - 1, layers, experts) of a prompt of so many tokens and the turn after it."""
     if choice.routed_experts is None:
         raise RewardkitError(
-            "a rollout server does not say which experts tokens went to, which rollout.router_replay needs: "
-            "start it with --enable-return-routed-experts"
+            "a rollout server does not return the experts of tokens, which "
+            "rollout.router_replay needs: start it with --enable-return-routed-experts"
         )
     found = numpy.load(BytesIO(base64.b64decode(choice.routed_experts)), allow_pickle=False)
     tokens = prompt + len(choice.token_ids) - 1
@@ -384,7 +389,7 @@ def _log_probs(choice: TurnChoice) -> list[float]:
     if [one.token_id for one in content] != choice.token_ids:
         raise ValueError(f"{len(content)} log-probabilities for {len(choice.token_ids)} tokens")
     if not all(math.isfinite(value) and value > LOWEST for value in found):
-        raise ValueError("log-probabilities that are no numbers")
+        raise ValueError("log-probabilities that are not numbers")
     return found
 
 

@@ -187,7 +187,9 @@ def complete(
     missing = set(weight_names)
     for name, tensor in named_tensors:
         if name not in missing:
-            raise ConfigError(f"the rollout model has no weight '{name}': is it the actor's model?")
+            raise ConfigError(
+                f"the rollout model has no weight '{name}'; it must be the same model as the actor"
+            )
         missing.remove(name)
         yield name, tensor
     if missing:

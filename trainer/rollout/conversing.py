@@ -74,7 +74,9 @@ class Seat:
         if strange is not None:
             raise ValueError(f"token id {strange} is not in the vocabulary of {self._vocabulary}")
         if not token_ids or max_tokens < 1:
-            raise ValueError(f"a turn needs a prompt and room: {len(token_ids)} ids, max_tokens={max_tokens}")
+            raise ValueError(
+                f"a turn needs a prompt and max_tokens above 0: {len(token_ids)} ids, max_tokens={max_tokens}"
+            )
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         ask = Ask(self._place, list(token_ids), seed, max_tokens, tuple(stop_token_ids), answer)
         self._answers.ask(ask)

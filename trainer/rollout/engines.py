@@ -38,7 +38,7 @@ def fall_back(config: Config) -> list[str]:
     reason = _why_not(config)
     if reason is None:
         return []
-    said = f"{KEY}.name=hf, since {policy.rollout.name} cannot generate with this model: {reason}"
+    said = f"{KEY}.name=hf, because {policy.rollout.name} cannot generate with this model: {reason}"
     policy.rollout.name = "hf"
     return [said]
 

@@ -65,8 +65,10 @@ def check(config: Config, processes: int) -> list[str]:
     if not without_effect:
         return []
     return [
-        f"{KEY}.name=hf generates with a plain copy of the model, without a scheduler or a paged cache; "
-        f"without effect: {', '.join(without_effect)}"
+        (
+            f"{KEY}.name=hf generates with a plain copy of the model, without a scheduler or a "
+            f"paged cache; these settings have no effect: {', '.join(without_effect)}"
+        )
     ]
 
 

@@ -95,7 +95,7 @@ def check(config: Config, processes: int) -> list[str]:
         adapters.check(config.actor_rollout_ref)
     notes = []
     if rollout.micro_batch_size is not None:
-        notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
+        notes.append(f"{KEY}.micro_batch_size has no effect: vLLM schedules by {KEY}.max_num_seqs")
     if rollout.router_replay and rollout.urls is None and is_on_cpu(config):
         notes.append(f"{KEY}.router_replay {NO_REPLAY_ON_CPU}")
     return notes
@@ -108,7 +108,9 @@ def without_effect(config: Config) -> list[str]:
     given = [name for name in SERVED_ONLY if getattr(rollout, name) != defaults[name]]
     if not given or rollout.name == "vllm_server":
         return []
-    return [f"without effect, since {KEY}.name={rollout.name} needs no servers: {', '.join(given)}"]
+    return [
+        (f"{KEY}.name={rollout.name} needs no servers; these settings have no effect: {', '.join(given)}")
+    ]
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
@@ -248,7 +250,7 @@ class ServedRollout:
         self._note(urls, failed)
         if self._world.is_main:
             for url, why in failed.items():
-                _say(f"rollout server lost, it did not take over weights: {url}: {why}")
+                _say(f"rollout server lost: {url} did not take the weights: {why}")
             for one in self._processes:
                 if one.url in failed:
                     one.process.kill()  # half loaded; the next sync finds it started again
@@ -333,13 +335,13 @@ def _check_server(url: str, max_len: int) -> None:
         longest = call(f"{url}/v1/models")["data"][0]["max_model_len"]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ConfigError(
-            f"{KEY}.urls: {url} does not answer as a vLLM server with weight transfer does ({error}); "
-            "docs/rollouts.md says how to start one"
+            f"{KEY}.urls: {url} is not a vLLM server with weight transfer ({error}); "
+            "docs/rollouts.md shows how to start one"
         ) from None
     if longest < max_len:
         raise ConfigError(
-            f"{KEY}.urls: {url} takes {longest} tokens, prompt and response are up to {max_len}; start it "
-            f"with --max-model-len {max_len}"
+            f"{KEY}.urls: {url} accepts {longest} tokens, but prompt and response have up to "
+            f"{max_len}; start it with --max-model-len {max_len}"
         )
 
 

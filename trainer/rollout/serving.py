@@ -123,8 +123,10 @@ def await_servers(servers: Sequence[ServerProcess]) -> None:
     for server in servers:
         while not answers(server.url):
             if server.ended or time.monotonic() > end:
-                why = "has ended" if server.ended else f"is not there after {START_S:g} s"
-                raise RewardkitError("\n".join([f"a rollout server {why}; it said:", *server.last_lines()]))
+                why = "has exited" if server.ended else f"is not there after {START_S:g} s"
+                raise RewardkitError(
+                    "\n".join([f"a rollout server {why}; its output:", *server.last_lines()])
+                )
             time.sleep(0.5)
 
 

@@ -122,7 +122,9 @@ class Stepper:
         """See `Answers.ask`."""
         room = self._max_len - len(ask.token_ids)
         if self._error is not None or room < 1:
-            full = ValueError(f"{len(ask.token_ids)} tokens fill the model's {self._max_len}")
+            full = ValueError(
+                f"the prompt has {len(ask.token_ids)} tokens, and the model's limit is {self._max_len}"
+            )
             ask.fail(self._error or full)
             return
         name = str(next(self._names))

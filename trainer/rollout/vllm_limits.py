@@ -23,7 +23,7 @@ def why_not_on_cpu(model_config: Mapping[str, Any]) -> str | None:
     if size in CPU_HEAD_SIZES:
         return None
     known = ", ".join(map(str, CPU_HEAD_SIZES))
-    return f"on a CPU vLLM takes heads of {known} numbers, and this model's have {size}"
+    return f"on a CPU, vLLM supports attention heads of size {known}; this model has {size}"
 
 
 def reason_of(error: Exception) -> str:

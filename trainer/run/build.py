@@ -363,14 +363,15 @@ def _check_teacher(config: Config, tokenizer: Any, say: Callable[[str], None]) -
     ours, known = tokenizer.get_vocab(), theirs.get_vocab()
     if other := sorted(token for token in {*ours, *known} if ours.get(token) != known.get(token)):
         raise ConfigError(
-            f"distillation.teacher_models.teacher_model: the vocabulary of '{path}' is not the policy's: "
-            f"{len(other)} tokens differ, as {other[0]!r}, {ours.get(other[0], 'missing')} here and "
-            f"{known.get(other[0], 'missing')} there; a teacher must have the policy's tokenizer"
+            f"distillation.teacher_models.teacher_model: the vocabulary of '{path}' is not the "
+            f"policy's: {len(other)} tokens differ, such as {other[0]!r}, "
+            f"{ours.get(other[0], 'missing')} here and {known.get(other[0], 'missing')} there; "
+            "a teacher must have the policy's tokenizer"
         )
     if theirs.chat_template != tokenizer.chat_template or theirs.eos_token_id != tokenizer.eos_token_id:
         say(
-            f"the teacher {path} has another chat template, or another token that ends a response; it reads "
-            "the policy's prompts as they are"
+            f"the teacher {path} has another chat template or end-of-response token; it gets "
+            "the prompts of the policy unchanged"
         )
 
 

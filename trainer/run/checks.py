@@ -80,14 +80,16 @@ def _check_batch_sizes(config: Config) -> list[str]:
             )
         if mini * n % (processes // shares[name]):
             together = (
-                f" that have rows of their own, {processes // shares[name]}" if shares[name] > 1 else ""
+                f" that have rows of their own ({processes // shares[name]})" if shares[name] > 1 else ""
             )
             raise ConfigError(
                 f"{name}.ppo_mini_batch_size={mini} times rollout.n={n} must be divisible by {said}{together}"
             )
     return [
-        f"{name}.ppo_mini_batch_size={mini} is not divisible by {said}: a mini-batch holds some of the "
-        f"{n} responses to more prompts, as many in all"
+        (
+            f"{name}.ppo_mini_batch_size={mini} is not divisible by {said}: a mini-batch has only "
+            f"some of the {n} responses to a prompt, from more prompts"
+        )
         for name, mini in workers.items()
         if mini % processes
     ]
@@ -100,8 +102,8 @@ def _check_token_limits(config: Config) -> None:
     for name, tokens in _token_limits(config).items():
         if tokens < row:
             raise ConfigError(
-                f"{name}_max_token_len_per_gpu={tokens} does not hold one sequence: prompt_length + "
-                f"response_length of actor_rollout_ref.rollout are {row}"
+                f"{name}_max_token_len_per_gpu={tokens} is less than one sequence: "
+                f"prompt_length + response_length of actor_rollout_ref.rollout are {row}"
             )
 
 
@@ -157,13 +159,13 @@ def _check_sharing(config: Config) -> list[str]:
         key = f"{name}.{SHARING}={wanted}"
         if size != wanted:
             notes.append(
-                f"{key}: of {processes} process{'es' if processes > 1 else ''}, "
-                f"{size} share a row, with the same result"
+                f"{key}: of {processes} process{'es' if processes > 1 else ''}, {size} share a "
+                "row; results are the same"
             )
         if size > 1 and not model.use_remove_padding:
             raise ConfigError(f"{key} shares packed rows: set use_remove_padding=true")
         if size > 1 and (attention := model.override_config.get("attn_implementation")):
-            notes.append(f"{key}: attention is torch's own, not {attention}, with the same result")
+            notes.append(f"{key}: torch's own attention is used instead of {attention}; results are the same")
     return notes
 
 
@@ -173,7 +175,7 @@ def check_loggers(config: RunConfig) -> list[str]:
     for name in logger_names(config):
         if name not in LOGGERS:
             hint = did_you_mean(name, LOGGERS)
-            raise ConfigError(f"trainer.logger can hold {', '.join(LOGGERS)}; found '{name}'{hint}")
+            raise ConfigError(f"trainer.logger must be one of {', '.join(LOGGERS)}; found '{name}'{hint}")
         if missing(name):
             notes.append(
                 f"trainer.logger={name}: {name} is not installed (pip install 'rewardkit[trackers]'); "
@@ -194,9 +196,11 @@ def check_contents(key: str, asked: Sequence[str]) -> list[str]:
     """A checkpoint always holds what a resume needs, whatever else it is asked to hold."""
     contents = set(asked)
     if unknown := sorted(contents - ALWAYS_SAVED - {"hf_model"}):
-        raise ConfigError(f"{key} can hold model, optimizer, extra and hf_model; found: {', '.join(unknown)}")
+        raise ConfigError(
+            f"{key} must contain only model, optimizer, extra and hf_model; found: {', '.join(unknown)}"
+        )
     if left_out := sorted(ALWAYS_SAVED - contents):
-        return [f"{key} leaves out {', '.join(left_out)}: a resume needs them, they are saved all the same"]
+        return [f"{key} leaves out {', '.join(left_out)}: a resume needs them, so they are saved anyway"]
     return []
 
 
@@ -206,9 +210,12 @@ Check = Callable[[Any], Iterable[str] | None]
 SETTINGS: tuple[tuple[str, Check], ...] = (
     ("values", lambda c: check_values(c, VALUES)),
     ("bounds of the rollout correction", _check_bounds),
-    ("what does not go together", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
+    ("settings that exclude each other", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
     ("sharding", _check_sharding),
-    ("what is not taken as given", lambda c: [said.format(c=c) for holds, said in SAID if holds(c)]),
+    (
+        "settings that are replaced or ignored",
+        lambda c: [said.format(c=c) for holds, said in SAID if holds(c)],
+    ),
     ("batch sizes", _check_batch_sizes),
     ("token limits", _check_token_limits),
     ("rollout engine", lambda c: check_rollout(c, world_size(c))),

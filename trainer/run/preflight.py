@@ -86,11 +86,13 @@ def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -
     path = Path(config.reward.lock)
     here = identities_here(rewards, data_sources)
     if served := sorted(data_sources - here.keys()):
-        raise ConfigError(f"reward.lock={path}: '{served[0]}' is scored by a server; unset it, or score here")
+        raise ConfigError(
+            f"reward.lock={path}: '{served[0]}' is scored by a server, which a lock does not cover; unset it"
+        )
     moved = moved_rewards(read_lock(path), here)
     if moved:
         more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
-        raise ConfigError(f"reward.lock={path}: moved since it was made: {moved[0]}{more}")
+        raise ConfigError(f"reward.lock={path}: changed since the lock was written: {moved[0]}{more}")
 
 
 def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
@@ -119,11 +121,13 @@ def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping
         if ESTIMATORS[config.algorithm.adv_estimator].greedy:
             estimator = f"algorithm.adv_estimator={config.algorithm.adv_estimator}"
             raise ConfigError(
-                needs_group(source, f"{estimator} scores the greedy response to a prompt; take another")
+                needs_group(
+                    source, f"{estimator} scores the greedy response to a prompt; use another estimator"
+                )
             )
     if rollout.val_kwargs.n > 1:
         return []
-    instead = "in validation its score says nothing until actor_rollout_ref.rollout.val_kwargs.n is above 1"
+    instead = "in validation its score has no meaning until actor_rollout_ref.rollout.val_kwargs.n is above 1"
     return [needs_group(source, instead) for source in by_group(file_list(config.data.val_files))]
 
 

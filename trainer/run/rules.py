@@ -45,8 +45,10 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: loss_mode(c) == "dro" and not c.actor_rollout_ref.actor.policy_loss.dro_beta,
-        "policy_loss.loss_mode=dro needs actor_rollout_ref.actor.policy_loss.dro_beta, such as 0.5: how "
-        "strongly the squared log-ratio holds the policy back",
+        (
+            "policy_loss.loss_mode=dro needs actor_rollout_ref.actor.policy_loss.dro_beta, such as "
+            "0.5: the weight of the squared log-ratio"
+        ),
     ),
     (
         lambda c: c.algorithm.filter_groups.enable and c.actor_rollout_ref.rollout.n == 1,
@@ -115,8 +117,10 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.trainer.mode != "sync" and c.actor_rollout_ref.rollout.name != "vllm_server",
-        "trainer.mode={c.trainer.mode} draws while the policy learns, on servers of their own: set "
-        "actor_rollout_ref.rollout.name=vllm_server (docs/rollouts.md)",
+        (
+            "trainer.mode={c.trainer.mode} generates while the policy is trained, which needs vLLM "
+            "servers: set actor_rollout_ref.rollout.name=vllm_server (docs/rollouts.md)"
+        ),
     ),
     (
         lambda c: c.distillation.enabled and not c.distillation.teacher_models.teacher_model.model_path,
@@ -178,34 +182,39 @@ SAID: tuple[Rule, ...] = (
     ),
     (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,
-        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one prompt, and "
-        "actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as in verl; set n above 1",
+        (
+            "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one "
+            "prompt, but actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as "
+            "in verl; set n above 1"
+        ),
     ),
     (
         lambda c: steps_ahead(c.trainer) > 0 and not c.algorithm.rollout_correction.on,
-        "trainer.mode={c.trainer.mode} learns from tokens of older weights, as if the policy had drawn them: "
-        "algorithm.rollout_correction.rollout_is=token weighs each by what it is under the policy now",
+        (
+            "trainer.mode={c.trainer.mode} trains on tokens that were generated with older "
+            "weights; algorithm.rollout_correction.rollout_is=token corrects for this"
+        ),
     ),
     (
         lambda c: c.trainer.mode != "async" and c.trainer.max_staleness != TrainerConfig.max_staleness,
-        "trainer.max_staleness={c.trainer.max_staleness} is without effect: it is for trainer.mode=async, "
-        "not {c.trainer.mode}",
+        (
+            "trainer.max_staleness={c.trainer.max_staleness} has no effect: it is for "
+            "trainer.mode=async, not {c.trainer.mode}"
+        ),
     ),
     (
         lambda c: c.reward_model.model.path and not c.reward_model.enable,
-        "reward_model.model.path={c.reward_model.model.path} is without effect until "
-        "reward_model.enable=true",
+        "reward_model.model.path={c.reward_model.model.path} has no effect until reward_model.enable=true",
     ),
     (
         lambda c: c.distillation.teacher_models.teacher_model.model_path and not c.distillation.enabled,
-        "distillation.teacher_models.teacher_model.model_path is without effect until "
-        "distillation.enabled=true",
+        "distillation.teacher_models.teacher_model.model_path has no effect until distillation.enabled=true",
     ),
     (
         lambda c: any(
             one.strategy == "fsdp" for one in (c.actor_rollout_ref.actor, c.actor_rollout_ref.ref, c.critic)
         ),
-        "strategy=fsdp: sharding is done by FSDP2, with the same result; FSDP1 is not in here",
+        "strategy=fsdp: FSDP2 is used, with the same results; FSDP1 is not supported",
     ),
 )
 """What is taken, but not as given."""

@@ -215,10 +215,14 @@ VALUES: dict[str, dict[str, Values]] = {
 
 INSTEAD = {
     "actor_rollout_ref.rollout.name": "the engines here are {known}: set actor_rollout_ref.rollout.name=vllm",
-    "trainer.mode": "it can be {known}; verl's colocate_async is none of them: generation that does not wait "
-    "has servers of its own here",
-    "distillation.distillation_loss.loss_mode": "distillation is of the drawn token here: {known}; "
-    "set loss_mode=k1 and use_policy_gradient=true for the reverse KL",
+    "trainer.mode": (
+        "it can be {known}; for verl's colocate_async, use async: here, generating while training "
+        "needs its own servers"
+    ),
+    "distillation.distillation_loss.loss_mode": (
+        "distillation uses the sampled token: {known}; set loss_mode=k1 and "
+        "use_policy_gradient=true for the reverse KL"
+    ),
     "trainer.device": "it can be {known}: set trainer.device=cuda, or leave it out",
 }
 """What to say of a value that verl has and we have not, where the list alone would not say what to do."""

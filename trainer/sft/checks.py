@@ -57,8 +57,10 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.data.use_dynamic_bsz and c.data.max_token_len_per_gpu * sharing(c) < c.data.max_length,
-        "data.max_token_len_per_gpu={c.data.max_token_len_per_gpu} does not hold one row: "
-        "data.max_length is {c.data.max_length}",
+        (
+            "data.max_token_len_per_gpu={c.data.max_token_len_per_gpu} is less than one row: "
+            "data.max_length is {c.data.max_length}"
+        ),
     ),
     (
         lambda c: c.trainer.test_freq > 0 and not c.data.val_files,
@@ -88,7 +90,9 @@ def template_of(config: SftConfig) -> str | None:
     try:
         return Path(given).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"data.chat_template={given} is no Jinja template and no file: {error}") from None
+        raise ConfigError(
+            f"data.chat_template={given} is neither a file nor a valid Jinja template: {error}"
+        ) from None
 
 
 def _check_files(config: SftConfig) -> None:
@@ -107,7 +111,7 @@ def _check_model(config: SftConfig) -> None:
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("values", lambda c: check_values(c, VALUES)),
-    ("what does not go together", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
+    ("settings that exclude each other", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
     ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
     ("loggers", check_loggers),
     (

@@ -94,8 +94,8 @@ def load_rows(
     rows = [row for row in found if isinstance(row, SftRow)]
     if len(rows) < len(read):
         world.say(
-            f"{len(read) - len(rows)} of the {len(read)} rows have no trained token within data.max_length="
-            f"{config.max_length} and are left out"
+            f"skipped {len(read) - len(rows)} of {len(read)} rows, without a trained token within "
+            f"data.max_length={config.max_length}"
         )
     if rows and not any(tokenizer.eos_token_id in row.response_ids for row in rows):
         whole = any(len(row.token_ids) + len(row.response_ids) < config.max_length for row in rows)
@@ -105,8 +105,8 @@ def load_rows(
             else f"data.max_length={config.max_length} cuts every row before its end"
         )
         world.say(
-            f"no row trains {tokenizer.eos_token}, which ends a response: the model would not learn to stop; "
-            f"{instead}"
+            f"no row trains {tokenizer.eos_token}, the token that ends a response, so the model "
+            f"would not learn to stop; {instead}"
         )
     return rows
 
@@ -163,7 +163,9 @@ def _reader(
 def _of_messages(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Conversation:
     turns = row.get(config.messages_key)
     if not isinstance(turns, list) or not turns:
-        raise InputError(f"{where}: {config.messages_key} is no list of messages, but {type(turns).__name__}")
+        raise InputError(
+            f"{where}: {config.messages_key} must be a list of messages, found {type(turns).__name__}"
+        )
     return Conversation(_turns(turns, where), 0, _tools(row, config, where))
 
 
@@ -203,7 +205,7 @@ def _tools(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Any:
     try:
         return json.loads(tools) if isinstance(tools, str) and tools else tools or None
     except ValueError as error:
-        raise InputError(f"{where}: {config.tools_key} is no JSON: {reason_of(error)}") from None
+        raise InputError(f"{where}: {config.tools_key} is not valid JSON: {reason_of(error)}") from None
 
 
 def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: str) -> SftRow | None:
@@ -219,14 +221,14 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
             "one, or to a file of one"
         )
     if all(turn["role"] != "assistant" for turn in given.turns[given.first :]):
-        raise InputError(f"{where}: no message of the assistant's, so that there is nothing to train on")
+        raise InputError(f"{where}: there is no assistant message, so there is nothing to train on")
     try:
         find = _by_marks if MARKED.search(tokenizer.chat_template) else _by_text
         ids, trained = find(tokenizer, given, config.apply_chat_template_kwargs, where)
     except RewardkitError:
         raise
     except Exception as error:  # whatever a chat template, which is a program, raises
-        raise InputError(f"{where}: the chat template cannot take this row: {reason_of(error)}") from None
+        raise InputError(f"{where}: the chat template cannot render this row: {reason_of(error)}") from None
     return _fitted(ids, trained, config, where)
 
 
@@ -267,8 +269,8 @@ def _by_text(
         after = rendered(given.turns[: k + 1], False)
         if not (after.startswith(before) and text.startswith(after)):
             raise InputError(
-                f"{where}: the chat template writes turn {k} in another way when others come after it, or "
-                "before it is answered, so that its tokens cannot be told; give a row for each answer, or a "
+                f"{where}: the chat template renders turn {k} differently when other turns follow it or when "
+                "it is not yet answered, so its tokens cannot be identified; use one row per answer, or a "
                 "template with {% generation %} (data.chat_template)"
             )
         spans.append((len(before), len(after)))
@@ -281,8 +283,8 @@ def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: s
     limit = config.max_length
     if len(ids) > limit and config.truncation == "error":
         raise InputError(
-            f"{where} has {len(ids)} tokens, over data.max_length={limit}; raise it, or set "
-            "data.truncation=right"
+            f"{where} has {len(ids)} tokens, more than data.max_length={limit}; raise it, or "
+            "set data.truncation=right"
         )
     kept = slice(-limit, None) if config.truncation == "left" else slice(limit)
     ids, trained = ids[kept], trained[kept]

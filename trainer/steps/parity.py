@@ -104,13 +104,14 @@ def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
     first = "" if run.first_kl in (None, worst) else f" (the run's first was {run.first_kl:.2g})"
     if not worst < torch.inf:
         raise ParityError(
-            f"step {step}: log-probabilities of the rollout engine or of the policy are not finite numbers: "
-            "some weights never reached the engine, which held NaN before the sync, or training diverged"
+            f"step {step}: log-probabilities of the rollout engine or of the policy are not "
+            "finite: some weights never reached the engine, whose memory had NaN before the "
+            "sync, or training diverged"
         )
     if worst > error:
         raise ParityError(
-            f"{found} {error:.2g}{first}: the rollout engine does not have the policy's weights; a weight "
-            "sync was missed or came through in part (for noisy kernels raise "
+            f"{found} {error:.2g}{first}: the rollout engine does not have the policy's "
+            "weights; a weight sync was missed or was incomplete (for noisy kernels raise "
             "actor_rollout_ref.rollout.parity_error)"
         )
     if worst > warn and run.world.is_main:

@@ -208,7 +208,7 @@ def place_turn_rewards(
     number = int(world.sum(failed.sum()))
     if number and config.on_error == "raise":
         raise ScoringError(
-            f"the rewards of {number} turns could not be had; reward.on_error=mask leaves them out"
+            f"{number} turn{'s' * (number > 1)} could not be scored; reward.on_error=mask masks them"
         )
     if config.on_error == "mask":
         turns = batch["turns"]
@@ -249,7 +249,7 @@ def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> No
     why = f"{first.scorer or 'the reward'} gave status '{first.status}': {first.detail}"
     if n_ok:
         raise ScoringError(
-            f"{n - n_ok} of {n} responses could not be scored; {why}; reward.on_error=mask leaves them out"
+            f"{n - n_ok} of {n} responses could not be scored; {why}; reward.on_error=mask masks them"
         )
     raise ScoringError(f"none of the {n} responses could be scored; {why}")
 

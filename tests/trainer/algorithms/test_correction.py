@@ -79,9 +79,9 @@ def test_several_bounds_hold_together() -> None:
 @pytest.mark.parametrize(
     ("names", "thresholds", "message"),
     [
-        ("token_k4", 1, "'token_k4' is none of token_k1"),
+        ("token_k4", 1, "'token_k4' is not one of token_k1"),
         ("token_k1", None, "1 bounds need 1 or 1 thresholds, found 0"),
-        ("token_k2", "0.1_0.2", "token_k2 has one bound, an upper one, found '0.1_0.2'"),
+        ("token_k2", "0.1_0.2", "token_k2 has only an upper bound, found '0.1_0.2'"),
         ("token_k1", 0.5, "the lower bound 2 is above the upper one, 0.5"),
         ("token_k2", "much", "'much' is no number"),
         ("token_k2", "nan", "a threshold must be above 0, found nan"),

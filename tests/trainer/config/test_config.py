@@ -81,7 +81,7 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
         ("data.seed", "expected key=value"),
         ("data=3", "'data' in the command line is a section; set one of its settings, as data.train_files"),
         ("trainer.alarms=off", "'trainer.alarms' in the command line is a section"),
-        ("~data.seed", "no setting can be taken away"),
+        ("~data.seed", "cannot be removed"),
         (
             "data.reward_fn_key=source",
             "data.reward_fn_key=source in the command line is refused: the column is",
@@ -146,8 +146,8 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     assert cli(["train", "--json", *fine]) == 2
     for wrong, why in (
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
-        ("data.train_batch_size=4000", "data.train_batch_size=4000, but there are only 24 rows"),
-        ("data.max_prompt_length=3", "but there are only 0 rows that are not too long"),
+        ("data.train_batch_size=4000", "data.train_batch_size=4000, but only 24 rows"),
+        ("data.max_prompt_length=3", "but only 0 rows are within the limit"),
         ("algorithm.filter_groups.enable=true", "set actor_rollout_ref.rollout.n above 1"),
     ):
         assert cli(["train", "--explain", "--config", "tiny-cpu", *fine, wrong]) != 0
@@ -180,7 +180,7 @@ def test_an_unknown_key_of_a_recipe_is_refused(tmp_path: Path) -> None:
         load_config(recipe, NEEDED)
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- 1\n", "must hold a mapping")])
+@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- 1\n", "must be a mapping")])
 def test_a_broken_recipe_is_refused(tmp_path: Path, text: str, message: str) -> None:
     recipe = tmp_path / "mine.yaml"
     recipe.write_text(text)
@@ -191,7 +191,7 @@ def test_a_broken_recipe_is_refused(tmp_path: Path, text: str, message: str) -> 
 def test_a_missing_setting_and_a_missing_recipe_are_named() -> None:
     with pytest.raises(ConfigError, match=r"model\.path is not set"):
         load_config(None, NEEDED[:1])
-    with pytest.raises(ConfigError, match=r"ours are: .*tiny-cpu"):
+    with pytest.raises(ConfigError, match=r"recipes.*tiny-cpu"):
         load_config("tiny-gpu", NEEDED)
 
 
@@ -233,7 +233,7 @@ def test_preflight_finds_nothing_where_nothing_is_wrong(
         ("reward.on_error=ignore", "reward.on_error must be one of mask, raise, value"),
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
         ("data.prompt_key=question", "has no column 'question'; it has: data_source"),
-        ("actor_rollout_ref.actor.checkpoint.save_contents=[all]", "can hold model, optimizer, extra"),
+        ("actor_rollout_ref.actor.checkpoint.save_contents=[all]", "model, optimizer, extra"),
         ("critic.model.path=/proc", "critic.model.path: /proc is not a model folder: it has no config.json"),
         ("reward.url=http://127.0.0.1:9", "http://127.0.0.1:9"),
         ("custom_reward_function.path=nowhere.py", "no such file"),

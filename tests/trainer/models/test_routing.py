@@ -113,5 +113,5 @@ def test_experts_that_the_policy_cannot_follow_end_the_run_in_one_line() -> None
         lambda gate, given, result: (result[0], result[1] * 3, result[2]), prepend=True
     )
     batch[ROUTES] = torch.zeros(1, 15, 4, dtype=torch.int32)
-    with pytest.raises(ConfigError, match="weighs its experts in another way"):
+    with pytest.raises(ConfigError, match="does not weight its experts"):
         response_log_probs(model, batch, 1.0, entropy="no")

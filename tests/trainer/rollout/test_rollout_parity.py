@@ -125,7 +125,7 @@ def test_log_probs_that_are_no_numbers_are_no_parity(
             return replace(drawn, rollout_log_probs=drawn.rollout_log_probs * torch.nan)
 
         run.rollout.generate = spoilt  # type: ignore[method-assign]
-        with pytest.raises(ParityError, match="not finite numbers"):
+        with pytest.raises(ParityError, match="not finite"):
             train(run)
 
 
@@ -281,9 +281,7 @@ def test_hf_says_which_settings_have_no_effect() -> None:
     words = [f"actor_rollout_ref.rollout.{key}={value}" for key, value in given.items()]
     hf = "actor_rollout_ref.rollout.name=hf"
     (line,) = check_rollout(settings(hf, *words), processes=2)
-    assert line.endswith(
-        "without effect: tensor_model_parallel_size, max_num_seqs, enforce_eager, load_format"
-    )
+    assert line.endswith("no effect: tensor_model_parallel_size, max_num_seqs, enforce_eager, load_format")
     assert check_rollout(settings(hf), processes=2) == []
 
 
@@ -312,7 +310,7 @@ def test_vllm_says_which_settings_have_no_effect(monkeypatch: pytest.MonkeyPatch
     given = ("actor_rollout_ref.rollout.name=vllm", "trainer.device=cpu")
     for setting, value in (("micro_batch_size", "8"), ("enforce_eager", "false")):
         (line,) = check_rollout(settings(*given, f"actor_rollout_ref.rollout.{setting}={value}"), processes=2)
-        assert setting in line and "without effect" in line
+        assert setting in line and "no effect" in line
 
 
 def test_vllm_compiles_on_a_cpu_where_asked_to_and_there_is_a_compiler(

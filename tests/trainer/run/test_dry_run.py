@@ -188,7 +188,7 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "an activation that there is not",
         nothing,
         [f"{MODEL}.override_config.hidden_act=nosuch"],
-        f"{MODEL}: no model can be built from",
+        f"{MODEL}: cannot build a model from",
     ),
     (
         "weights of fewer layers",
@@ -212,7 +212,7 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "weights that are cut off",
         cut_off,
         [],
-        f"{MODEL}: MODEL/model.safetensors is cut off, or no safetensors file: ",
+        f"{MODEL}: MODEL/model.safetensors is truncated or not a safetensors file: ",
     ),
     (
         "the critic's weights",
@@ -276,7 +276,7 @@ def of_another_kind(folder: Path) -> None:
     ("change", "said"),
     [
         (narrower, "the adapter in ADAPTER is for another model: it does not fit"),
-        (of_another_kind, "the adapter in ADAPTER is of type IA3; LORA can be trained"),
+        (of_another_kind, "the adapter in ADAPTER has the type IA3; expected LORA"),
         (lambda folder: (folder / "adapter_config.json").write_text("{no"), "lora_adapter_path=ADAPTER: "),
         (
             lambda folder: (folder / "adapter_model.safetensors").unlink(),
@@ -312,7 +312,7 @@ def test_a_critic_of_another_tokenizer_is_refused(
         ([{"content": "x"}], "message 0 of the prompt has no role"),
         (
             [{"role": "user", "content": [{"type": "image", "text": None}]}],
-            "message 0 of the prompt has no text as its content, but list",
+            "message 0 of the prompt is of type list; expected text",
         ),
     ],
 )
@@ -341,7 +341,7 @@ def test_a_template_that_fails_is_said_with_the_row(
     (model / "chat_template.jinja").write_text("{{ raise_exception('no users here') }}")
     config = load_config(None, words(parquet, model, tmp_path))
     assert_refused_alike(
-        config, f"{parquet}, row 0: the chat template cannot take this prompt: no users here", world
+        config, f"{parquet}, row 0: the chat template cannot render this prompt: no users here", world
     )
 
 
@@ -385,10 +385,10 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     )
 
     config = load_config(None, [*trained, f"{MODEL}.lora_rank=4"])
-    assert_refused_alike(config, f"{checkpoint}/actor holds another model than this run's: ", world)
+    assert_refused_alike(config, f"{checkpoint}/actor is from another model: ", world)
 
     config = load_config(None, [*trained, "data.train_max_samples=5"])
-    assert_refused_alike(config, "the checkpoint was made with 24 training rows", world)
+    assert_refused_alike(config, "the checkpoint was saved with 24 training rows", world)
 
     (checkpoint / "trainer.json").write_text("{}")
     config = load_config(None, trained)

@@ -352,7 +352,7 @@ def test_a_reward_that_looks_at_groups_needs_more_than_one_response_to_a_prompt(
     with pytest.raises(ConfigError, match=f"{alone}algorithm.adv_estimator=remax scores the greedy"):
         found("algorithm.adv_estimator=remax")
     said = found(f"data.val_files={file}")
-    assert [line for line in said if line.startswith(f"{alone}in validation its score says nothing")]
+    assert [line for line in said if line.startswith(f"{alone}in validation its score has no meaning")]
 
 
 VLLM = "actor_rollout_ref.rollout.name=vllm"
@@ -369,7 +369,7 @@ def narrow_heads(big_model: Path) -> Path:
 def test_an_engine_that_cannot_generate_with_the_model_says_so_in_one_line(
     parquet: Path, narrow_heads: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match=r"heads of 32, .* this model's have 16; set .*name=hf") as refused:
+    with pytest.raises(ConfigError, match=r"32, .* this model has 16; set .*name=hf") as refused:
         check_model(settings(parquet, narrow_heads, tmp_path, VLLM))
     assert "\n" not in str(refused.value)
     check_model(settings(parquet, narrow_heads, tmp_path))

@@ -87,7 +87,7 @@ def test_a_long_row_is_an_error_cut_or_left_out(
     tokenizer: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [{"prompt": "1", "response": "3 " * 20}, {"prompt": "1 " * 20, "response": "3"}]
-    with pytest.raises(InputError, match=r"row 0 has \d+ tokens, over data.max_length=12; raise it"):
+    with pytest.raises(InputError, match=r"row 0 has \d+ tokens, more than data.max_length=12; raise it"):
         load(tokenizer, tmp_path, rows, max_length=12)
     (kept,) = load(tokenizer, tmp_path, rows, max_length=12, truncation="right")
     assert len(kept.token_ids) + len(kept.response_ids) == 12
@@ -108,9 +108,9 @@ def test_a_long_row_is_an_error_cut_or_left_out(
             "has no column messages, or x and y; it has: a",
         ),
         ({"a": "b"}, {"prompt_key": "x"}, "go together"),
-        ({"messages": "hi"}, {}, "row 0: messages is no list of messages, but str"),
+        ({"messages": "hi"}, {}, "row 0: messages must be a list of messages, found str"),
         ({"messages": [{"content": "hi"}]}, {}, "row 0: message 0 of the prompt has no role"),
-        ({"messages": TALK[:1]}, {}, "row 0: no message of the assistant's"),
+        ({"messages": TALK[:1]}, {}, "row 0: there is no assistant message"),
         ({"prompt": "a", "response": None}, {}, "row 0: response is empty"),
         ({"messages": TALK, "tools": "{"}, {}, "row 0: tools is no JSON"),
     ],
@@ -126,7 +126,7 @@ def test_a_row_that_cannot_be_used_is_named(
 def test_all_rows_that_cannot_be_used_are_counted_at_once(tokenizer: Any, tmp_path: Path) -> None:
     rows = [{"messages": TALK}, {"messages": "hi"}, {"messages": TALK[:1]}]
     with pytest.raises(
-        InputError, match=r"row 1: messages is no list.* \(1 more of the 3 rows cannot be used\)$"
+        InputError, match=r"row 1: messages must be a list.* \(1 more of the 3 rows cannot be used\)$"
     ):
         load(tokenizer, tmp_path, rows)
 
@@ -135,10 +135,10 @@ def test_all_rows_that_cannot_be_used_are_counted_at_once(tokenizer: Any, tmp_pa
     ("template", "line"),
     [
         (None, "has no chat template: set data.chat_template"),
-        ("{{ raise_exception('no users') }}", "the chat template cannot take this row: no users"),
+        ("{{ raise_exception('no users') }}", "the chat template cannot render this row: no users"),
         (
             "{% for m in messages %}{% if loop.last or m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}",
-            "the chat template writes turn 1 in another way when others come after it",
+            "the chat template renders turn 1 differently",
         ),
     ],
 )
