@@ -56,7 +56,7 @@ def bound(function: Callable[..., Any], *, batch: bool) -> RewardCall:
     `OF_A_SAMPLE`, verl's among them; of a batch those in `OF_A_BATCH`.
 
     Raises:
-        InputError: a parameter that nobody gives a value.
+        InputError: an unknown parameter.
     """
     given = OF_A_BATCH if batch else OF_A_SAMPLE
     parameters = parameters_of(function)

@@ -311,15 +311,15 @@ def reward(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the reward of `data_sources`.
 
-    The function takes `(sample)` or `(sample, options)`, a list of samples if `batch`; or it names what it
-    wants of a sample, in any order: `data_source`, `response` (also `solution_str`, as verl calls it),
-    `ground_truth`, `prompt`, `extra_info`, in the plural if `batch`. It may be `async`. It returns a Score, a
-    float, a bool, or a dict with at least `score`; the name and version given here are put into every Score.
-    It runs in a killable worker unless you say `runs="inline"`, which promises that it is pure and always
+    The function takes `(sample)` or `(sample, options)`, a list of samples if `batch`; or any of these
+    parameters: `data_source`, `response` (also `solution_str`, as in verl), `ground_truth`, `prompt`,
+    `extra_info`, in the plural if `batch`. It may be `async`. It returns a Score, a float, a bool, or a dict
+    with at least `score`; every Score gets the name and version given here. The function runs in a worker
+    process with a time limit; `runs="inline"` runs it in this process, for pure functions that are always
     fast. The other arguments are the fields of `Reward`; the summary is the first line of the docstring.
 
     A function without parameters is a declaration: it is called when the reward is first needed and returns
-    the function to use, so that what is heavy is imported there and `rewardkit list` stays quick.
+    the function to use. Heavy imports belong there, so that `rewardkit list` stays quick.
 
     Example:
         >>> @reward("my/spelling", timeout_s=1.0)
@@ -333,7 +333,7 @@ def reward(
         ...     return score
 
     Raises:
-        InputError: a parameter of the function that nobody gives a value.
+        InputError: the function has an unknown parameter.
         OptionsError: the name or a data source belongs to another reward.
     """
 
@@ -426,7 +426,7 @@ def _check_signature(made: Reward) -> None:
     """Refuse a function that could not be called; one without parameters is asked for it at first use.
 
     Raises:
-        InputError: it has a parameter that nobody gives a value.
+        InputError: it has an unknown parameter.
     """
     if parameters_of(made.target):
         bound(made.target, batch=bool(made.batch))

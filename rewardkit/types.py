@@ -59,7 +59,7 @@ def fits(sample: Sample) -> bool:
 
 
 class Score(msgspec.Struct, frozen=True, gc=False):
-    """What came of scoring one sample. `score` is meaningful only when `status == "ok"`."""
+    """The result of scoring one sample. `score` is meaningful only when `status == "ok"`."""
 
     score: float
     """The reward: finite. 0.0 when the status is not `ok`."""

@@ -1,7 +1,7 @@
-"""Alarms: what says, of a step's metrics, that a run is not learning what it should.
+"""Alarms: rules on the metrics of a step that detect a run which is not learning its task.
 
 The rules are one table here. Their thresholds are settings (`trainer.alarms.<rule>`), and `trainer.alarm`
-says what a rule that holds does. The shares named `ledger/...` are made in `steps/signal.py`.
+chooses what happens when a rule applies. The shares named `ledger/...` are computed in `steps/signal.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Parquet files to tokenised prompts, and the order in which training sees them.
+"""Reads parquet files, tokenises the prompts and orders them for training.
 
-A process keeps columns, and makes rows of them as it needs some: 100,000 rows as Python objects take half a
-gigabyte in each.
+A process keeps columns and builds rows when it needs them: 100,000 rows as Python objects take half a
+gigabyte per process.
 """
 
 from __future__ import annotations

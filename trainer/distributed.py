@@ -1,6 +1,6 @@
-"""The process group, seen by the rest of the trainer as a `World`: who am I, sum this, fail together.
+"""The process group as the rest of the trainer sees it: a `World` with ranks, sums and shared failures.
 
-One process is a world of size 1 with a real (gloo) group, so that there is one code path.
+One process is a world of size 1 with a real (gloo) group, so there is one code path.
 """
 
 from __future__ import annotations

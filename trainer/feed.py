@@ -1,8 +1,8 @@
-"""Batches of prompts on their way to a step, and what is drawn for them while earlier ones are learned from.
+"""Batches of prompts on their way to a step, and what is generated for them during earlier steps.
 
-The batch of step s is begun when the weights of step s - 1 - `ahead` are published, and is used in step s as
-a whole. So prompts come in the order of a synchronous run, no short response overtakes a long one, and no
-token is of weights that are more than `ahead` steps old. How a batch is drawn is in `steps/generation.py`.
+The batch of step s is started when the weights of step s - 1 - `ahead` are published, and is used in step s
+as a whole. So prompts come in the order of a synchronous run, no short response overtakes a long one, and no
+token is from weights more than `ahead` steps old. How a batch is generated is in `steps/generation.py`.
 """
 
 from __future__ import annotations

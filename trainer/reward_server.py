@@ -1,6 +1,6 @@
-"""The server of a run's reward model: one for all processes. The main one starts it, and anew when it dies.
+"""The server of a run's reward model, shared by all processes. The main process starts it, and restarts it.
 
-What asks it is in `rewards.py`; the server itself is `rewardkit serve --reward-model`.
+Requests to it are in `rewards.py`; the server itself is `rewardkit serve --reward-model`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where rewards come from. When, and how they get into the batch, is in `steps/scoring.py`.
+"""Sources of rewards: the Scorer with its own workers, or a reward server over HTTP.
 
-The scoring itself is the Scorer's (here, in its workers) or a reward server's (there, over HTTP); the server
-of a run's reward model is started by `reward_server.py`.
+When responses are scored, and how scores get into the batch, is in `steps/scoring.py`; the server of a run's
+reward model is started by `reward_server.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The steps of a training, whatever it learns: when to validate, to save and to log, and how fast it was.
+"""What every stage does around a training step: when to validate, save and log, and how fast the step was.
 
-What happens in a step is PPO's (`loop.py`) or SFT's (`sft/loop.py`).
+What happens in a step is in `loop.py` (PPO) or `sft/loop.py` (SFT).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a run consists of, as plain data. `run/build.py` builds it, for SFT `sft/stage.py`; the loop and its
-steps work with it."""
+"""The parts of a run, as plain data. `run/build.py` builds them, `sft/stage.py` those of SFT; the loop and
+its steps use them."""
 
 from __future__ import annotations
 

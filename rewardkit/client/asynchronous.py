@@ -39,7 +39,7 @@ class AsyncClient:
         url: for example `http://127.0.0.1:8000`.
         token: as for `Client`.
         timeout_s: as for `Client`; it counts from when the request is sent, not from the call.
-        connections: requests under way at once. Single samples beyond that share requests.
+        connections: the most requests at once. Further single samples share requests.
     """
 
     def __init__(

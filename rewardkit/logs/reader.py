@@ -39,7 +39,7 @@ def opened(
         with_keys: hive partitions that the rows do not have as columns are added to them.
 
     Raises:
-        InputError: it cannot be read, or does not hold what is needed.
+        InputError: it cannot be read, or a column is missing.
     """
     file = open_rows(source)
     try:
@@ -57,11 +57,11 @@ def read_samples(
     """Yield the samples of files, folders, globs and URLs, some thousand rows at a time, in order.
 
     Args:
-        options: what the files do not say themselves, or under other names.
+        options: how to read the files: names of columns, or values that hold for all rows.
         reads: which of `prompt` and `extra_info` to read; the rest stays empty.
 
     Raises:
-        InputError: no such file, or one that cannot be read or does not hold what is needed.
+        InputError: a missing or unreadable file, or a missing column.
     """
     for source in find_inputs(paths):
         with opened(source, options) as (file, layout):

@@ -54,7 +54,7 @@ def score_frame(
     Args:
         frame: a `pandas.DataFrame` (its index is kept) or a `pyarrow.Table`, with columns as `score_file`
             reads them.
-        options: what the columns do not say themselves, or under other names.
+        options: how to read the frame: names of columns, or values that hold for all rows.
         prefix: put before the names of the score columns.
         mark_bad: give rows that cannot be used the status `invalid` rather than raise.
 

@@ -99,21 +99,21 @@ def score_file(
         paths: files, folders, globs, URLs, or `-` for standard input (jsonl).
         out: a file, whose name says the format (all rows go into it), `-` for standard output (jsonl), or a
             folder for one file for each input.
-        options: what the files do not say themselves, or under other names.
+        options: how to read the files: names of columns, or values that hold for all rows.
         prefix: put before the names of the score columns.
         bad_rows: what becomes of a row that cannot be used. `mark`: it gets the status `invalid`; `drop`: it
-            does not go out; `fail`: it is an error.
-        resume: go on with what an interrupted run has left; the output is the same to the byte.
-        restart: throw away what an interrupted run has left.
+            is left out; `fail`: it is an error.
+        resume: continue an interrupted run; the output has the bytes of an uninterrupted one.
+        restart: discard the partial output of an interrupted run.
         force: replace an output that exists.
-        on_note: called with one line on each log of a known kind, saying what was recognised.
-        workers: what scores chunks elsewhere; None: the scorer's workers.
+        on_note: called with one line for each log of a known format.
+        workers: score chunks on other machines; None: the scorer's own workers do.
 
     Raises:
-        InputError: no such file, one that cannot be read or does not hold what is needed, an output that
-            exists or cannot be written, or an interrupted run that is neither resumed nor restarted.
-        UnknownDataSourceError: a data source without a reward: any with `fail`, else if it is all there is.
-        BudgetSpentError: a judge's budget is spent. What is scored is kept, for `resume`.
+        InputError: a missing or unreadable file, a missing column, an output that exists or cannot be
+            written, or an interrupted run that is neither resumed nor restarted.
+        UnknownDataSourceError: no data source has a reward; with `fail`, one has none.
+        BudgetSpentError: a judge's budget is spent. The scored rows are kept, for `resume`.
     """
     words = [paths] if isinstance(paths, str | Path) else list(paths)
     inputs = find_inputs(words, on_note)

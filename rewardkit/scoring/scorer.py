@@ -58,11 +58,11 @@ class Scorer:
     """Scores samples with the registered rewards. Use it as a context manager, from any thread.
 
     Args:
-        options: options by data source, glob of data sources, or reward name; for one sample they apply in
-            the order name, glob, exact data source, later ones on top.
-        workers: how many killable processes to use at most; None: one per core. They start when needed.
-        timeout_s: replaces every reward's own deadline.
-        express: have two processes more, for cheap samples that would wait behind dear ones.
+        options: options by data source, glob of data sources, or reward name. If several fit a sample, the
+            exact data source takes precedence over a glob, and a glob over the name.
+        workers: the most worker processes to use; None: one per core. They start when needed.
+        timeout_s: time limit of one sample; None: each reward's own.
+        express: use two more processes, for cheap samples that would wait for expensive ones.
 
     Raises:
         UnknownDataSourceError: a key of `options` names no reward and no data source.

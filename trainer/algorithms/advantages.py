@@ -1,7 +1,7 @@
-"""From rewards, values and groups of responses to advantages and returns: the mathematics, in functions of
-whole tensors, what puts it to one process's share, and the table of the names that it is asked for by.
+"""Advantages and returns from rewards, values and groups of responses: functions of whole tensors, a
+function that applies them to one process's share, and the table of their names.
 
-What an estimator is stands in `estimation.py`.
+What an estimator is, is defined in `estimation.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""What corrects for a rollout engine whose distribution is not quite the trainer's: importance weights, and
-bounds beyond which a token or a response is left out of the loss.
-"""
+"""Corrections for a rollout engine whose distribution differs slightly from the trainer's: importance
+weights, and bounds beyond which a token or a response is left out of the loss."""
 
 from __future__ import annotations
 

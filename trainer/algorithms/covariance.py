@@ -1,8 +1,8 @@
-"""Which tokens Clip-Cov and KL-Cov treat apart: those with a high covariance of log-probability and
-advantage, whose updates cost the most entropy (Cui et al. 2025, arXiv:2505.22617).
+"""Selects the tokens that Clip-Cov and KL-Cov treat differently: those with a high covariance of
+log-probability and advantage, whose updates cost the most entropy (Cui et al. 2025, arXiv:2505.22617).
 
-The choice is made once, over the whole batch of a step and all processes, under the policy that acted: it is
-the same in any split into mini- and micro-batches. verl chooses anew in each micro-batch, by its share.
+They are selected once, over the whole batch of a step and all processes, under the policy that generated it,
+so the selection does not depend on mini- and micro-batches. verl selects in each micro-batch separately.
 """
 
 from __future__ import annotations

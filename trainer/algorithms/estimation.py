@@ -1,4 +1,4 @@
-"""What an advantage estimator is, and how one that compares responses meets those of other processes.
+"""Defines an advantage estimator, and how one that compares responses gets those of other processes.
 
 The estimators themselves are in `advantages.py`.
 """

@@ -1,8 +1,8 @@
 """The losses: those of the actor, token by token, and the critic's.
 
 Every loss and statistic is this piece's share of the whole mini-batch's (all micro-batches, all processes):
-add the pieces up, and you have the whole. No split of the work can change it. What is the same for all losses
-of the actor is in `objective.py`; the table of the names that they are asked for by is here.
+the sum over the pieces is the whole, however the work is split. What all actor losses share is in
+`objective.py`; the table of their names is here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Masked sums, moments and loss aggregation. What is masked out may be anything, NaN included, and changes
-nothing."""
+"""Masked sums, moments and loss aggregation. Masked values, NaN included, never affect a result."""
 
 from __future__ import annotations
 

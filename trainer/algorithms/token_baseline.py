@@ -1,4 +1,5 @@
-"""A baseline for each token of a group of responses to one prompt, that of the least variance (OTB)."""
+"""The optimal token baseline (OTB): for each token of a group of responses to one prompt, the baseline of
+least variance."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The folders of a run's checkpoints: finding the one to go on from, putting a new one in place, cleaning up.
+"""The folders of a run's checkpoints: finding the one to resume from, publishing a new one, removing old
+ones.
 
-A name `global_step_N` only ever appears or goes by a rename, so that whatever has such a name is whole; what
-is being written or removed has a name with a dot in front. What is inside: `save.py`. No torch here.
+A folder named `global_step_N` appears and disappears only by a rename, so it is always complete; while it is
+written or removed, its name begins with a dot. Contents: `save.py`. No torch here.
 """
 
 from __future__ import annotations

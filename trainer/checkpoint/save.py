@@ -1,12 +1,12 @@
-"""Saving and restoring everything that a run needs to go on as if it had not stopped.
+"""Saves and restores everything that a run needs to resume exactly.
 
     global_step_N/
         actor/, critic/     weights and optimizer states, by torch.distributed.checkpoint: for any world size
         actor/huggingface/  the model's config and tokenizer; in the last checkpoint of a run the weights too
-        turns/              responses that were drawn for steps to come, where the run is not synchronous
+        turns/              responses generated for later steps, if the run is not synchronous
         trainer.json        step, data position, KL coefficient, random states, settings, the step's metrics
 
-How a folder gets its name, and which one a run goes on from, is in `find.py`.
+How a folder gets its name, and which one a run resumes from, is in `find.py`.
 """
 
 from __future__ import annotations

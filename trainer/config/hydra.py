@@ -1,7 +1,7 @@
-"""A YAML file together with the files that its `defaults` list names, as Hydra composes them.
+"""Reads a YAML file and the files that its `defaults` list names, as Hydra composes them.
 
-Of Hydra there is what verl's configurations use: groups with packages, `_self_`, `override`, options that
-follow another group's, and a search path of folders. What the settings mean is in `verl.py`.
+It supports what verl's configurations use: groups with packages, `_self_`, `override`, options that follow
+another group's, and a search path of folders. What the settings mean is in `verl.py`.
 """
 
 from __future__ import annotations

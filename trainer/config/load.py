@@ -1,4 +1,4 @@
-"""How a recipe and `key=value` words become one checked Config, and a Config plain data or YAML again.
+"""Turns a recipe and `key=value` words into one checked Config, and a Config into plain data or YAML.
 
 The settings themselves are in `root.py` and `workers.py`; checks across settings are in `run/checks.py`,
 those against files in `run/preflight.py`.

@@ -1,8 +1,8 @@
-"""From the keys that people give, verl's among them, to ours.
+"""Translates the keys that users give, verl's included, into ours.
 
-What verl has and we have not is data: a stage's `verl_keys.json` says what becomes of each key,
-`rewardkit/verl_defaults` has verl's defaults by release. What we do have is in `root.py` and `workers.py`,
-for SFT in `sft/config.py`.
+What verl has and we do not is data: a stage's `verl_keys.json` says what becomes of each key,
+`rewardkit/verl_defaults` has verl's defaults by release. Our own settings are in `root.py` and `workers.py`,
+those of SFT in `sft/config.py`.
 """
 
 from __future__ import annotations

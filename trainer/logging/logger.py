@@ -1,7 +1,7 @@
-"""Where metrics go: a Logger hands each step to the chosen sinks. Only the main process logs.
+"""Where metrics go: a Logger passes each step to the chosen sinks. Only the main process logs.
 
-The console's looks are in `console.py`. A sink that cannot be opened, or fails later, is left out from then
-on, said once, and never ends a run; metrics.jsonl takes the place of one that is not installed.
+How metrics look on the console is in `console.py`. A sink that fails is disabled with one line and never
+ends a run; metrics.jsonl replaces a sink that is not installed.
 """
 
 from __future__ import annotations

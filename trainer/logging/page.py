@@ -1,4 +1,5 @@
-"""The page of a run, made anew while it runs: in a thread, from what is on the disk; no step waits for it."""
+"""The page of a run, rewritten while it runs: by a thread, from files on the disk, so that no step waits for
+it."""
 
 from __future__ import annotations
 

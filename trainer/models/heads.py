@@ -1,7 +1,8 @@
-"""What stands on a language model in training: log-probabilities of given tokens, or a value per token.
+"""Heads of a language model in training: log-probabilities of given tokens, or a value per token.
 
-FSDP2 gathers weights in the root's `forward`, so all that needs them happens in there. How rows of a batch
-become `ids` and `positions` is in `workers/forward.py`; loading is in `load.py`, sharding in `sharding.py`.
+FSDP2 gathers weights in the root's `forward`, so everything that needs them happens there. How rows of a
+batch become `ids` and `positions` is in `workers/forward.py`; loading is in `load.py`, sharding in
+`sharding.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loading what a Hugging Face folder holds: tokenizer, configuration, a language model, a value model."""
+"""Loads the contents of a Hugging Face folder: tokenizer, configuration, a language model, a value model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Router replay: each token goes to the experts that it had when the rollout engine drew it.
+"""Router replay: each token goes to the experts that the rollout engine chose for it.
 
-A router that decides anew may choose others, for rounding alone, and then the policy that learns is not the
-one that acted. The weights of the experts are the policy's own, so that its router learns.
+A router that chooses again may choose other experts, if only because of rounding, and then the policy that
+learns is not the one that generated. The router still learns, because the weights of the experts are the
+policy's own.
 """
 
 from __future__ import annotations

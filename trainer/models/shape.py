@@ -1,6 +1,6 @@
-"""What can be known of a model from its folder's config.json and the headers of its weights.
+"""What a model's config.json and the headers of its weight files say about it.
 
-No weight is read and no torch imported: milliseconds for any size.
+No weight is read and torch is not imported: milliseconds for any size.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A model without its weights, and its weights read from safetensors files straight into the shards.
+"""Builds a model without weights, and reads its weights from safetensors files straight into the shards.
 
-No process ever reads more of a model than its own part. Where a folder does not hold the tensors as the model
-names them, or not in safetensors, `outline` says so, and it is loaded whole.
+No process reads more of a model than its own part. If a folder has the tensors under other names or in
+another format, `outline` says so, and the model is loaded whole.
 """
 
 from __future__ import annotations

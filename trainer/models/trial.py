@@ -1,6 +1,7 @@
-"""A model on trial: built without weights, to find what loading and sharding it would end in.
+"""Builds a model without weights, to find errors of loading and sharding early.
 
-Every process does this before it loads a weight, and so does a dry run: the same checks, in the same words.
+Every process does this before it loads a weight, and so does a dry run: the same checks with the same
+messages.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Turns asked of vLLM servers by HTTP: token ids in, token ids and log-probabilities out.
+"""Requests turns from vLLM servers over HTTP: token ids in, token ids and log-probabilities out.
 
-Which servers there are and what weights they have is `served.py`'s business. A turn whose server is lost is
-asked of another one, with the tokens that it began with and its own seed: so the same weights draw the same
-tokens.
+Which servers there are and what weights they have is in `served.py`. If a server is lost, its turns are
+requested from another one, with the same tokens and seed: the same weights then generate the same tokens.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a rollout engine is, and what it is opened with. The engines stand beside this file, one each."""
+"""Defines a rollout engine and its arguments. The engines are in this folder, one file each."""
 
 from __future__ import annotations
 

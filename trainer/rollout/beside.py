@@ -1,4 +1,4 @@
-"""What vLLM changes in a process when it starts there, and how that is taken back."""
+"""What vLLM changes in a process when it starts there, and how that is undone."""
 
 from __future__ import annotations
 

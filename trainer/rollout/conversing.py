@@ -1,6 +1,6 @@
-"""Episodes on an engine: many coroutines, each of which asks the model for turns, beside one engine.
+"""Episodes on an engine: many coroutines, each of which requests turns from the model.
 
-What an engine is stands in `base.py`. `hf.py` answers the asks by rounds, `stepping.py` between vLLM's steps.
+Engines are defined in `base.py`. `hf.py` answers the requests in rounds, `stepping.py` between vLLM's steps.
 """
 
 from __future__ import annotations

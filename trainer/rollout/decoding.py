@@ -1,8 +1,8 @@
-"""One token more for each of many sequences: a model, its keys and values, and the rows that go on.
+"""Generates one token for each of many sequences: a model, its KV cache, and the rows that continue.
 
-transformers' cache is copied for every token, its keys and values are repeated for every query head under a
-mask, and rows that have ended are computed to the end of the longest. Where all layers attend to all before
-them none of that is done here, and a prompt that several rows share is read once.
+transformers copies its cache for every token, repeats keys and values for every query head under a mask, and
+computes finished rows until the longest one ends. If every layer attends to all earlier tokens, this file
+does none of that, and reads a prompt that several rows share only once.
 """
 
 from __future__ import annotations

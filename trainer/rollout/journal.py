@@ -1,6 +1,6 @@
-"""Turns that an engine has drawn and no step has learned from yet.
+"""Turns that an engine has generated and no step has trained on yet.
 
-A checkpoint keeps them, so that a run that was killed does not ask for them again.
+A checkpoint keeps them, so a resumed run does not generate them again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The engine `vllm_server`: rollouts on vLLM servers, which this run has started or that were there before.
+"""The engine `vllm_server`: rollouts on vLLM servers, which this run starts or which are running already.
 
-Every process asks the servers for its own turns (`asking.py`); the first one starts them (`serving.py`), and
-gives them the policy's weights (`transfer.py`). A server that is lost is left out until a sync finds it
-again.
+Every process requests its own turns from the servers (`asking.py`); the first one starts them (`serving.py`)
+and sends them the policy's weights (`transfer.py`). A lost server is skipped until a sync finds it again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Episodes beside a vLLM engine: they live in an event loop, it steps in a thread, turns join between steps.
+"""Episodes on a vLLM engine: they run in an event loop, vLLM steps in a thread, turns join between its
+steps.
 
-A slow tool stalls its own episode alone. Processes that share an engine must give it the same commands in
-the same order, though tools answer at different times: the first of them plays the episodes of all, and tells
-the others before each step what to add and to abort. They know of no tools.
+A slow tool delays only its own episode. Processes that share an engine must give it the same commands in the
+same order, though tools answer at different times: the first process plays the episodes of all, and tells
+the others before each step what to add and what to abort. The others know of no tools.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What vLLM cannot generate with: by a model's config.json, before vLLM is imported, and in its own words."""
+"""Which models vLLM cannot generate with, from config.json alone, before vLLM is imported."""
 
 from __future__ import annotations
 

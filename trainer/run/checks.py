@@ -1,6 +1,6 @@
-"""What is checked of settings before anything is read: their values, their rules, and what takes a function.
+"""Checks of settings before any file is read: their values, their rules, and what needs a function.
 
-What must be on the machine is in `preflight.py`. What a rollout engine takes is with the engine.
+What must exist on the machine is in `preflight.py`; the checks of a rollout engine are with the engine.
 """
 
 from __future__ import annotations

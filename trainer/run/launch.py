@@ -1,8 +1,8 @@
-"""Starting the processes of a run, seeing them die, and starting them again from the last checkpoint.
+"""Starts the processes of a run, notices when they die, and restarts them from the last checkpoint.
 
 torchrun's agent starts those of this machine; `trainer.launcher=ray` starts them as Ray actors on a cluster.
-Either way each one runs what is in `process.py`, with RANK and WORLD_SIZE in its environment. Several
-machines without Ray: see docs/launch.md.
+Each runs `process.py`, with RANK and WORLD_SIZE in its environment. Several machines without Ray: see
+docs/launch.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Everything that can be found wrong on the machine before a model is loaded: data files and the rewards of
-their sources, model folders, the output folder, a checkpoint. One clear ConfigError or InputError each.
+"""Checks of the machine before a model is loaded: data files and the rewards of their sources, model
+folders, the output folder, a checkpoint. Each raises one clear ConfigError or InputError.
 
-`CHECKS` at the end lists them all; what settings may be and ask of each other is in `checks.py`.
+`CHECKS` at the end lists them all; the checks of settings are in `checks.py`.
 """
 
 from __future__ import annotations

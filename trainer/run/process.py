@@ -1,6 +1,6 @@
-"""One process of a run: read the config, check it, train. `main.py` and `launch.py` start it.
+"""One process of a run: reads the config, checks it, trains. `main.py` and `launch.py` start it.
 
-What is trained, and how, is the stage's: PPO's is here, another is named in `STAGES`.
+What is trained, and how, depends on the stage: PPO is here, other stages are named in `STAGES`.
 """
 
 from __future__ import annotations

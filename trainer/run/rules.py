@@ -1,6 +1,7 @@
-"""What settings ask of each other, as tables: what does not go together, and what is taken, but not as given.
+"""Rules between settings, as tables: combinations that are refused, and settings that are replaced or
+ignored.
 
-What takes more than a condition and a line is in `checks.py`.
+Rules that need more than a condition and a line are in `checks.py`.
 """
 
 from __future__ import annotations

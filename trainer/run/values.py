@@ -1,6 +1,6 @@
-"""What each setting may be: its names, or its bounds where it is a number.
+"""The allowed values of each setting: names, or the bounds of a number.
 
-What settings ask of each other is in `rules.py`.
+Rules between settings are in `rules.py`.
 """
 
 from __future__ import annotations

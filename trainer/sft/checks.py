@@ -1,4 +1,4 @@
-"""What SFT's settings may be, and everything that can be found wrong before a model is loaded."""
+"""The allowed values of SFT's settings, and every check before a model is loaded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Rows of any file to tokens, and which of them are trained on: the assistant's turns and what ends them.
+"""Turns rows of any file into tokens and marks those to train on: the assistant's turns with their end
+tokens.
 
-The chat template says where a turn begins and ends: it begins after the generation prompt that follows the
-messages before it. A template that marks the turns itself (`{% generation %}`) decides instead.
+The chat template decides where a turn begins and ends: it begins after the generation prompt that follows
+the messages before it. A template that marks the turns itself (`{% generation %}`) decides instead.
 """
 
 from __future__ import annotations

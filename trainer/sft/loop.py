@@ -1,4 +1,4 @@
-"""SFT: the loss of given responses, and the same on rows that are not trained on.
+"""SFT: the loss of given responses, in training and in validation.
 
 A step is that of a policy whose responses are given and whose advantages are all 1: -log p of each trained
 token, averaged over those of the whole batch, all processes and micro-batches together.

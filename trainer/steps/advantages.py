@@ -1,5 +1,5 @@
-"""From scores to `token_level_rewards`, advantages and returns, as the config asks; and what else the actor's
-loss needs from the whole batch: importance weights and chosen tokens.
+"""Computes `token_level_rewards`, advantages and returns from scores, and what else the actor's loss needs
+from the whole batch: importance weights and selected tokens.
 
 The formulas are in `algorithms/`; here they meet the batch, the config and the other processes.
 """

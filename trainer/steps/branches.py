@@ -1,8 +1,8 @@
-"""Branches of episodes: histories that a program has rewritten, as further rows of what is learned from.
+"""Branches of episodes: histories that a program has rewritten, as additional rows of a batch.
 
-The advantage of an episode is computed once, of its score among its group's, however many branches it has;
-each branch's own tokens get it. Rows are added within their episode's mini-batch, so there are as many
-optimizer steps as without them; rows without a gradient make mini-batches equally large in all processes.
+The advantage of an episode is computed once, from its score within its group, however many branches it has;
+each branch's own tokens get it. Rows are added within their episode's mini-batch, so the number of optimizer
+steps does not change; rows without a gradient make mini-batches equally large in all processes.
 """
 
 from __future__ import annotations

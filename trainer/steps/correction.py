@@ -1,6 +1,5 @@
-"""What the distance of the rollout engine from the trainer's policy asks of a step: importance weights, and
-which tokens are left out of the loss.
-"""
+"""Applies the rollout correction to a step: importance weights, and which tokens are left out of the
+loss."""
 
 from __future__ import annotations
 

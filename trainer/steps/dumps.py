@@ -1,4 +1,5 @@
-"""What the policy wrote and what came of it, one file per step, for people to read (`rewardkit view`)."""
+"""Writes the responses of each step with their scores, one file per step, for people to read (`rewardkit
+view`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2): prompts whose responses all come
-out the same teach nothing, and are replaced by others."""
+"""DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2): replaces prompts whose responses
+all have the same result, because they have no gradient."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Episodes instead of single responses: played on the rollout engine, and made rows of a batch.
+"""Episodes instead of single responses: played on the rollout engine and turned into rows of a batch.
 
-A batch of episodes has the tensors of one of responses, and those of observations and turns (`batch.py`).
+A batch of episodes has the tensors of a batch of responses, and those of observations and turns
+(`batch.py`).
 """
 
 from __future__ import annotations

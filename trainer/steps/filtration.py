@@ -1,6 +1,6 @@
-"""PF-PPO (Shen et al. 2024, arXiv:2409.06957): what has a score that can be trusted is learned from more.
+"""PF-PPO (Shen et al. 2024, arXiv:2409.06957): trains more on responses with reliable scores.
 
-The responses of a step are drawn anew by their scores, over all processes.
+The responses of a step are resampled by their scores, over all processes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From prompts to a batch of responses, and from the actor's weights to the engine that draws them.
+"""Generates a batch of responses from prompts, and syncs the actor's weights to the engine.
 
-ReMax's greedy responses stand at the end; DAPO's dynamic sampling is in `dynamic.py`.
+ReMax's greedy responses are at the end; DAPO's dynamic sampling is in `dynamic.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Do the rollout engine and the policy agree? Measured at every step, so that no engine stays stale unseen.
+"""Checks at every step that the rollout engine and the policy agree, so that stale weights are noticed.
 
-A trainer whose rollouts come from old weights still learns a little, and nothing else shows it. What an
-engine does not take over is NaN (see `sync_weights` in `generation.py`), and found whatever the precision;
-weights that are otherwise wrong are found by comparing, as far as rounding allows.
+A trainer whose rollouts come from old weights still learns a little, and nothing else shows the error.
+Weights that an engine does not take over are NaN (see `sync_weights` in `generation.py`) and are found at
+any precision; other wrong weights are found by comparing, as far as rounding allows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Responses on their way to scores, and scores on their way into the batch.
+"""Scores responses, and writes the scores into the batch.
 
-Each response is decoded and scored from when it ends, beside generation and forwards. Its score is put on the
-last token of what it is for; what could not be scored is masked. The rewards themselves are in `rewards.py`.
+Each response is decoded and scored as soon as it ends, while others are generated. Its score is put on the
+last token of the response or turn that it is for; what could not be scored is masked. The rewards themselves
+are in `rewards.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a worker's rows are cut into forward passes, and shared out so that all processes have as much to do.
+"""Splits a worker's rows into forward passes, and balances them over all processes.
 
 Rows travel to another process for a computation and their results come back: outside of the workers every
 row stays where it was generated.

@@ -1,6 +1,6 @@
-"""From a padded batch to a forward pass without its padding, and back: what the models say to each token.
+"""From a padded batch to a forward pass without padding, and back to one result per token.
 
-Everything outside sees (B, T) alone. Results do not depend on packing: it moves where a token is computed.
+All other files see only (B, T). Results do not depend on packing: it changes where a token is computed.
 """
 
 from __future__ import annotations
