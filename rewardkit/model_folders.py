@@ -70,7 +70,7 @@ def _why_no_model_in(folder: Path, path: str) -> str | None:
         readable = isinstance(read_config(path), dict)
     except (OSError, ValueError):
         readable = False
-    return None if readable else f"{path} is not a model folder: its config.json is no JSON object"
+    return None if readable else f"{path} is not a model folder: its config.json is not a JSON object"
 
 
 def _folder_like(folder: Path) -> str:
@@ -101,14 +101,14 @@ def _ask_hub(name: str, limit_s: float, tokenizer_only: bool) -> str | None:
     except errors.GatedRepoError:
         return f"{name} is gated on the hub: ask for access on its page there, and set HF_TOKEN"
     except errors.RepositoryNotFoundError:
-        return f"no model {name}: neither a folder nor on the hub, or a private one; then set HF_TOKEN"
+        return f"there is no model {name}: neither a folder nor on the hub; if it is private, set HF_TOKEN"
     except errors.EntryNotFoundError:
-        no_model = f"{name} on the hub is no model for transformers: it has no config.json"
+        no_model = f"{name} on the hub is not a transformers model: it has no config.json"
         return None if tokenizer_only else no_model
     except errors.OfflineModeIsEnabled:
         return f"{name} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set"
     except errors.HfHubHTTPError as error:
-        return f"{name} is no folder, and the hub does not give it: {_first_line(error)}"
+        return f"{name} is not a folder, and the hub does not return it: {_first_line(error)}"
     except Exception as error:  # of the connection, of proxies, of TLS
         return _unreached(name, _first_line(error))
     return None
@@ -120,6 +120,6 @@ def _first_line(error: Exception) -> str:
 
 def _unreached(name: str, why: str) -> str:
     return (
-        f"{name} is neither a folder nor in the hub's cache, and the hub cannot be reached ({why}); check "
-        "the name and the network, or give a folder"
+        f"{name} is neither a folder nor in the hub's cache, and the hub cannot be reached "
+        f"({why}); check the name and the network, or pass a folder"
     )

@@ -90,7 +90,7 @@ class VerlKeys:
             value = given[key]
             if self._is_default(key, value) or self._is_same(key, value) or self._is_switched_off(key, given):
                 continue
-            refused, line = self._line(key) or (True, "there is no such setting here")
+            refused, line = self._line(key) or (True, "there is no such setting")
             if refused:
                 way_out = self._way_out(key)
                 raise ConfigError(f"{key}={_shown(value)} in {where} is refused: {line}; {way_out}")
@@ -162,7 +162,8 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
     if stem == built_in:
         return None
     raise ConfigError(
-        f"no such file: {path} (--config-path, --config-name); of verl's own, {built_in} alone needs no file"
+        f"no such file: {path} (--config-path, --config-name); of verl's own configs, only "
+        f"{built_in} needs no file"
     )
 
 

@@ -61,7 +61,7 @@ class LimitedHeaders(HttpToolsProtocol):
         super().data_received(data)
         if self._unread > MAX_HEADER_BYTES and not self.transport.is_closing():
             self.transport.write(_TOO_LARGE)
-            self._close(f"its headers are over {MAX_HEADER_BYTES >> 10} KiB")
+            self._close(f"its headers are larger than {MAX_HEADER_BYTES >> 10} KiB")
         elif self._unread and self._deadline is None and self._is_idle():
             self._start_clock()
 

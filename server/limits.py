@@ -252,7 +252,7 @@ class Body:
 
     def too_large(self) -> str:
         """What to say about a body that is over the limit."""
-        return f"the body is over {self.max_bytes >> 20} MiB; send smaller batches"
+        return f"the body is larger than {self.max_bytes >> 20} MiB; send smaller batches"
 
     async def _in_time(self) -> Message:
         """What comes in next."""

@@ -190,7 +190,7 @@ class Guard:
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
             if request.status == 0:
-                said = f"the server failed; its log says why, under request id {request.id}"
+                said = f"the server failed; see its log for request id {request.id}"
                 await refusal(500, "internal", said)(scope, receive, send)
 
     def _record(self, request: CurrentRequest, scope: Scope) -> None:

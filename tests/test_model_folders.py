@@ -27,7 +27,7 @@ def test_a_folder_needs_a_readable_config(tmp_path: Path, asked: list[str]) -> N
     assert "no config.json" in (why_no_model(str(tmp_path)) or "")
     for text in ("{", "[]"):
         (tmp_path / "config.json").write_text(text)
-        assert "its config.json is no JSON object" in (why_no_model(str(tmp_path)) or "")
+        assert "its config.json is not a JSON object" in (why_no_model(str(tmp_path)) or "")
     (tmp_path / "config.json").write_text("{}")
     assert why_no_model(str(tmp_path)) is None
     assert model_folder(str(tmp_path)) == tmp_path
@@ -56,10 +56,10 @@ def test_a_mistyped_folder_is_no_question_for_the_hub(
     ("name", "said"),
     [
         ("someone/has-it", None),
-        ("someone/has-nott", "no model someone/has-nott: neither a folder nor on the hub, or a private one"),
+        ("someone/has-nott", "no model someone/has-nott: neither a folder nor on the hub"),
         ("someone/asks-first", "is gated on the hub: ask for access"),
-        ("someone/has-weights", "is no model for transformers: it has no config.json"),
-        ("someone/is-busy", "the hub does not give it: .*503"),
+        ("someone/has-weights", "is not a transformers model: it has no config.json"),
+        ("someone/is-busy", "the hub does not return it: .*503"),
     ],
 )
 def test_the_hub_is_asked_once(name: str, said: str | None, asked: list[str]) -> None:

@@ -170,15 +170,15 @@ def test_a_response_is_what_the_assistant_said(value: Any, text: str | None) -> 
 
 _ERROR = {"message": "Overloaded\ntry later", "type": "overloaded_error", "code": 529}
 _SAID = "the API answered with an error: Overloaded try later"
-_SILENT = "the API's answer holds no text: the message's content is null"
-_WITHHELD = "a filter of the server withheld the answer"
-_OTHERS = "no message is the assistant's, but of the role user: there is no response"
+_SILENT = "the message's content is null"
+_WITHHELD = "filter withheld the answer"
+_OTHERS = "no message has the role assistant"
 
 
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ({"choices": [], "prompt": "#### 7"}, "the API's answer holds no choices"),
+        ({"choices": [], "prompt": "#### 7"}, "the API's answer has no choices"),
         ({"error": _ERROR}, _SAID),
         ({"object": "error", **_ERROR, "param": None}, _SAID),
         ({"error": _ERROR, "choices": [{"message": {"role": "assistant", "content": "#### 7"}}]}, _SAID),
@@ -204,9 +204,9 @@ _OTHERS = "no message is the assistant's, but of the role user: there is no resp
         ),
         (
             {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "#### 7"}}]},
-            "this is a piece of a streamed answer; put its pieces together",
+            "a streamed answer",
         ),
-        ({"choices": [{"message": None}]}, "the API's answer holds a choice without a message"),
+        ({"choices": [{"message": None}]}, "a choice without a message"),
         ({"choices": [{"message": {"content": None, "tool_calls": []}, "finish_reason": "stop"}]}, _SILENT),
         ({"role": "assistant", "content": None}, _SILENT),
         ([{"role": "user", "content": "#### 7"}, {"role": "assistant", "content": None}], _SILENT),
@@ -230,7 +230,7 @@ _OTHERS = "no message is the assistant's, but of the role user: there is no resp
             },
             f"{_WITHHELD}: content_filter",
         ),
-        ({"message": None, "done": False}, "the API's answer holds no text: its 'message' is null"),
+        ({"message": None, "done": False}, "its 'message' is null"),
         ({"role": "user", "content": "#### 7"}, _OTHERS),
         ({"output": [{"type": "message", "role": "user", "content": "#### 7"}]}, _OTHERS),
         ([{"from": "human", "value": "#### 7"}], _OTHERS.replace("user", "human")),
@@ -249,7 +249,7 @@ def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
         ({"error": "is 5 %", "answer": 7}, "the keys error, answer"),
         ({"status": "failed", "answer": 7}, "the keys status, answer"),
         ({"output": "a"}, "the keys output"),
-        ({}, "nothing in it"),
+        ({}, "no keys"),
         ([{"final": "#### 7"}], "a list of 1 that begins with {'final': '#### 7'}"),
         ([["#### 7"], 7], "a list of 2"),
         ([16, 27, 198], "a list of 3 that begins with 16"),
@@ -257,7 +257,7 @@ def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
     ],
 )
 def test_an_object_or_list_that_nobody_knows_is_no_response(value: Any, what: str) -> None:
-    with pytest.raises(NoResponseError, match="no text, chat messages or known answer of an API") as found:
+    with pytest.raises(NoResponseError, match="expected text, chat messages or a known API answer") as found:
         responses_of(value)
         response_text(value)
     assert what in str(found.value)

@@ -165,7 +165,7 @@ def _message(turn: Any, where: str) -> Any:
         part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
     ]
     if not texts or len(texts) < len(parts):
-        raise InputError(f"the content of {where} is of type {type(content).__name__}; expected text")
+        raise InputError(f"{where}: expected text, found {type(content).__name__}")
     return {**turn, "content": "".join(texts)}
 
 

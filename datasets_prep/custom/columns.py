@@ -29,8 +29,8 @@ _MODEL = SCHEMA.field("reward_model").type
 _INFO = SCHEMA.field("extra_info").type
 _SHOWN = 40
 _EXPECTED = (
-    "the answer (--map \"ground_truth=COLUMN|json('KEY')\"), or another reward (--data-source-key COLUMN "
-    "where a column says which)"
+    "the answer (--map \"ground_truth=COLUMN|json('KEY')\"), or another reward "
+    "(--data-source-key COLUMN if a column names it)"
 )
 """In the place of a ground truth that is a JSON object."""
 
@@ -259,7 +259,7 @@ def _why(expression: Expression, values: dict[str, Values], row: int) -> str:
     if value is None or (isinstance(value, str) and not value.strip()):
         kind = "missing or null" if value is None else "empty"
         return f"'{expression.column}' is {kind}"
-    return f"{expression.text} finds nothing in {str(value)[-_SHOWN:]!r}"
+    return f"{expression.text} does not match {str(value)[-_SHOWN:]!r}"
 
 
 def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array) -> pa.Array:

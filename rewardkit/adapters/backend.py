@@ -147,8 +147,8 @@ def _unless_alone(sample: Sample, score: Score) -> Score:
     if score.ok or LOOKS_AT_GROUPS not in (score.detail or ""):
         return score
     raise OptionsError(
-        f"the reward of '{sample.data_source}' {LOOKS_AT_GROUPS}, and this trainer asks for one after the "
-        "other: use one that passes groups (TRL, ms-swift, rewardkit)"
+        f"the reward of '{sample.data_source}' {LOOKS_AT_GROUPS}, but this trainer passes one "
+        "response at a time; use a trainer that passes groups (TRL, ms-swift, rewardkit)"
     )
 
 

@@ -208,7 +208,7 @@ def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
     config, schema = entry.get("config") or {}, entry.get("tool_schema")
     if entry.get("mcp"):  # verl has the servers beside the config
         if name != MCP:
-            raise ConfigError(f"{name} takes no servers: 'mcp' goes with the class_name {MCP}")
+            raise ConfigError(f"{name} takes no servers: 'mcp' needs the class_name {MCP}")
         config = {**config, **entry["mcp"]}
     if name not in _TOOL.shipped:
         config = {key: value for key, value in config.items() if key != "type" or value != "native"}

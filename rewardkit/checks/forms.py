@@ -104,13 +104,13 @@ def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_sou
 
     if form.needs_source:
         if names.data_source is None and data_source is None:
-            wrong("data_source", "no column 'data_source'; name the rows' with --data-source")
+            wrong("data_source", "no column 'data_source'; pass --data-source")
         if names.ground_truth is None:
             wrong("ground_truth", "no column 'ground_truth' or 'reward_model.ground_truth'")
         if names.prompt is None:
             wrong("prompt", "no column 'prompt'")
     elif data_source is None and "prompts (" in form.name:
-        what = "nothing says the data source, so ground truths are not looked at; name it with --data-source"
+        what = "no data source given, so ground truths are not checked; pass --data-source"
         findings.add("note", "schema", path, what)
     if file.schema is not None:
         for column, what in _misfits(file.schema, form):
@@ -124,10 +124,12 @@ def _misfits(schema: pa.Schema, form: FileForm) -> list[tuple[str, str]]:
     for column in (names.data_source, "ability" if form.needs_messages else None):
         kind = type_of(schema, column) if column else None
         if kind is not None and not is_text(kind):
-            found.append((column or "", f"'{column}' holds {kind}; expected a string"))
+            found.append((column or "", f"'{column}' has the type {kind}; expected a string"))
     prompt = type_of(schema, names.prompt) if names.prompt else None
     if prompt is not None and not _is_prompt(prompt, may_be_text=not form.needs_messages):
-        found.append((names.prompt or "", f"'{names.prompt}' holds {prompt}; expected {_prompts(form)}"))
+        found.append(
+            (names.prompt or "", f"'{names.prompt}' has the type {prompt}; expected {_prompts(form)}")
+        )
     if form.needs_messages:
         found += _struct_misfits(schema, "reward_model", ("ground_truth",))
         found += _struct_misfits(schema, "extra_info", ())
@@ -139,7 +141,7 @@ def _struct_misfits(schema: pa.Schema, column: str, fields: Sequence[str]) -> li
     if kind is None:
         return []
     if not pa.types.is_struct(kind):
-        return [(column, f"'{column}' holds {kind}; expected a struct")]
+        return [(column, f"'{column}' has the type {kind}; expected a struct")]
     missing = [name for name in fields if kind.get_field_index(name) < 0]
     return [(column, f"'{column}' has no field '{name}'") for name in missing]
 

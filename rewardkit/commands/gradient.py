@@ -168,7 +168,7 @@ def _table(source: SourceSignal) -> Table:
     signals = source.estimators.values()
     rows = {}
     if CORRECT in source.weights:
-        rows["groups with nobody right"] = [found.nobody_right for found in signals]
+        rows["groups without a right response"] = [found.nobody_right for found in signals]
         rows["mixed groups"] = [found.mixed for found in signals]
         rows["groups with everybody right"] = [found.everybody_right for found in signals]
     for part in source.weights:

@@ -163,7 +163,7 @@ def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
         InputError: the file is there.
     """
     if out.exists():
-        raise InputError(f"{out} is there already: write to another file, or remove it")
+        raise InputError(f"{out} exists already; remove it, or pass another --out")
     bare = text.partition("=")[2] if parse_spec(text).data_sources else text
     entry = ForeignEntry(
         bare.partition("?")[0],

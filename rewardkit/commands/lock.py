@@ -115,7 +115,7 @@ def command(
     if as_json:
         click.echo(json.dumps({"lock": str(path), "data_sources": sources, "pins": len(pins)}, indent=2))
     else:
-        click.echo(f"{path}: {len(sources)} data sources, {len(pins)} pinned rows")
+        click.echo(f"{path}: data sources: {len(sources)}, pinned rows: {len(pins)}")
     return 0
 
 
@@ -158,5 +158,5 @@ def _print(found: Moved, lock: Lock, as_json: bool) -> int:
         click.echo("\n".join(lines))
         note(f"moved: {found.summary()}; if this is intended, write the lock again with --force")
     else:
-        click.echo(f"nothing moved: {len(lock.rewards)} data sources, {len(lock.pins)} pinned rows")
+        click.echo(f"nothing moved (data sources: {len(lock.rewards)}, pinned rows: {len(lock.pins)})")
     return 1 if lines else 0

@@ -52,8 +52,8 @@ def compose(
     holder = registry.by_name(composition.name)
     if holder is not None and not hasattr(holder.target, "composition"):
         raise OptionsError(
-            f"{where}composition '{composition.name}' has the name of a reward, of which nothing could"
-            " be made then: give it another `name`"
+            f"{where}composition '{composition.name}' has the name of a reward, which it would "
+            "hide: set another `name`"
         )
     return registry.register(reward_from(composition), replace_existing=replace_existing)
 
@@ -92,7 +92,9 @@ def _refuse_shared(named: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -
         for shared in (f"name '{name}'", *dict.fromkeys(f"data source '{source}'" for source in several)):
             if shared in holders:
                 both = f"'{holders[shared]}' and '{name}'"
-                raise InputError(f"{path}: two compositions, {both}, have the {shared}: only one would count")
+                raise InputError(
+                    f"{path}: the compositions {both} have the same {shared}; change one of them"
+                )
             holders[shared] = name
 
 
@@ -107,7 +109,7 @@ def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
         named = []
     if not named or not all(isinstance(spec, Mapping) for _, spec in named):
         raise InputError(
-            f"{path} holds no composition: expected data_sources and a tree (`gate: ...`), `import: SPEC`, "
-            "or several of them"
+            f"{path} contains no composition: expected data_sources and a tree (`gate: ...`), "
+            "`import: SPEC`, or several of them"
         )
     return named

@@ -57,13 +57,13 @@ def read_yaml(path: Path) -> Any:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except yaml.YAMLError as error:
-        raise InputError(f"{path}{_line_of(error)} is not YAML: {_problem(error)}") from None
+        raise InputError(f"{path}{_line_of(error)} is not valid YAML: {_problem(error)}") from None
     except ValueError as error:
-        raise InputError(f"{path} is not YAML: {str(error).splitlines()[0]}") from None
+        raise InputError(f"{path} is not valid YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
-        raise InputError(f"{path} is nested too deep to be read") from None
+        raise InputError(f"{path} is nested too deeply") from None
     if twice:
-        raise InputError(f"{path} has a key twice, of which only one would count: {twice}")
+        raise InputError(f"{path} has a key twice: {twice}; keep one")
     return given
 
 

@@ -126,7 +126,8 @@ def compose_tree(
     sources = tuple(reader.sources(data_sources or given))
     if "weight" in spec or spec.get("on_failure") == "drop":
         raise reader.wrong(
-            "", "weight and on_failure: drop are for the items of a composition, not for all of it"
+            "",
+            "weight and on_failure: drop are for the items of a composition, not for the composition itself",
         )
     root = reader.item(spec, "")
     members = tuple(walk_members(root))
@@ -223,7 +224,7 @@ class _TreeReader:
             raise self.wrong(path, f"options is {given!r:.60}; expected a mapping")
         timeout_s = self.number(spec.get("timeout_s", reward.timeout_s), "timeout_s", path)
         if timeout_s <= 0.0:
-            raise self.wrong(path, f"timeout_s is {timeout_s:g}; expected more than 0")
+            raise self.wrong(path, f"timeout_s is {timeout_s:g}; expected a number above 0")
         reward = replace(reward, presets={**reward.presets, **given}, timeout_s=timeout_s)
         try:
             options = reward.make_options({})
@@ -242,7 +243,7 @@ class _TreeReader:
         items: tuple[CompositionNode, ...]
         if kind == "gate":
             if not isinstance(given, Mapping):
-                raise self.wrong(path, "a gate is a mapping: an item, with then and else")
+                raise self.wrong(path, "a gate must be a mapping: an item, with then and else")
             inner = without(given, ("then", "else"))
             self.place = inner.place or self.place
             items = (self.item(inner, path),)
@@ -251,13 +252,13 @@ class _TreeReader:
         else:
             items = self.several(given, path)
             if not items:
-                raise self.wrong(path, "nothing to combine")
+                raise self.wrong(path, "there is nothing to combine")
         until = spec.get("until", "right" if any(map(asks_models, items)) else "decided")
         if until not in ("decided", "right"):
             raise self.wrong(path, f"until is {until!r:.40}; expected decided or right")
         threshold = self.number(spec.get("threshold", 1.0), "threshold", path)
         if kind == "vote" and any(item.weight <= 0.0 for item in items):
-            raise self.wrong(path, "a vote has a weight of more than 0")
+            raise self.wrong(path, "a vote needs a weight above 0")
         return Combine(path, kind, items, then, otherwise, until, threshold)  # type: ignore[arg-type]
 
     def several(self, given: Any, path: str) -> tuple[CompositionNode, ...]:
@@ -273,7 +274,7 @@ class _TreeReader:
             except RewardkitError as error:
                 raise self.wrong(path, str(error)) from error
             if declared is None:
-                raise self.wrong(path, f"{name} is no function decorated with @rewardkit.reward")
+                raise self.wrong(path, f"{name} is not a function decorated with @rewardkit.reward")
             return declared
         if name.endswith((".yaml", ".yml")):
             try:
@@ -281,7 +282,7 @@ class _TreeReader:
             except RewardkitError as error:
                 raise self.wrong(path, str(error)) from error
         if name == self.name:
-            raise self.wrong(path, f"it is made of '{name}', which is itself: give it another name")
+            raise self.wrong(path, f"it contains '{name}', which is itself: give it another name")
         found = self.registry.by_name(name)
         if found is None:
             near = did_you_mean(name, [reward.name for reward in self.registry])

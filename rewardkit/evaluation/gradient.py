@@ -236,16 +236,16 @@ def _warnings(found: Signal) -> list[str]:
     lines = []
     if CORRECT in found.parts and found.nobody_right > MOST:
         lines.append(
-            f"{found.nobody_right:.0%} of |advantage| comes from groups in which nobody is right: "
-            "what is learned there is the shaping, not the task"
+            f"{found.nobody_right:.0%} of |advantage| comes from groups without a right "
+            "response: there the model learns the shaping, not the task"
         )
     correct = found.parts.get(CORRECT)
     shaping = {name: share for name, share in found.parts.items() if name not in (CORRECT, REST)}
     if correct is not None and shaping and sum(shaping.values()) > correct:
         largest = max(shaping, key=shaping.__getitem__)
         lines.append(
-            f"parts other than correctness earn {sum(shaping.values()):.0%} of |advantage|, correctness "
-            f"{correct:.0%}; the largest is '{largest}'"
+            f"parts other than correctness have {sum(shaping.values()):.0%} of |advantage|, "
+            f"correctness has {correct:.0%}; the largest part is '{largest}'"
         )
     return lines
 

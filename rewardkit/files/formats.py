@@ -458,7 +458,7 @@ class _BreaksOffError(Exception):
 
 
 def _breaks_off(error: BaseException) -> str:
-    return f"the file breaks off here: {reason_of(error)}"
+    return f"the file is truncated: {reason_of(error)}"
 
 
 class _Readable:

@@ -95,7 +95,7 @@ def make_folder_of(path: Path) -> None:
 
 def exists_already(path: Path) -> InputError:
     """Return the error for an output that is not to be replaced."""
-    return InputError(f"{path} exists; choose another name, or pass --force to replace it")
+    return InputError(f"{path} exists already; choose another name, or pass --force to replace it")
 
 
 def sync(path: Path) -> None:

@@ -100,7 +100,7 @@ def _read(path: Path, about: dict[str, Any]) -> dict[tuple[int, int], Completion
         theirs = msgspec.json.decode(lines[0])
         completions = [_decoder.decode(line) for line in lines[1:]]
     except msgspec.DecodeError as error:
-        raise InputError(f"{path} cannot be read ({error}); --restart discards it") from None
+        raise InputError(f"cannot read {path} ({error}); --restart discards it") from None
     changed = sorted(key for key in {*theirs, *about} if theirs.get(key) != about.get(key))
     if changed:
         raise InputError(

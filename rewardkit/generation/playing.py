@@ -77,7 +77,7 @@ class Player:
     async def play(self, model: TokenModel | ChatModel, request: GenerationRequest) -> Completion:
         """Play the episode of a request and return it. It has an `error` if the engine or the loop failed."""
         row = request.episode
-        assert row is not None, "an episode was asked for without its row"
+        assert row is not None, "an episode needs its row"
         try:
             check_rows([row], self._setting)
             length = len(prompt_ids(row, self._setting))

@@ -35,7 +35,7 @@ def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Co
         elif score.ok and score.correct and scorer.reward_for(row.item.data_source).name in _MATHS:
             boxes = boxes_in(row.solution)
             if len(boxes) > 1 and _is_part(row, boxes, scorer):
-                why = "its solution boxes several answers, and the ground truth is the last alone"
+                why = "its solution has several boxed answers, and the ground truth is only the last one"
                 yield Contradiction(row, ", ".join(boxes), why)
 
 

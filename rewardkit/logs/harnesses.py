@@ -67,8 +67,8 @@ def _refuse_log_likelihoods(first: RawRow) -> None:
     inner = responses[0] if isinstance(responses, list) and responses else None
     if isinstance(inner, list) and inner and isinstance(inner[0], list):
         raise InputError(
-            "these are log-likelihoods of a multiple-choice task, not responses; score a task of the "
-            "type generate_until"
+            "these rows are log-likelihoods of a multiple-choice task, not responses; score a "
+            "task of the type generate_until"
         )
 
 

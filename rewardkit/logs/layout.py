@@ -240,7 +240,7 @@ def _holds_any(rows: Sequence[RawRow], name: str | None) -> bool:
 def _no_response(file: RowFile, names: RowNames, first: RawRow) -> InputError:
     found = free_texts(first, {names.ground_truth} - set(EITHER))[:3]
     if not found or did_you_mean("response", first):
-        what = "; it holds no text that could be one" if not any(map(_is_said, first.values())) else ""
+        what = "; no column contains text for it" if not any(map(_is_said, first.values())) else ""
         return _no_column(file, "response", "--response-key", list(first), what)
     which = " or ".join(f"--response-key {name}" for name in found)
     return InputError(

@@ -110,7 +110,7 @@ def _chat(row: RawRow) -> Fields:
     turns = next((turns for name in _TURNS if isinstance(turns := decoded(row.get(name)), list)), [])
     said = [_message(turn) for turn in turns]
     if not said or not is_said(said[-1]):
-        raise BadRowError("the last turn is not the assistant's, so there is no response")
+        raise BadRowError("the last message is not the assistant's, so there is no response")
     if isinstance(turns[-1], Mapping) and (why := why_silent(turns[-1])) is not None:
         raise BadRowError(why)
     ground_truth = ground_truth_in(row)

@@ -113,7 +113,9 @@ def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
     differing = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
     rows = len(cells[taken])
     return (
-        [f"'{taken}' counts, not '{other}', which differs in {differing} of {rows} rows"] if differing else []
+        [f"'{taken}' is used, not '{other}', which differs in {differing} of {rows} rows"]
+        if differing
+        else []
     )
 
 

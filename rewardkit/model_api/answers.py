@@ -71,20 +71,20 @@ def _nearest(answer: Mapping[str, Any]) -> str:
     """Which known answer an object is nearest to, and what it lacks; empty where they share no key."""
     shared = {shape: len(set(keys) & set(answer)) for shape, keys in _SHAPES.items()}
     shape = max(shared, key=lambda name: shared[name])
-    return f"; nearest are {shape}, with '{_SHAPES[shape][0]}'" if shared[shape] else ""
+    return f"; the nearest is {shape}, with '{_SHAPES[shape][0]}'" if shared[shape] else ""
 
 
 def unknown_shape(what: str, nearest: str = "") -> str:
     """Return why an object or a list that nobody recognises is no response."""
     return (
-        f"the response is {what}, which is no text, chat messages or known answer of an API{nearest}; "
-        "if the model answered in JSON, write it as a text"
+        f"the response is {what}; expected text, chat messages or a known API answer{nearest}; "
+        "if the model answered in JSON, write it as a string"
     )
 
 
 def _keys(value: Mapping[str, Any]) -> str:
     names = [str(name)[:40] for name in list(value)[:6]]
-    return f"the keys {', '.join(names)}{', ...' if len(value) > 6 else ''}" if names else "nothing in it"
+    return f"the keys {', '.join(names)}{', ...' if len(value) > 6 else ''}" if names else "no keys"
 
 
 def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
@@ -194,7 +194,7 @@ def conversation_text(messages: Sequence[Any]) -> str:
 
 def _only_others(messages: Sequence[Mapping[str, Any]]) -> NoResponseError:
     roles = ", ".join(dict.fromkeys(str(role_of(message)) for message in messages))
-    return NoResponseError(f"no message is the assistant's, but of the role {roles}: there is no response")
+    return NoResponseError(f"no message has the role assistant, but {roles}, so there is no response")
 
 
 def _content(message: Mapping[str, Any]) -> Any:

@@ -137,7 +137,7 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
     choice = completion["choices"][0]
     finish = choice.get("finish_reason")
     if finish == "length" and max_tokens is not None:
-        raise EndpointError(f"{endpoint.who} sent an answer that was cut off after max_tokens={max_tokens}")
+        raise EndpointError(f"{endpoint.who} sent an answer truncated at max_tokens={max_tokens}")
     content = choice["message"].get("content")
     if content is None:
         raise EndpointError(f"{endpoint.who} sent an answer without text (finish_reason {finish!r})")
@@ -263,7 +263,9 @@ def _refusal(answer: httpx2.Response, endpoint: Endpoint) -> EndpointError:
         )
         return EndpointError(f"{message}; {sent}")
     if answer.status_code == 404:
-        return EndpointError(f"{message}; asked was {endpoint.address} for the model '{endpoint.model}'")
+        return EndpointError(
+            f"{message}; the request was for the model '{endpoint.model}' at {endpoint.address}"
+        )
     return EndpointError(message)
 
 

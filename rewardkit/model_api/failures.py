@@ -58,14 +58,14 @@ def why_failed(answer: Mapping[str, Any]) -> str | None:
 def why_empty(answer: Mapping[str, Any]) -> str | None:
     """Return what an API's answer lacks; None for an object that is none."""
     if "choices" in answer and not answer["choices"]:
-        return "the API's answer holds no choices"
+        return "the API's answer has no choices"
     if not answer.get("candidates") and (
         {"usageMetadata", "usage_metadata"} & set(answer) or _feedback(answer)
     ):
-        return "the API's answer holds no candidates"
+        return "the API's answer has no candidates"
     for name in ("message", "response", "generated_text", "text"):
         if name in answer and answer[name] is None and (len(answer) == 1 or _OF_ANSWERS & set(answer)):
-            return f"the API's answer holds no text: its '{name}' is null"
+            return f"the API's answer has no text: its '{name}' is null"
     return None
 
 
@@ -74,9 +74,9 @@ def broken_choice(choice: Mapping[str, Any]) -> str | None:
     if isinstance(choice.get("error"), Mapping):
         return f"the API answered with an error: {error_said(choice['error'])}"
     if {"message", "text"} & set(choice) and choice.get("message") is choice.get("text") is None:
-        return "the API's answer holds a choice without a message"
+        return "the API's answer has a choice without a message"
     if "delta" in choice and "message" not in choice:
-        return "this is a piece of a streamed answer; put its pieces together"
+        return "this is a chunk of a streamed answer; join the chunks first"
     return why_broken(choice.get("finish_reason"))
 
 
@@ -84,14 +84,14 @@ def why_silent(message: Mapping[str, Any]) -> str | None:
     """Return why a message is no response: it holds neither a text, however short, nor anything else."""
     held = (value for key, value in message.items() if key not in ("role", "from", "name", "type"))
     silent = all(value is None or value == [] for value in held)
-    return "the API's answer holds no text: the message's content is null" if silent else None
+    return "the API's answer has no text: the message's content is null" if silent else None
 
 
 def why_broken(reason: Any) -> str | None:
     """Return what to say of a response that the server ended, from the reason that is given for its end."""
     kind = str(reason.get("type") if isinstance(reason, Mapping) else reason)  # SGLang's is an object
     if kind.lower() in _WITHHELD:
-        return f"a filter of the server withheld the answer: {kind}"
+        return f"the server's filter withheld the answer: {kind}"
     return f"the server ended the request: {error_said(reason)}" if kind in _BROKEN else None
 
 

@@ -195,7 +195,7 @@ def _refuse_taken_names(file: RowFile, layout: RowLayout, settings: _Settings) -
             "pass --prefix, for example --prefix new_, to name the score columns differently"
         )
     if taken and layout.kind is None:
-        named = ", ".join(f"'{name}' goes out as '{RENAMED}{name}'" for name in taken)
+        named = ", ".join(f"'{name}' is written as '{RENAMED}{name}'" for name in taken)
         settings.on_note(f"{file.source.path}: the file's own {named}")
 
 

@@ -9,5 +9,7 @@ def score(sample: Sample) -> Score:
     """Return the score that the episode's environment gave, from the row's `interaction_score`."""
     value = sample.extra_info.get("interaction_score")
     if not isinstance(value, int | float):
-        return failure("invalid", "the environment gave no reward; only an episode (agent_name: env) has one")
+        return failure(
+            "invalid", "the environment returned no reward; only an episode (agent_name: env) has one"
+        )
     return Score(float(value))

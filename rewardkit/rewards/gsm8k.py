@@ -44,7 +44,9 @@ class Gsm8kOptions:
     @property
     def evaluation_only(self) -> str:
         """Why a policy should not be trained on this; empty where it may be."""
-        return "method=flexible pays for a last number that was guessed" if self.method == "flexible" else ""
+        return (
+            "method=flexible also scores a guessed last number as right" if self.method == "flexible" else ""
+        )
 
 
 def score(sample: Sample, options: Gsm8kOptions) -> Score:

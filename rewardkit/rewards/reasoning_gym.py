@@ -142,12 +142,12 @@ def _unsound(entry_text: str) -> str | None:
     try:
         _verifier(name)
     except ValueError:
-        return f"reasoning_gym has no task '{name}', or none that stands alone"
+        return f"reasoning_gym has no task '{name}' that can be scored by itself"
     paid = next((text for text in _NONSENSE if _verified(entry, text) >= 1.0), None)
     if paid:
-        return f"the verifier of '{name}' pays nonsense"
+        return f"the verifier of '{name}' scores nonsense as right"
     if entry["answer"] is not None and _verified(entry, str(entry["answer"]), ours=True) < 1.0:
-        return f"the verifier of '{name}' does not pay its own answer"
+        return f"the verifier of '{name}' does not score its own answer as right"
     return None
 
 

@@ -315,7 +315,7 @@ class _Loop:
             return
         self._discard(worker)
         for chunk in worker.take_all():
-            self._put_rest(chunk, f"the reward does not load in a worker: {message.error}")
+            self._put_rest(chunk, f"cannot load the reward in a worker: {message.error}")
 
     def _landed(self, worker: WorkerProcess, message: Landed) -> None:
         chunk = worker.flights.land(message.number)
@@ -349,7 +349,7 @@ class _Loop:
             chunk.end("timeout")
             if loading is not None:
                 self._put_rest(
-                    chunk, f"the reward took over {loading.load_timeout_s:g} s to load in a worker"
+                    chunk, f"the reward did not load in a worker within {loading.load_timeout_s:g} s"
                 )
             elif chunk.job.in_flight:
                 self._alone(chunk, "timeout", f"killed after {chunk.job.timeout_s:g} s")

@@ -153,7 +153,7 @@ class RewardRunner:
             awaitable: Awaitable[Any] = self._call(sample, self.options)
             result = await asyncio.wait_for(awaitable, self.reward.timeout_s)
         except TimeoutError:
-            detail = f"not done after {self.reward.timeout_s:g} s"
+            detail = f"did not finish within {self.reward.timeout_s:g} s"
             seconds = perf_counter() - start
             return failure("timeout", detail, scorer=self.scorer, seconds=seconds)
         except Exception as error:
@@ -272,7 +272,7 @@ def _from_dict(result: Mapping[str, Any]) -> Score:
         raise ValueError(f"returned a dict without 'score'; its keys are {', '.join(map(str, result))}")
     own = {"score", "status", "correct", "acc", "extracted", "pred", "parts", "detail"}
     if (status := result.get("status", "ok")) not in STATUSES:
-        raise ValueError(f"returned the status {status!r:.60}; there are {', '.join(STATUSES)}")
+        raise ValueError(f"returned the status {status!r:.60}; expected one of {', '.join(STATUSES)}")
     correct = result.get("correct", result.get("acc"))
     extracted = result.get("extracted", result.get("pred"))
     parts = {str(k): float(v) for k, v in dict(result.get("parts") or {}).items()}

@@ -349,7 +349,9 @@ class Scorer:
 
     def _make_plan(self, data_source: str) -> ScoringPlan | Score:
         if len(data_source) > _MAX_NAME:
-            return failure("invalid", f"data_source is over {_MAX_NAME} characters: {data_source:.40}...")
+            return failure(
+                "invalid", f"data_source has more than {_MAX_NAME} characters: {data_source:.40}..."
+            )
         try:
             reward = self.reward_for(data_source)
         except UnknownDataSourceError as error:

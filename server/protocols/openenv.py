@@ -205,9 +205,7 @@ def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
     """The row that is asked for, or one drawn at random: with a seed always the same."""
     split = given.get("split") or ("train" if "train" in task_set.splits else next(iter(task_set.splits)))
     if split not in task_set.splits:
-        raise _RefusedMessage(
-            "VALIDATION_ERROR", f"no split '{split}'; there are {', '.join(task_set.splits)}"
-        )
+        raise _RefusedMessage("VALIDATION_ERROR", f"no split '{split}'; splits: {', '.join(task_set.splits)}")
     size = task_set.splits[split]
     index = given.get("index")
     if index is None:

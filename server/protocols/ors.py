@@ -313,7 +313,7 @@ class _Environments:
 
 def _size(task_set: TaskSet, split: str) -> int:
     if split not in task_set.splits:
-        raise HTTPException(400, f"no split '{split}'; there are {', '.join(task_set.splits)}")
+        raise HTTPException(400, f"no split '{split}'; splits: {', '.join(task_set.splits)}")
     return task_set.splits[split]
 
 

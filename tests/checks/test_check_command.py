@@ -100,7 +100,7 @@ def test_what_a_model_is_to_score_lacks_a_reward_and_is_a_warning(check: Check) 
     [
         ("openai/gsm8k", "seven", "'seven' is not a number"),
         ("math", None, "empty"),
-        ("cais/mmlu", "maybe", "names no option"),
+        ("cais/mmlu", "maybe", "not one of the options"),
     ],
 )
 def test_a_ground_truth_that_its_reward_cannot_use_is_an_error(
@@ -271,7 +271,7 @@ def test_a_composition_that_can_pay_a_wrong_answer_more_is_a_warning(check: Chec
     rewards = tmp_path / "rewards.yaml"
     rewards.write_text("data_sources: [openai/gsm8k]\nsum: [gsm8k, think_format]\n")
     finding = only(check([row()], "--rewards", str(rewards)), "warning", "shaping")
-    assert "may be paid more than a right one" in finding["what"]
+    assert "may score more than a right one" in finding["what"]
     rewards.write_text("data_sources: [openai/gsm8k]\ngate: {reward: gsm8k, then: [think_format]}\n")
     assert check([row()], "--rewards", str(rewards))["findings"] == []
 

@@ -137,7 +137,7 @@ def test_a_new_name_is_scored_by_the_reward_that_is_named(tmp_path: Path) -> Non
             "no column 'qestion'; found: question, answer, id; did you mean question",
         ),
         ({"map": ("ground_truth=answer|last_numbr",)}, "no extractor 'last_numbr'.*did you mean last_number"),
-        ({"map": ("ground_truth=answer|after('=')",)}, "row 0: answer.*finds nothing in .*skip-bad"),
+        ({"map": ("ground_truth=answer|after('=')",)}, "row 0: answer.*does not match .*skip-bad"),
         ({"data_source": "openai/gsm8k"}, "'openai/gsm8k' is scored by gsm8k, not by math"),
     ],
 )

@@ -82,7 +82,7 @@ def test_words_of_a_column_get_the_rewards_that_are_named(tmp_path: Path) -> Non
         ({"reward_of": ("gsm8k=math",)}, "'gsm8k' is scored by gsm8k, not by math.*--data-source PREFIX"),
         (
             {"data_source_key": None, "reward": "math", "reward_of": ("a=math",)},
-            "name it with --data-source-key",
+            "--data-source-key",
         ),
     ],
 )
@@ -108,7 +108,7 @@ def test_a_mix_under_one_reward_is_not_taken_silently(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"row 2: math cannot score it.*JSON object.*--data-source-key"):
         prepared(tmp_path, MIX, reward="math")
     made, _ = prepared(tmp_path, MIX[:2], reward="math")
-    assert "column 'dataset' holds gsm8k" in made.notes[-1]
+    assert "column 'dataset' contains gsm8k" in made.notes[-1]
     assert "--data-source-key dataset" in made.notes[-1]
     made, _ = prepared(tmp_path, MIX[1:2], reward="math")
     assert not any("column" in note for note in made.notes)
@@ -119,9 +119,9 @@ def test_a_mix_under_one_reward_is_not_taken_silently(tmp_path: Path) -> None:
     ("reward", "good", "bad", "why"),
     [
         ("math", "\\frac{1}{2}", "\\frac{1}{", "is cut off"),
-        ("choice", "B", "Paris", "names no option"),
+        ("choice", "B", "Paris", "not one of the options"),
         ("qa", '["Lima"]', "[]", "accepts no answer"),
-        ("regex", "a+", "(", "is no pattern"),
+        ("regex", "a+", "(", "is not a pattern"),
         ("ifeval", json.dumps(_KEPT), '{"name": "validate_lowercase"}', "instruction_id_list"),
     ],
 )
@@ -142,5 +142,5 @@ def test_the_options_that_are_kept_may_be_the_ground_truth(tmp_path: Path) -> No
     rows = [{"question": "Capital of France?", "choices": ["Rome", "Paris"], "answer": "Paris"}]
     _, kept = prepared(tmp_path, rows, reward="choice", keep=("choices",))
     assert len(kept) == 1
-    with pytest.raises(InputError, match="names no option"):
+    with pytest.raises(InputError, match="not one of the options"):
         prepared(tmp_path, rows, reward="choice")

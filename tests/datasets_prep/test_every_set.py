@@ -133,9 +133,9 @@ def test_what_is_left_out_is_named(prepared: Prepare) -> None:
         made = prepared(name, place)[1]
         return "; ".join((*made.notes, *made.unread))
 
-    assert "left out 1 rows: the same question again" in said("dapo-math")
+    assert "skipped rows: 1 (the same question again)" in said("dapo-math")
     assert "skipped rows: 1 (no answer is stated)" in said("numina")
-    assert "left out 1 rows: the program reads and writes files" in said("codeforces")
+    assert "skipped rows: 1 (the program reads and writes files)" in said("codeforces")
     assert "use_with_caution-00000-of-00001.parquet ('use_with_caution' is another part" in said("kodcode")
     assert "BFCL_v4_multi_turn_base.json ('multi_turn' is another part of the set)" in said("bfcl")
     assert "data/train_socratic.jsonl ('socratic' is another part of the set)" in said("gsm8k")

@@ -171,15 +171,15 @@ def test_max_tests_keeps_the_first(prepare: Prepare, record: Record, tmp_path: P
         (apps.prepare, {**APPS, "input_output": ""}, "'input_output' is empty"),
         (apps.prepare, {**APPS, "input_output": "{"}, "'input_output' is not JSON"),
         (apps.prepare, {**APPS, "input_output": '{"inputs": []}'}, "must contain a list 'outputs'"),
-        (taco.prepare, {**APPS, "input_output": '{"inputs": ["1"], "outputs": []}'}, "of one length"),
+        (taco.prepare, {**APPS, "input_output": '{"inputs": ["1"], "outputs": []}'}, "of equal length"),
         (
             code_contests.prepare,
             {**CONTEST, "public_tests": None, "generated_tests": None},
             "no tests",
         ),
         (code_contests.prepare, {**CONTEST, "input_file": "in.txt"}, "expected standard input"),
-        (livecodebench.prepare, {**LIVE, "private_test_cases": packed(Runs())}, "only a text is safe"),
-        (livecodebench.prepare, {**LIVE, "private_test_cases": "&"}, "packed test cases cannot be read"),
+        (livecodebench.prepare, {**LIVE, "private_test_cases": packed(Runs())}, "only text is allowed"),
+        (livecodebench.prepare, {**LIVE, "private_test_cases": "&"}, "packed test cases"),
     ],
 )
 def test_a_row_without_usable_tests_is_named_or_dropped(

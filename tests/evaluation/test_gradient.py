@@ -83,7 +83,7 @@ def test_flat_groups_give_no_signal() -> None:
 
 def test_shaping_that_outweighs_correctness_is_warned_of() -> None:
     lines = source_signal(groups(*["f" + "n" * 7] * 9, "r" + "n" * 7)).warnings
-    assert any("nobody is right" in line for line in lines)
+    assert any("without a right response" in line for line in lines)
 
 
 def test_long_responses_weigh_by_their_tokens() -> None:

@@ -99,7 +99,7 @@ REFUSED: list[tuple[str, Rows, str]] = [
         "--response-key small.solution",
     ),
     ("many responses under an odd name", twice(ys=[LONG, LONG], gold="7"), "--response-key ys"),
-    ("figures", twice(score=0.5, n=10), "it holds no text that could be one"),
+    ("figures", twice(score=0.5, n=10), "no column contains text"),
     ("requests", twice(custom_id="a", method="POST", url="/v1", body={}), "input file"),
 ]
 
@@ -143,7 +143,7 @@ def test_columns_that_disagree_and_columns_taken_are_said(
     told = capsys.readouterr().err
     assert "response 'output'; ground truth 'gold'" in told
     assert "'gold' counts, not 'answer', which differs in 2 of 2 rows" in told
-    assert "'score' goes out as 'logged_score'" in told
+    assert "'score' is written as 'logged_score'" in told
 
 
 @pytest.mark.slow
@@ -280,7 +280,7 @@ def test_a_torn_gz_gives_its_rows_and_says_where_it_breaks(tmp_path: Path, suffi
     batches = list(read_samples([path], MATHS))
     found = [one.response for batch in batches for one in batch.usable]
     assert 1_000 < len(found) < 3_000 and found == [row["response"] for row in rows[: len(found)]]
-    assert (batches[-1].rows, "breaks off here" in batches[-1].bad[0]) == ([len(found)], True)
+    assert (batches[-1].rows, "truncated" in batches[-1].bad[0]) == ([len(found)], True)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])

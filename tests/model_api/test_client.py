@@ -155,7 +155,7 @@ def test_what_may_pass_is_tried_again(stub: Stub, bad: Callable[[_Handler], None
     ("status", "said", "shown"),
     [
         (401, "who are you?", "MY_KEY"),
-        (404, "no model", "no model; asked was http://"),
+        (404, "no model", "no model; the request was for"),
         (302, "", ""),
         (422, "a\nb", "a b"),
     ],
@@ -276,7 +276,7 @@ def test_a_server_that_calls_the_limit_by_its_newer_name_is_asked_so(stub: Stub)
 @pytest.mark.parametrize(
     ("choice", "why"),
     [
-        ({"message": {"content": "so,"}, "finish_reason": "length"}, "cut off after max_tokens=5"),
+        ({"message": {"content": "so,"}, "finish_reason": "length"}, "truncated at max_tokens=5"),
         ({"message": {"content": None}, "finish_reason": "stop"}, "without text"),
     ],
 )

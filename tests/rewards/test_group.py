@@ -61,10 +61,10 @@ def test_a_response_by_itself_is_no_group_and_a_list_of_one_is() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"reward": "maths"}, "reward is 'maths', and there is none of that name; did you mean math"),
+        ({"reward": "maths"}, "there is no reward 'maths'; did you mean math"),
         (
             {"reward": "code"},
-            "reward is 'code', which cannot score one by one in the same process; expected one of",
+            "reward is 'code', which cannot score single responses",
         ),
     ],
 )

@@ -225,4 +225,4 @@ def test_a_mistyped_reward_model_is_an_error_at_once(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").mkdir()
     assert run(["serve", "--port", "0", "--reward-model", typo, "--for", "Dahoas/*"]) == 2
-    assert "no reward model: no such model folder" in capsys.readouterr().err
+    assert "no such model folder" in capsys.readouterr().err

@@ -120,7 +120,7 @@ def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
         ([], r"needs reward_model\.model\.path"),
         (["reward_model.model.path=/nowhere"], "/nowhere"),
         (["reward_model.model.path=m", "reward.url=http://x"], "exclude each other"),
-        (["reward_model.model.path=MODEL"], "is no reward model"),
+        (["reward_model.model.path=MODEL"], "is not a reward model"),
     ],
 )
 def test_a_reward_model_that_cannot_be_is_refused_before_training(

@@ -19,10 +19,7 @@ from rewardkit.errors import ConfigError
 
 BUILT_IN = ("ppo_trainer", "sft_trainer", "sft_trainer_engine")
 """verl's configurations that need no file: their defaults are ours."""
-ONLY_BUILT_IN = (
-    "of verl's own configs, only ppo_trainer and sft_trainer need no file: they stand for our "
-    "defaults, with FSDP2"
-)
+ONLY_BUILT_IN = "of verl's own configs, only ppo_trainer and sft_trainer need no file"
 SELF = "_self_"
 OVERRIDE = "override "
 _GLOBAL = re.compile(r"\A#\s*@package _global_")

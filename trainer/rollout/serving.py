@@ -123,7 +123,7 @@ def await_servers(servers: Sequence[ServerProcess]) -> None:
     for server in servers:
         while not answers(server.url):
             if server.ended or time.monotonic() > end:
-                why = "has exited" if server.ended else f"is not there after {START_S:g} s"
+                why = "has exited" if server.ended else f"did not start within {START_S:g} s"
                 raise RewardkitError(
                     "\n".join([f"a rollout server {why}; its output:", *server.last_lines()])
                 )

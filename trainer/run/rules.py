@@ -83,9 +83,11 @@ REFUSED: tuple[Rule, ...] = (
                 or c.reward.mode != "trajectory"
             )
         ),
-        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores alone, so that "
-        "algorithm.use_kl_in_reward, reward_model.overlong_buffer and reward.mode={c.reward.mode} would have "
-        "no effect; leave them out",
+        (
+            "algorithm.adv_estimator={c.algorithm.adv_estimator} compares only parts of the "
+            "scores, so algorithm.use_kl_in_reward, reward_model.overlong_buffer and "
+            "reward.mode={c.reward.mode} would have no effect; leave them out"
+        ),
     ),
     (
         lambda c: c.algorithm.turn_advantages == "per_turn" and c.algorithm.adv_estimator not in BY_TURNS,

@@ -140,9 +140,7 @@ class EpisodeEndpoint:
 
     async def _nothing(self, request: web.Request) -> web.Response:
         known = "POST .../v1/chat/completions and .../v1/responses"
-        return _refusal(
-            ApiError(f"there is no {request.method} {request.path}; there are {known}", status=404)
-        )
+        return _refusal(ApiError(f"there is no {request.method} {request.path}; routes: {known}", status=404))
 
 
 _ENDPOINTS: WeakKeyDictionary[asyncio.AbstractEventLoop, EpisodeEndpoint] = WeakKeyDictionary()

@@ -129,7 +129,7 @@ class _ExpressionReader:
         if token in FUNCTIONS:
             return _bounded(_apply(token, self._arguments()))
         if token[:1].isalpha():
-            raise BadExpression(f"'{token}' is not known; there are {', '.join([*FUNCTIONS, *_CONSTANTS])}")
+            raise BadExpression(f"'{token}' is unknown; known: {', '.join([*FUNCTIONS, *_CONSTANTS])}")
         raise BadExpression(
             f"a number was expected, not '{token}'" if token else "it ends where a number should be"
         )
@@ -190,7 +190,7 @@ def _whole_power(base: Fraction, exponent: int) -> Fraction:
 
 def _factorial(value: Number) -> Fraction:
     if value != int(value) or not 0 <= value <= _MAX_FACTORIAL:
-        raise BadExpression(f"a factorial is of a whole number from 0 to {_MAX_FACTORIAL}")
+        raise BadExpression(f"a factorial needs a whole number from 0 to {_MAX_FACTORIAL}")
     return Fraction(math.factorial(int(value)))
 
 

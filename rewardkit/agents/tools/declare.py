@@ -212,9 +212,7 @@ def accepted(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[st
 
 def _function_kind(found: Declared, config: dict[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
     if config:
-        raise ConfigError(
-            f"tool {found.name} is a function, which takes no config; found {', '.join(config)}"
-        )
+        raise ConfigError(f"tool {found.name} is a function and has no config; found {', '.join(config)}")
     if not callable(found.target):
         raise ConfigError(f"tool {found.name}: {found.target!r:.60} is neither a function nor a class")
     return _kind(found, found.target, "", lambda: ToolParts(found.target), schema)

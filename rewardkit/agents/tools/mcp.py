@@ -75,7 +75,7 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
     selected = given.get("tool_selected_list") or list(kinds)
     for name in selected:
         if name not in kinds:
-            hint = did_you_mean(name, kinds) or f"; there are {', '.join(kinds) or 'none'}"
+            hint = did_you_mean(name, kinds) or f"; known: {', '.join(kinds) or 'none'}"
             raise ConfigError(f"no MCP server has a tool '{name}'{hint}")
     return [kinds[name] for name in selected]
 

@@ -163,7 +163,7 @@ class FunctionParameters:
         try:
             self.signature = inspect.signature(function)
         except (TypeError, ValueError) as error:
-            raise NoRewardError(f"nothing says how it is called: {error}") from None
+            raise NoRewardError(f"cannot read its parameters: {error}") from None
         every = self.signature.parameters.values()
         self.takes_any = any(one.kind is one.VAR_KEYWORD for one in every)
         named = [one for one in every if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]

@@ -59,7 +59,9 @@ def check_template(text: str) -> None:
     """
     for path in paths_in(text):
         if _PATH.fullmatch(path) is None:
-            raise ValueError(f"'{{{{ {path} }}}}' is no path such as item.answer or sample.output_text")
+            raise ValueError(
+                f"'{{{{ {path} }}}}' is not a path; expected one such as item.answer or sample.output_text"
+            )
 
 
 def paths_in(text: str) -> Iterator[str]:

@@ -40,7 +40,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
         )
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"no model can be loaded from '{engine.model}': {str(error).splitlines()[0]}"
+            f"cannot load a model from '{engine.model}': {str(error).splitlines()[0]}"
         ) from None
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return HfEngine(model.to(device), tokenizer, eos_ids(engine.model, tokenizer), engine, settings)

@@ -28,6 +28,6 @@ def too_long(length: int, limit: int) -> str | None:
     if length <= limit:
         return None
     return (
-        f"the prompt has {length} tokens, over {limit}; raise --max-prompt-tokens or --max-model-len, or "
-        "lower --max-tokens"
+        f"the prompt has {length} tokens, and the limit is {limit}; raise --max-prompt-tokens "
+        "or --max-model-len, or lower --max-tokens"
     )

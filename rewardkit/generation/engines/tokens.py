@@ -23,7 +23,7 @@ def load_tokenizer(engine: EngineSettings) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=engine.trust_remote_code)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise ConfigError(f"no tokenizer can be loaded from '{path}': {reason}") from None
+        raise ConfigError(f"cannot load a tokenizer from '{path}': {reason}") from None
     if not tokenizer.chat_template:
         raise ConfigError(f"the tokenizer of '{path}' has no chat template; use an instruct model")
     return tokenizer

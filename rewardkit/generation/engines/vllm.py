@@ -52,7 +52,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
             from vllm import LLM
     except ImportError as error:
         raise MissingDependencyError(
-            f"the engine 'vllm' cannot be imported ({error}); pip install 'rewardkit[vllm]', or --engine hf"
+            f"cannot import vLLM ({error}); pip install 'rewardkit[vllm]', or pass --engine hf"
         ) from None
     given = arguments(engine, settings, on_cpu=on_cpu)
     try:

@@ -106,8 +106,8 @@ def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | No
         return None
     if kind.startswith("function") and not name:
         raise GroundTruthError(
-            f"a test is of the kind {kind!r} but names no function; expected 'fn_name', or 'func_name' in "
-            "its 'metadata'"
+            f"a test of the kind {kind!r} has no function; expected 'fn_name', or 'func_name' "
+            "in its 'metadata'"
         )
     return name
 
@@ -127,8 +127,8 @@ def call_tests(
     as_text = [isinstance(i, str) for i in inputs]
     if any(as_text) and not all(as_text):
         raise GroundTruthError(
-            f"the inputs of '{function}' are texts and values; as texts they would be JSON, one argument a "
-            "line, as values they would be the arguments: expected one of both"
+            f"the inputs of '{function}' are a mix of strings (JSON, one argument a line) and "
+            "values (the arguments); expected only one of them"
         )
     if inputs and as_text[0]:
         inputs = [json_lines(i) for i in inputs]
@@ -141,8 +141,8 @@ def call_tests(
 def _arguments(given: Any) -> list[Any]:
     if isinstance(given, dict):
         raise GroundTruthError(
-            "the input of a function is an object: it could be its keyword arguments or its one argument; "
-            "expected a list of arguments"
+            "the input of a function is an object, which could be its keyword arguments or its "
+            "one argument; expected a list of arguments"
         )
     return given if isinstance(given, list) else [given]
 
@@ -153,8 +153,8 @@ def _json_outputs(outputs: list[Any]) -> list[Any]:
     if len(texts) < len(outputs):
         if any(is_json(o) for o in texts):
             raise GroundTruthError(
-                "some outputs of the function are values and some are texts that are JSON; those could be "
-                "the texts themselves or the values that they write: expected one of both"
+                "some outputs of the function are values and some are strings of JSON, so "
+                "their meaning is unclear; expected only one of them"
             )
         return outputs
     readable = [is_json(o) for o in texts]
@@ -163,7 +163,7 @@ def _json_outputs(outputs: list[Any]) -> list[Any]:
     if any(readable):
         one, other = texts[readable.index(True)], texts[readable.index(False)]
         raise GroundTruthError(
-            f"the output {one[:40]!r} could be a text or the value that it writes as JSON, which "
-            f"{other[:40]!r} beside it is not; expected all of one kind"
+            f"the output {one[:40]!r} could be a string or JSON, while {other[:40]!r} is not "
+            "JSON; expected outputs of one kind"
         )
     return outputs

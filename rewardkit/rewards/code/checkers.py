@@ -81,7 +81,7 @@ class FunctionChecker:
             return Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(
-                f"the checker '{self.name}' cannot be read ({reason_of(error)}); expected path.py:function"
+                f"cannot read the checker '{self.name}' ({reason_of(error)}); expected path.py:function"
             ) from None
 
 
@@ -140,7 +140,8 @@ def with_walls(sandbox: Any, what: str) -> Any:
     why = sandbox.why_not_ours() if isinstance(sandbox, FusionClient) else None
     if why is not None:
         raise SandboxFailed(
-            f"{what} holds the expected output, which only a service of ours keeps from the program: {why}; "
-            "set the option sandbox.url to one, or leave it out where 'rewardkit doctor' finds a level"
+            f"{what} contains the expected output, and only a rewardkit server hides it from "
+            f"the program: {why}; set the option sandbox.url to one, or leave sandbox.url out "
+            "if 'rewardkit doctor' finds a level"
         )
     return sandbox

@@ -32,7 +32,7 @@ def _inputs_outputs(ground_truth: dict[str, Any]) -> CodeProblem:
     outputs = ground_truth["outputs"]
     function = function_in(ground_truth)
     if not isinstance(inputs, list) or not isinstance(outputs, list) or len(inputs) != len(outputs):
-        raise GroundTruthError("'inputs' and 'outputs' must be lists of one length")
+        raise GroundTruthError("'inputs' and 'outputs' must be lists of equal length")
     if function:
         tests: tuple[Test, ...] = call_tests(function, inputs, outputs)
     else:
@@ -94,14 +94,14 @@ def unpack(text: str) -> str:
                 found = str(argument)
             elif opcode.name not in ("PROTO", "FRAME", "MEMOIZE", "BINPUT", "STOP"):
                 raise GroundTruthError(
-                    f"packed test cases hold the pickle opcode {opcode.name}; refused: only a text is safe"
+                    f"packed test cases contain the pickle opcode {opcode.name}; only text is allowed"
                 )
     except (zlib.error, binascii.Error, ValueError) as error:
         if isinstance(error, GroundTruthError):
             raise
-        raise GroundTruthError(f"packed test cases cannot be read: {str(error)[:120]}") from None
+        raise GroundTruthError(f"cannot read the packed test cases: {str(error)[:120]}") from None
     if found is None:
-        raise GroundTruthError("packed test cases hold no text")
+        raise GroundTruthError("packed test cases contain no text")
     return found
 
 
@@ -136,7 +136,7 @@ def _test(ground_truth: dict[str, Any]) -> CodeProblem:
     labels = from_json(labels) if isinstance(labels, str) else labels
     if isinstance(test, dict):
         if test.get("asset"):
-            raise GroundTruthError("'test' needs files beside the program ('asset'), which runs cannot have")
+            raise GroundTruthError("'test' needs files beside the program ('asset'), which are not supported")
         language = labels.get("execution_language", labels.get("programming_language", "python"))
         if language not in ("python", "pytest"):
             raise GroundTruthError(f"the code in 'test' is {language}; expected python")
@@ -193,11 +193,13 @@ def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
     """open-r1's Codeforces rows."""
     if ground_truth.get("input_mode") not in (None, "stdio"):
         raise GroundTruthError(
-            f"'input_mode' is {ground_truth['input_mode']!r}: programs with files are not run; "
-            "expected 'stdio'"
+            f"'input_mode' is {ground_truth['input_mode']!r}: programs with files are not "
+            "supported; expected 'stdio'"
         )
     if ground_truth.get("interaction_format"):
-        raise GroundTruthError("'interaction_format': the program would have to talk to another")
+        raise GroundTruthError(
+            "'interaction_format': programs that interact with another program are not supported"
+        )
     checker = ground_truth.get("generated_checker") or ""
     if not isinstance(checker, str):
         raise GroundTruthError(f"'generated_checker' is a {type(checker).__name__}; expected a program")

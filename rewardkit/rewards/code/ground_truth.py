@@ -32,7 +32,7 @@ def read(text: str) -> CodeProblem:
             except (KeyError, TypeError, AttributeError, IndexError) as error:
                 raise GroundTruthError(f"malformed '{key}': {type(error).__name__}: {error}") from None
             if not problem.tests:
-                raise GroundTruthError("it has no tests, so there is nothing to score by")
+                raise GroundTruthError("the ground truth has no tests")
             _check_assertions(problem)
             return _with_language(problem, ground_truth.get("language"))
     keys = ", ".join(sorted(map(str, ground_truth))[:8]) or "none"
@@ -48,12 +48,12 @@ def _check_assertions(problem: CodeProblem) -> None:
     source = "\n".join([problem.setup, *(f"{test.before}\n{test.source}" for test in asserted)])
     found = uncarried(source, pytest=asserted[0].source.startswith("__run_test__("))
     if found is not None:
-        raise GroundTruthError(f"the program runs in a process of its own, and a test {found}")
+        raise GroundTruthError(f"the program runs in its own process, and a test {found}")
 
 
 def _with_language(problem: CodeProblem, language: Any) -> CodeProblem:
     if language is not None and not isinstance(language, str):
-        raise GroundTruthError(f"'language' is {language!r}; expected its name")
+        raise GroundTruthError(f"'language' is {language!r}; expected the name of a language")
     return replace(problem, language=language or None)
 
 

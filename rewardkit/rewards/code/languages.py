@@ -45,7 +45,7 @@ def wanted(option: str | None, problem: CodeProblem) -> str | None:
         language = find(asked)
         if language is None:
             known = ", ".join([PYTHON, *LANGUAGES])
-            raise GroundTruthError(f"programs in '{asked}' are not run here; there are {known}")
+            raise GroundTruthError(f"cannot run programs in '{asked}'; languages: {known}")
         if language != PYTHON and not _reads_stdin(problem):
             raise GroundTruthError(f"tests of functions are for Python programs, not for {language}")
         return language
@@ -85,11 +85,13 @@ def why_none(response: str) -> str:
     """Return why there is no program in a response: for a block in a language that is not run here, that."""
     programs = [mark for mark in extract.marks(response) if mark in _NOT_RUN]
     if not programs and "```" not in response and in_prose(response):
-        return "no code block in the response, and what looks like code in it is not one program"
+        return "no code block in the response, and the code in it is not one program"
     if not programs:
         return "no code block in the response"
     known = ", ".join([PYTHON, *LANGUAGES])
-    return f"no code block in the response that is run here: it is in {programs[-1]}, there are {known}"
+    return (
+        f"no code block in a supported language in the response: it has {programs[-1]}, supported are {known}"
+    )
 
 
 _NOT_RUN = frozenset(

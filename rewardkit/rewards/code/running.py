@@ -180,7 +180,9 @@ def run_tests(sandbox: ProgramRunner, program: str, problem: CodeProblem, rules:
     late = time.monotonic() >= budget.ends and any(v.status == "not_run" for v in verdicts)
     if late or any(v.status == "wall_timeout" for v in verdicts):
         done = sum(v.status not in ("not_run", "wall_timeout") for v in verdicts)
-        raise TookTooLong(f"{done} of {len(verdicts)} tests within the safety net; the machine is too busy")
+        raise TookTooLong(
+            f"only {done} of {len(verdicts)} tests were done at the hard time limit; the machine is too busy"
+        )
     return verdicts
 
 
@@ -268,7 +270,7 @@ def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Co
     try:
         got = values.decode(values.loads(answer.value)["value"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = f"{_cut(call)}: an unreadable answer ({type(error).__name__})"
+        reason = f"{_cut(call)}: cannot read the result ({type(error).__name__})"
         return CodeVerdict(False, "wrong", reason, 0.0, given, expected)
     if _equal(got, test, compat):
         return CodeVerdict(True, "passed")

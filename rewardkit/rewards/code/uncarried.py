@@ -64,10 +64,10 @@ def _in_call(node: ast.Call, imported: dict[str, str]) -> str | None:
     name = f"{imported.get(root, root)}.{rest}" if rest else imported.get(root, root)
     owner, _, last = name.rpartition(".")
     if owner == "tempfile" or last in _FILES.get(owner, ()) or name == "open":
-        return f"reads or writes files ({written}), of which the program has none"
+        return f"reads or writes files ({written}), which the program does not have"
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     if method in _OF_PATHS and "pathlib.Path" in imported.values():
-        return f"reads or writes files ({method}), of which the program has none"
+        return f"reads or writes files ({method}), which the program does not have"
     if name in _SKIPS or last == "skipTest":
         return f"skips itself ({written})"
     if last in _LOGS or name in _WARNINGS:
@@ -116,7 +116,7 @@ def _fixture(module: ast.Module) -> str | None:
         if function.name.startswith("test") and not _decorated(function, "patch"):
             for name in _asked(function):
                 if name not in known:
-                    return f"asks for the fixture '{name}', which cannot be given here"
+                    return f"needs the fixture '{name}', which is not available here"
     return None
 
 

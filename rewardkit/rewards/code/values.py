@@ -30,13 +30,13 @@ def text_of(value: Any, stream: str = "") -> str:
     """A test's text; some sets hold a list of lines, SandboxFusion an object of streams."""
     if isinstance(value, dict) and stream:
         if set(value) - {stream}:
-            raise GroundTruthError(f"a test has the files {sorted(value)}; expected {stream} alone")
+            raise GroundTruthError(f"a test has the files {sorted(value)}; expected only {stream}")
         value = value.get(stream, "")
     if isinstance(value, list):
         if not all(isinstance(line, str) for line in value):
             raise GroundTruthError(
-                "a test's input or output is a list of values: they could be the lines of a text, or what a "
-                "function takes and returns; expected texts, or 'fn_name'"
+                "a test's input or output is a list, either of lines or of a function's "
+                "arguments and results; expected strings, or 'fn_name'"
             )
         return "\n".join(value)
     if isinstance(value, int) and not isinstance(value, bool):

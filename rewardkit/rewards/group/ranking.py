@@ -78,10 +78,10 @@ def _ranked_by(name: str) -> Reward:
     if name in usable:
         return usable[name]
     if REGISTRY.by_name(name) is not None:
-        why = "which cannot score one by one in the same process; expected one of"
+        why = "which cannot score single responses in this process; expected one of"
         raise OptionsError(f"reward is '{name}', {why} {', '.join(sorted(usable))}")
     near = did_you_mean(name, usable) or f"; expected one of {', '.join(sorted(usable))}"
-    raise OptionsError(f"reward is '{name}', and there is none of that name{near}")
+    raise OptionsError(f"there is no reward '{name}'{near}")
 
 
 def _scores(samples: list[Sample], options: RankingOptions) -> list[Score]:

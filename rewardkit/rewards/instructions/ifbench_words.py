@@ -25,8 +25,10 @@ from rewardkit.rewards.instructions.text import (
 from rewardkit.rewards.instructions.vocabulary import CONJUNCTIONS, PERSON_NAMES, PRONOUNS, STOP_WORDS
 
 UNVERIFIABLE = {
-    "words:start_verb": "words:start_verb cannot be verified: whether a first word is a verb is for a"
-    " tagger to guess, and its guess changes with its training data"
+    "words:start_verb": (
+        "words:start_verb cannot be verified: only a tagger can guess whether a word is a verb, "
+        "and its guess depends on its training data"
+    )
 }
 """Instructions that no rule decides -> why. A row that has one is `invalid`."""
 

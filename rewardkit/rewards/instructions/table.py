@@ -73,7 +73,7 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
     def add(check: Check) -> Check:
         holder = _CHECKERS.get(instruction_id)
         if holder is not None and holder.check.__qualname__ != check.__qualname__:
-            raise OptionsError(f"the instruction '{instruction_id}' has a checker already")
+            raise OptionsError(f"the instruction '{instruction_id}' already has a checker")
         parameters = list(inspect.signature(check).parameters.values())[1:]
         required = frozenset(p.name for p in parameters if p.default is p.empty)
         known = frozenset(p.name for p in parameters)

@@ -70,8 +70,8 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     values = _with_preset(values, about, path)
     if any(isinstance(word, bool) for word in values.get("verdicts") or ()):
         raise OptionsError(
-            f"{path}: verdicts: YAML takes a bare yes, no, on or off for true or false; write it in quotes, "
-            '"yes"'
+            f"{path}: verdicts: YAML reads a bare yes, no, on or off as true or false; put it "
+            'in quotes, "yes"'
         )
     made = Reward(
         name=about.name or path.stem,
@@ -112,15 +112,15 @@ def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
 
 def _with_preset(values: dict[str, Any], about: JudgeFile, path: Path) -> dict[str, Any]:
     if about.preset and about.preset not in PRESETS:
-        near = did_you_mean(about.preset, list(PRESETS)) or f"; there are {', '.join(PRESETS)}"
+        near = did_you_mean(about.preset, list(PRESETS)) or f"; known: {', '.join(PRESETS)}"
         raise OptionsError(f"{path}: there is no preset '{about.preset}'{near}")
     values = {**PRESETS.get(about.preset, {}), **values}
     if about.prompt_file:
         values["prompt"] = _template(about.prompt_file, values, path)
     if about.preset in OWN_TEMPLATE and not values.get("prompt"):
         raise OptionsError(
-            f"{path}: the licence of {about.preset}'s template does not let us ship it: download it, and "
-            "name it as prompt_file"
+            f"{path}: the licence of {about.preset}'s template does not allow rewardkit to "
+            "include it: download it, and pass it as prompt_file"
         )
     return values
 
@@ -131,18 +131,18 @@ def _template(name: str, values: dict[str, Any], path: Path) -> str:
     for place in places:
         if place.is_file():
             return place.read_text()
-    raise InputError(f"{path}: prompt_file: there is no {' and no '.join(map(str, places))}")
+    raise InputError(f"{path}: prompt_file does not exist: {' or '.join(map(str, places))}")
 
 
 def _check(options: JudgeOptions, spending: JudgeSpending, name: str) -> None:
     """Refuse what would fail with the first sample."""
     for model in options.endpoints:
         if model.api_key_env and not os.environ.get(model.api_key_env):
-            raise OptionsError(f"the judge '{name}' takes its key from {model.api_key_env}, which is not set")
+            raise OptionsError(f"the judge '{name}' reads its key from {model.api_key_env}, which is not set")
         if spending.budget_usd and model.model not in spending.prices:
             raise OptionsError(
-                f"the judge '{name}' has budget_usd and no price for {model.model}: add it to prices, as "
-                f"{{{model.model}: {{input: 0.1, output: 0.4}}}} (dollars for a million tokens), or give "
+                f"the judge '{name}' has budget_usd, but no price for {model.model}: add it to prices, as "
+                f"{{{model.model}: {{input: 0.1, output: 0.4}}}} (dollars per million tokens), or set "
                 "budget_tokens"
             )
 

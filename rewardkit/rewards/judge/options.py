@@ -158,13 +158,13 @@ class JudgeOptions(CredentialsUnshown):
         try:
             groups = re.compile(self.score_pattern).groupindex
         except re.error as error:
-            raise ValueError(f"score_pattern is no regular expression: {error}") from None
+            raise ValueError(f"score_pattern is not a regular expression: {error}") from None
         if self.score_pattern and "score" not in groups:
             raise ValueError("score_pattern needs the group (?P<score>...)")
         if self.score_pattern and self.score_field:
-            raise ValueError("score_pattern reads text and score_field JSON: give one of them")
+            raise ValueError("score_pattern reads text and score_field reads JSON: set only one of them")
         if self.score_range[0] >= self.score_range[1]:
-            raise ValueError(f"score_range must rise, found {self.score_range}")
+            raise ValueError(f"score_range must be [low, high] with low below high, found {self.score_range}")
         if self.structured and not (self.score_field or self.one_call):
             raise ValueError("structured needs score_field, the name of the verdict in the JSON object")
         if self.logprobs and (self.score_field or self.one_call):
@@ -179,19 +179,20 @@ class JudgeOptions(CredentialsUnshown):
         if self.votes < 1:
             raise ValueError(f"votes must be at least 1, found {self.votes}")
         if self.votes > 1 and self.temperature == 0.0:
-            raise ValueError("several votes at temperature 0 are one vote: set temperature above 0")
+            raise ValueError("several votes at temperature 0 are identical: set temperature above 0")
         if self.rubric and self.criteria:
             raise ValueError(
-                "criteria are the rubric of all samples, and rubric says that each brings its own"
+                "criteria is the rubric of all samples, and rubric: true reads one from each "
+                "sample: set only one of them"
             )
         if self.one_call and not self.of_criteria:
-            raise ValueError("one_call is for criteria, or rubric: true")
+            raise ValueError("one_call needs criteria or rubric: true")
         if self.of_criteria and not self.criteria_are_positive():
             raise ValueError("at least one of the criteria needs a weight above 0, and no pitfall")
         if self.pair_roles and (len(self.pair_roles) != 2 or not self.pairwise):
-            raise ValueError("pair_roles are two, for pairwise: true")
+            raise ValueError("pair_roles must be two roles, with pairwise: true")
         if self.pairwise and self.of_criteria:
-            raise ValueError("a judge compares (pairwise) or goes by criteria, not both")
+            raise ValueError("a judge either compares (pairwise) or uses criteria: set only one of them")
 
     def criteria_are_positive(self) -> bool:
         """Whether there is something to gain, as far as is known here."""

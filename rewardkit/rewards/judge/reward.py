@@ -56,7 +56,9 @@ async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpendin
 
     bill = JudgeBill()
     if options.correct_from is not None and not says(own_text(sample.response, sample.prompt)):
-        return Score(0.0, correct=False, parts=bill.parts, detail="it says nothing: not asked")
+        return Score(
+            0.0, correct=False, parts=bill.parts, detail="the response is empty: the judge was not asked"
+        )
     asking = JudgeAsking(options, calls_within(spending or JudgeSpending()), bill)
     form = _by_criteria if options.of_criteria else _by_comparing if options.pairwise else _by_grade
     try:

@@ -70,7 +70,7 @@ def _item(given: Any) -> RubricItem:
         return RubricItem(given)
     text = _first(given, _TEXTS) if isinstance(given, Mapping) else None
     if not isinstance(text, str) or not text.strip():
-        raise UnjudgeableError(f"a criterion without a text: {given!r:.80}")
+        raise UnjudgeableError(f"a criterion has no text: {given!r:.80}")
     passes = given.get("pass_criteria")
     weight = _first(given, _WEIGHTS)
     weight = 1.0 if weight is None else weight
@@ -116,5 +116,5 @@ def rubric_score(
     detail = f"{sum(one >= 1.0 for one in good)} of {len(items)} criteria met"
     if failed is not None:
         name = failed.name or failed.text[:60]
-        return RubricScore(min(score, 0.0), met, f"{detail}; required, and not met: {name}")
+        return RubricScore(min(score, 0.0), met, f"{detail}; a required criterion is not met: {name}")
     return RubricScore(score, met, detail)

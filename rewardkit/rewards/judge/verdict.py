@@ -90,7 +90,9 @@ def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> 
     except (ValueError, RecursionError):
         made = None
     if not isinstance(made, dict):
-        raise NoVerdictError(f"the judge's answer is no JSON object alone: {one_line(said) or 'nothing'!r}")
+        raise NoVerdictError(
+            f"the judge's answer is not just one JSON object: {one_line(said) or 'nothing'!r}"
+        )
     texts = [_field(made, field, options) for field in fields]
     values = [_value(text, options) for text in texts]
     return [
@@ -129,7 +131,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
@@ -153,14 +155,16 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
             rf"{_OPENING}(?P<score>{'|'.join(map(re.escape, words))}){_END}", text, re.IGNORECASE
         )
         if found is None:
-            raise NoVerdictError(f"not one of {', '.join(words)}, alone: {start_of(text) or 'nothing'!r}")
+            raise NoVerdictError(
+                f"expected only one of {', '.join(words)}, found {start_of(text) or 'nothing'!r}"
+            )
         return found["score"]
     found = _ON_SCALE.match(text)
     if found is None:
-        raise NoVerdictError(f"not a number alone, or one on its scale: {start_of(text) or 'nothing'!r}")
+        raise NoVerdictError(f"expected only a number, found {start_of(text) or 'nothing'!r}")
     high = options.score_range[1]
     if (found["high"] is not None and float(found["high"]) != high) or (found["percent"] and high != 100):
-        raise NoVerdictError(f"the verdict {start_of(text)!r} is not out of {high:g}")
+        raise NoVerdictError(f"the verdict {start_of(text)!r} is not on the scale to {high:g}")
     return found["score"]
 
 
@@ -187,22 +191,22 @@ def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions
                 break
     else:
         return
-    raise NoVerdictError(f"the judge gave two verdicts, {earlier:g} and {value:g}")
+    raise NoVerdictError(f"the judge gave two different verdicts, {earlier:g} and {value:g}")
 
 
 def _value(text: str, options: JudgeOptions) -> float:
     if options.verdicts:
         by_word = {str(word).casefold(): value for word, value in options.verdicts.items()}
         if text.casefold() not in by_word:
-            raise NoVerdictError(f"the verdict {text[:40]!r} is none of {', '.join(options.verdicts)}")
+            raise NoVerdictError(f"the verdict {text[:40]!r} is not one of {', '.join(options.verdicts)}")
         return by_word[text.casefold()]
     try:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
-        raise NoVerdictError(f"the verdict {text[:40]!r} is no number") from None
+        raise NoVerdictError(f"the verdict {text[:40]!r} is not a number") from None
     low, high = options.score_range
     if not (math.isfinite(value) and low <= value <= high):
-        raise NoVerdictError(f"the verdict {text[:40]} is not within {low:g} and {high:g}")
+        raise NoVerdictError(f"the verdict {text[:40]} is not between {low:g} and {high:g}")
     return value
 
 

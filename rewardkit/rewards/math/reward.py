@@ -124,10 +124,10 @@ def malformed(ground_truth: str) -> str:
     A text that cannot be read as maths is none of these: an answer may repeat it.
     """
     if (field := _field_of_row(ground_truth)) is not None:
-        return f"the ground truth {ground_truth!r:.60} is an object: give what stands in its field {field!r}"
+        return f"the ground truth {ground_truth!r:.60} is an object: pass the value of its field {field!r}"
     side = prepare(ground_truth)
     if not side.text or (side.reading is None and not side.words):
-        return f"nothing is in the ground truth {ground_truth!r:.60}"
+        return f"the ground truth {ground_truth!r:.60} is empty"
     if side.reading is not None:
         return ""
     plain = _ESCAPED.sub("", side.text)
@@ -136,7 +136,7 @@ def malformed(ground_truth: str) -> str:
         or sum(map(side.text.count, _OPENINGS)) > sum(map(side.text.count, _CLOSINGS))
         or side.text.count("\\begin") != side.text.count("\\end")
     )
-    return f"the ground truth {ground_truth!r:.60} is cut off: {side.problem}" if cut else ""
+    return f"the ground truth {ground_truth!r:.60} is truncated: {side.problem}" if cut else ""
 
 
 def _field_of_row(ground_truth: str) -> str | None:

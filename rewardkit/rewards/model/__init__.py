@@ -145,10 +145,10 @@ def check_path(path: str) -> None:
         InputError: there is none, or it is no sequence classifier.
     """
     if reason := why_no_model(path):
-        raise InputError(f"no reward model: {reason}")
+        raise InputError(f"cannot load a reward model: {reason}")
     architectures = (read_config(path) or {}).get("architectures") or []
     if architectures and not any("SequenceClassification" in str(a) for a in architectures):
         raise InputError(
-            f"{path} is no reward model: its config.json says {architectures[0]}, "
-            "expected a ...ForSequenceClassification"
+            f"{path} is not a reward model: its config.json says {architectures[0]}, expected a "
+            "...ForSequenceClassification"
         )

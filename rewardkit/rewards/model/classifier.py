@@ -113,9 +113,9 @@ def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     limits = [n for n in (positions, tokenizer.model_max_length) if n and n < _NO_LIMIT]
     if not limits and not max_length:
-        raise InputError("the reward model does not say how many tokens it reads; set max_length")
+        raise InputError("the reward model has no limit of tokens in its config; set max_length")
     if limits and max_length > min(limits):
-        raise InputError(f"max_length is {max_length}, but the reward model reads {min(limits)} tokens")
+        raise InputError(f"max_length is {max_length}, but the reward model's limit is {min(limits)} tokens")
     return max_length or min(limits)
 
 
@@ -138,7 +138,7 @@ def _load_model(path: str, dtype: torch.dtype) -> Any:
     if info["missing_keys"]:
         # transformers would make them up: random rewards.
         raise InputError(
-            f"{path} is no reward model: it has no weights for {sorted(info['missing_keys'])[0]}"
+            f"{path} is not a reward model: it has no weights for {sorted(info['missing_keys'])[0]}"
         )
     if model.config.num_labels > 2:
         raise InputError(f"{path} has {model.config.num_labels} labels; a reward model has one, or two")
@@ -161,7 +161,7 @@ def _device(name: str) -> torch.device:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"no reward model can be put on device '{name}': {reason}") from None
+        raise InputError(f"cannot put a reward model on device '{name}': {reason}") from None
 
 
 def _dtype(name: str, device: torch.device) -> torch.dtype:

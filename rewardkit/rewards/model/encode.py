@@ -61,8 +61,8 @@ class ModelEncoder:
         # A chat template writes the special tokens itself.
         ids: list[int] = self._tokenizer(whole, add_special_tokens=not self._chat)["input_ids"]
         if not ids:
-            raise UnreadableError("there is nothing to score: prompt and response are empty")
-        notes = ["special tokens spelled out in the response were broken up"] if defused != response else []
+            raise UnreadableError("prompt and response are empty")
+        notes = ["special tokens in the response were split into plain text"] if defused != response else []
         cut = max(0, len(ids) - self._max_length)
         if cut:
             before = self._template(messages, add_generation_prompt=True) if self._chat else _plain(messages)
@@ -81,8 +81,8 @@ class ModelEncoder:
         closing = 1 if not self._chat and ids[-1] in special else 0
         if opening + of_tail + closing > self._max_length:
             raise UnreadableError(
-                f"the response alone takes {of_tail} tokens and the model reads {self._max_length}; "
-                "score shorter responses or raise max_length"
+                f"the response alone has {of_tail} tokens, and the model's limit is "
+                f"{self._max_length}; score shorter responses or raise max_length"
             )
         return ids[:opening] + ids[len(ids) - self._max_length + opening :]
 

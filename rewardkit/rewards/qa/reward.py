@@ -46,7 +46,7 @@ class QaOptions:
     @property
     def evaluation_only(self) -> str:
         """Why a policy should not be trained on this; empty where it may be."""
-        return "metric=contains pays for a list of guesses" if self.metric == "contains" else ""
+        return "metric=contains also scores a list of guesses as right" if self.metric == "contains" else ""
 
 
 def score(sample: Sample, options: QaOptions) -> Score:

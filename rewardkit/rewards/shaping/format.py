@@ -41,7 +41,7 @@ def _fault(text: str, options: FormatOptions) -> str | None:
     thought, _, said = text.removeprefix("<think>").partition("</think>")
     said = said.strip()
     if not seen(thought) or not seen(said):
-        return "nothing thought or nothing said"
+        return "the thought or the text after it is empty"
     if not options.answer:
         return None
     if said.count("<answer>") != 1 or said.count("</answer>") != 1:

@@ -116,4 +116,6 @@ def length_budget(sample: Sample, options: BudgetOptions) -> Score:
 
 
 def _uncounted() -> Score:
-    return failure("invalid", "no extra_info['response_tokens']: count in words or characters instead")
+    return failure(
+        "invalid", "there is no extra_info['response_tokens']: count in words or characters instead"
+    )

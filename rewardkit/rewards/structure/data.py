@@ -167,7 +167,7 @@ def _float(text: str) -> float:
     """A number with a point or an exponent. One that becomes infinite, or 0, would equal others that do."""
     value = float(text)
     if isinf(value) or (value == 0.0 and text.lower().partition("e")[0].strip("-0.")):
-        raise ValueError(f"{text:.40} is more or less than numbers can hold here")
+        raise ValueError(f"{text:.40} is out of the range of numbers")
     return value
 
 
@@ -177,7 +177,9 @@ def xml(sample: Sample, options: DataOptions) -> Score:
     if isinstance(wanted, str):
         return failure("invalid", wanted)
     if wanted.schema is not None:
-        return failure("invalid", "xml has no schema: give a list of tags, or an object of tags and texts")
+        return failure(
+            "invalid", "xml has no schema: expected a list of tags, or an object of tags and texts"
+        )
     said = strip_end(sample.response[: MAX_CHARS + 1])
     if not wanted.has_value:
         whole = len(said) <= MAX_CHARS and _is_document(last_fence(reply(said), "xml"))

@@ -122,17 +122,17 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
         MissingDependencyError: the extra `structure` is not installed.
     """
     if not sample.ground_truth:
-        return failure("invalid", "the ground truth is no pattern: it is empty")
+        return failure("invalid", "the ground truth is not a pattern: it is empty")
     pattern = compile_pattern(sample.ground_truth, options.ignore_case, options.dot_all)
     if isinstance(pattern, str):
-        return failure("invalid", f"the ground truth is no pattern: {pattern}")
+        return failure("invalid", f"the ground truth is not a pattern: {pattern}")
     said = reply(sample.response).strip()
     try:
         method = pattern.fullmatch if options.match == "full" else pattern.search
         right = bool(said) and method(said, timeout=options.cpu_s) is not None
     except TimeoutError:
         return Score(0.0, "ok", False, detail=f"not matched within {options.cpu_s:g} s of CPU time")
-    why = "matched" if right else "nothing was said" if not said else "not matched"
+    why = "matched" if right else "the response is empty" if not said else "not matched"
     return Score(float(right), "ok", right, said[:200], detail=f"{why} ({options.match})")
 
 

@@ -33,7 +33,7 @@ def misfit(value: Any, schema_text: str) -> str | None:
 
     depth = _depth(value)
     if depth > _MAX_DEPTH:
-        return f"nested {depth} deep, of which {_MAX_DEPTH} are read"
+        return f"nested {depth} levels deep; the limit is {_MAX_DEPTH}"
     _budget.start()
     try:
         error = next(validator.iter_errors(value), None)
@@ -173,5 +173,5 @@ _budget = _Budget()
 def _matches(pattern: str, text: str) -> bool:
     compiled = compile_pattern(pattern, dot_all=False)
     if isinstance(compiled, str):
-        raise ValueError(f"the schema has a pattern that is none: {compiled}")
+        raise ValueError(f"the schema has an invalid pattern: {compiled}")
     return _budget.search(compiled, text)

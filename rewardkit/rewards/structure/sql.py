@@ -143,12 +143,13 @@ def score(sample: Sample, options: SqlOptions) -> Score:
     wanted = [_expected(ground_truth, database, options) for database in ground_truth.databases]
     broken = next((found for found in wanted if isinstance(found, str)), None)
     if broken:
-        return failure("invalid", f"the ground truth's query fails: {broken}")
+        return failure("invalid", f"the query of the ground truth fails: {broken}")
     expected = [found for found in wanted if isinstance(found, Expected)]
     if not options.allow_empty and not any(found.results[0].says_something for found in expected):
         return failure(
             "invalid",
-            "the ground truth's query has no rows but NULL: any query that finds nothing would be right",
+            "the query of the ground truth returns only NULL or no rows, so any query that "
+            "finds nothing would be right",
         )
     query = _query(sample.response)
     if query is None:

@@ -54,7 +54,7 @@ def _number(loader: Any, node: Any) -> float:
     if value == 0.0 and text.partition("e")[0].strip(
         "+-0."
     ):  # as infinity, it would equal all that is too small
-        raise ValueError("a number is less than numbers can hold here")
+        raise ValueError("a number is out of range")
     return value
 
 

@@ -65,7 +65,7 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
     if not wanted or not calls:
         right = says(reply(sample.response)) and not wanted and not calls
         paid = float(right)
-        return _made(paid, right, None, (paid, paid, paid), f"{len(calls)} calls, {len(wanted)} asked for")
+        return _made(paid, right, None, (paid, paid, paid), f"{len(calls)} calls, expected {len(wanted)}")
     found, share = best_match(calls, wanted)
     right = found == len(calls) == len(wanted)
     names = float(sorted(c.name for c in calls) == sorted(w.name for w in wanted))
@@ -86,7 +86,7 @@ def _calls(response: str, formats: tuple[str, ...]) -> list[Call]:
     calls = _written(response, formats)
     commented = any(map(response.__contains__, _SIGNS_OF_COMMENTS))
     if commented and _error(calls) is None and _hides(response, formats, len(calls)):
-        return [Call("", {}, error="a call stands in a comment")]
+        return [Call("", {}, error="a call is in a comment")]
     return calls
 
 

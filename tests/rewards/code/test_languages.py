@@ -83,7 +83,7 @@ def test_a_block_of_the_family_will_do_and_one_of_another_language_will_not() ->
 def test_a_program_in_a_language_that_is_not_run_here_says_so(mark: str) -> None:
     found = scored(fenced(mark, "const n: number = 3;\nconsole.log(n);"), {"tests": TESTS})
     assert (found.status, found.score) == ("ok", 0.0)
-    assert found.detail is not None and f"it is in {mark.casefold()}, there are python, " in found.detail
+    assert found.detail is not None and f"it has {mark.casefold()}, supported are python, " in found.detail
     beside = scored(fenced("python", SUM_PY) + "\n\n" + fenced(mark, "x"), {"tests": TESTS})
     assert beside.score == 1.0
 

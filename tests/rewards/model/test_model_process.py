@@ -171,7 +171,7 @@ def test_a_file_is_scored_by_the_model_named_on_the_command_line(
         (["--for", "Dahoas/*"], "--reward-model"),
         (
             ["--reward-model", str(tmp_path / "none"), "--for", "Dahoas/*"],
-            "no reward model: no such model folder",
+            "no such model folder",
         ),
     ):
         assert run([*command, *words]) == 2

@@ -129,7 +129,5 @@ def test_parts_come_into_the_batch_in_the_order_of_their_names() -> None:
 
 def test_a_score_without_the_part_ends_the_run_with_those_it_has() -> None:
     batch = Batch({"response_mask": torch.ones(1, 3)}, [])
-    with pytest.raises(
-        ScoringError, match=r"mine@1 gives no number for 'form'; its parts are: score, length$"
-    ):
+    with pytest.raises(ScoringError, match=r"mine@1 has no number for 'form'; its parts are: score, length$"):
         place_parts(batch, [Score(0.5, parts={"length": 2.0}, scorer="mine@1")], ALONE, config(KEYS))

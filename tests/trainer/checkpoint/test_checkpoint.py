@@ -189,7 +189,7 @@ def test_another_model_or_other_data_is_refused_and_other_settings_are_told(
         with pytest.raises(ConfigError, match=f"another model: {name} is"):
             run.checkpoints.restore()
     loader = PromptLoader([PromptRow("s", [], "", {}, [])] * 5, 2, shuffle=False, seed=0)
-    with pytest.raises(InputError, match=r"made with 24 training rows, data.train_files now has 5"):
+    with pytest.raises(InputError, match=r"saved with 24 training rows, data.train_files now has 5"):
         loader.load_state_dict(find.read_facts(finished / "global_step_2")["loader"])
 
 
@@ -212,7 +212,7 @@ def test_settings_that_cannot_be_honoured_are_refused(
 
 def test_a_tracker_without_its_checkpoint_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("7")
-    with pytest.raises(ConfigError, match=r"names global_step_7, which is not there.*resume_mode=disable"):
+    with pytest.raises(ConfigError, match=r"names global_step_7, which does not exist.*resume_mode=disable"):
         find.latest(tmp_path)
 
 

@@ -156,7 +156,7 @@ def test_a_section_that_is_switched_off_may_hold_anything() -> None:
     [
         ("actor_rollout_ref.rollout.name=sglang", "set actor_rollout_ref.rollout.name=vllm"),
         ("trainer.device=npu", "set trainer.device=cuda"),
-        ("actor_rollout_ref.actor.freeze_vision_tower=True", "only text prompts"),
+        ("actor_rollout_ref.actor.freeze_vision_tower=True", "prompts are text"),
         ("model_engine=veomni", "FSDP2 alone"),
         ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2", "FSDP2 alone"),
         (
@@ -197,7 +197,7 @@ def why_refused(words: list[str]) -> str:
 REFUSED = {
     "qwen3_4b_dapo_multiturn": "the data is a parquet",
     "run_minicpmo2_6": "the data is a parquet",
-    "freeze_vision": "only text prompts",
+    "freeze_vision": "prompts are text",
 }
 """Scripts on FSDP that are refused whatever the data is, and why."""
 
@@ -235,7 +235,7 @@ def test_verl_s_scripts_pass_or_say_what_to_change(
 def test_a_setting_given_by_our_name_and_by_verls_with_other_values_says_which_holds() -> None:
     both = ["trainer.v1.trainer_mode=separate_async", "trainer.mode=sync"]
     (line,) = config_notes(None, [*GIVEN, HF, *both])
-    assert "trainer.mode twice: sync holds" in line
+    assert "trainer.mode twice: sync is used" in line
     assert load_config(None, [*GIVEN, HF, *both]).trainer.mode == "sync"
     assert config_notes(None, [*GIVEN, HF, both[0], "trainer.mode=async"]) == []
 

@@ -200,7 +200,7 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "a type of model that there is not",
         lambda folder: change_config(folder, model_type="nosuch"),
         [],
-        f"{MODEL}: no model can be loaded from",
+        f"{MODEL}: cannot load a model from",
     ),
     (
         "no weights",
@@ -275,12 +275,12 @@ def of_another_kind(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (narrower, "the adapter in ADAPTER is for another model: it does not fit"),
+        (narrower, "the adapter in ADAPTER is for another model: its "),
         (of_another_kind, "the adapter in ADAPTER has the type IA3; expected LORA"),
         (lambda folder: (folder / "adapter_config.json").write_text("{no"), "lora_adapter_path=ADAPTER: "),
         (
             lambda folder: (folder / "adapter_model.safetensors").unlink(),
-            "ADAPTER/adapter_model.safetensors cannot be read: No such file",
+            "cannot read ADAPTER/adapter_model.safetensors: No such file",
         ),
         (lambda folder: shutil.rmtree(folder), "no adapter in lora_adapter_path=ADAPTER: "),
     ],
@@ -312,7 +312,7 @@ def test_a_critic_of_another_tokenizer_is_refused(
         ([{"content": "x"}], "message 0 of the prompt has no role"),
         (
             [{"role": "user", "content": [{"type": "image", "text": None}]}],
-            "message 0 of the prompt is of type list; expected text",
+            "message 0 of the prompt: expected text, found list",
         ),
     ],
 )
@@ -381,7 +381,7 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     checkpoint = tmp_path / "out" / "global_step_1"
     config = load_config(None, [*trained, CRITIC])
     assert_refused_alike(
-        config, f"{checkpoint} holds no critic, which algorithm.adv_estimator now needs", world
+        config, f"{checkpoint} contains no critic, which algorithm.adv_estimator now needs", world
     )
 
     config = load_config(None, [*trained, f"{MODEL}.lora_rank=4"])
@@ -410,7 +410,7 @@ def test_a_reward_model_that_would_not_load_is_refused_as_training_does(
     more = ["reward_model.enable=true", f"reward_model.model.path={model}"]
     config = load_config(None, words(parquet, model_folder, tmp_path, *more))
     key = "reward_model.model.path"
-    assert_refused_alike(config, f"{key}: the weights of {model} lack score.weight", world)
+    assert_refused_alike(config, f"{key}: the weights of {model} have no score.weight", world)
     (model / "model.safetensors").unlink()
     assert_refused_alike(config, f"{key}: {model} has no weights", world)
 

@@ -291,7 +291,7 @@ def test_a_composition_that_can_pay_a_wrong_answer_more_is_said(model_folder: Pa
     made = tmp_path / "rewards.yaml"
     made.write_text("data_sources: [gsm8k]\nsum: [gsm8k, think_format]\n")
     notes = check(settings(train_file(tmp_path), model_folder, tmp_path, f"reward.compositions={made}"))
-    assert any("gsm8k: sum: shaping can move the score by 1" in note for note in notes)
+    assert any("gsm8k: sum: shaping can change the score by 1" in note for note in notes)
 
 
 def test_a_run_does_not_begin_where_a_reward_is_not_that_of_its_lock(
@@ -341,7 +341,7 @@ def test_a_reward_that_looks_at_groups_needs_more_than_one_response_to_a_prompt(
     prompt = [{"role": "user", "content": "6 * 12?"}]
     row = {"data_source": "rank", "prompt": prompt, "ground_truth": "72", "extra_info": {"index": 0}}
     pq.write_table(pa.Table.from_pylist([row] * 8), file)
-    alone = "the reward of 'rank' looks at all responses to a prompt at once, and this is a single one: "
+    alone = "the reward of 'rank' looks at all responses to a prompt at once, but there is only one here: "
 
     def found(*more: str) -> list[str]:
         return check(settings(file, model_folder, tmp_path, *more))

@@ -112,7 +112,7 @@ def test_a_long_row_is_an_error_cut_or_left_out(
         ({"messages": [{"content": "hi"}]}, {}, "row 0: message 0 of the prompt has no role"),
         ({"messages": TALK[:1]}, {}, "row 0: there is no assistant message"),
         ({"prompt": "a", "response": None}, {}, "row 0: response is empty"),
-        ({"messages": TALK, "tools": "{"}, {}, "row 0: tools is no JSON"),
+        ({"messages": TALK, "tools": "{"}, {}, "row 0: tools is not valid JSON"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named(

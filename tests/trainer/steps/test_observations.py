@@ -299,5 +299,5 @@ def test_a_turn_whose_reward_failed_follows_on_error(on_error: str) -> None:
 def test_failed_turns_of_other_processes_are_known() -> None:
     batch = turns_of([[0.5]])
     world: Any = SimpleNamespace(sum=lambda t: t + 1, gather=lambda item: [item])
-    with pytest.raises(ScoringError, match="of 1 turns"):
+    with pytest.raises(ScoringError, match="1 turn could"):
         place_scores(batch, [Score(1.0)], world, RewardConfig(mode="turn", on_error="raise"))
