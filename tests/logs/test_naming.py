@@ -142,7 +142,7 @@ def test_columns_that_disagree_and_columns_taken_are_said(
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     told = capsys.readouterr().err
     assert "response 'output'; ground truth 'gold'" in told
-    assert "'gold' counts, not 'answer', which differs in 2 of 2 rows" in told
+    assert "'gold' is used, not 'answer', which differs in 2 of 2 rows" in told
     assert "'score' is written as 'logged_score'" in told
 
 
@@ -261,7 +261,7 @@ def test_two_keys_of_one_name_are_refused_with_their_line(tmp_path: Path) -> Non
 def test_an_unknown_object_says_which_known_answer_is_nearest(tmp_path: Path) -> None:
     answer = {"id": "a", "model": "m", "usage": {}, "choice": [{"message": {"content": LONG}}]}
     (batch,) = read_samples([write(tmp_path / "log.jsonl", twice(response=answer, answer="7"))], MATHS)
-    assert "nearest are OpenAI's chat completions, with 'choices'" in batch.bad[0]
+    assert "OpenAI's chat completions, with 'choices'" in batch.bad[0]
 
 
 def test_a_row_that_cannot_be_used_keeps_its_data_source(tmp_path: Path) -> None:
