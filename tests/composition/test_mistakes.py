@@ -17,7 +17,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("sum:\n  - gsm8k\n  - reward: math\n    options: {units: middle}", 4, "'optional', 'required'"),
     ("sum:\n  - {reward: gsm8k, weight: much}", 3, "expected a number"),
     ("sum:\n  - {reward: gsm8k, wieght: 2}", 3, "did you mean weight?"),
-    ("reward: gsm8k\ntimeout_s: 0", 1, "expected more than 0"),
+    ("reward: gsm8k\ntimeout_s: 0", 1, "expected a number above 0"),
     ("gate: [math, gsm8k]", 1, "a gate must be a mapping"),
     ("gate:\n  reward: math\n  then: gsm8k", 3, "expected a list of items"),
     ("gate:\n  reward: math\n  than: [gsm8k]", 3, "did you mean then?"),
