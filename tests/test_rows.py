@@ -240,7 +240,7 @@ _OTHERS = "no message has the role assistant"
 def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
     with pytest.raises(NoResponseError) as found:
         response_text(value)
-    assert str(found.value) == why
+    assert why in str(found.value)
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_the_command_line_registers_a_judge(
         ("- a", "is not a YAML mapping"),
         ("modle: m\nurl: http://h", "no option 'modle'; did you mean model"),
         ("model: m\nurl: http://h\nprompt: nothing", "no {response}"),
-        ("model: m\nurl: http://h\nscore_range: [1, 1]", "must rise"),
+        ("model: m\nurl: http://h\nscore_range: [1, 1]", "score_range"),
         ("model: m\nurl: http://h\nretries: many", "option 'retries'"),
     ],
 )
