@@ -138,7 +138,7 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
         else:
             messages.append({"role": role, "content": content})
     if not messages or messages[-1]["role"] != "user":
-        raise ValueError("the last words are not the human's")
+        raise ValueError("the last turn is not the human's")
     return tuple(messages)
 
 

@@ -116,7 +116,7 @@ def _message_problem(message: Message, *, has_media: bool) -> str | None:
     calls = bool(message.get("tool_calls"))
     has_text = isinstance(content, str | list) and bool(content_text(content).strip())
     has_parts = has_media or (isinstance(content, list) and any(_is_medium(part) for part in content))
-    return None if has_text or has_parts or calls or role == "assistant" else f"an empty message of {role}"
+    return None if has_text or has_parts or calls or role == "assistant" else f"a message of {role} is empty"
 
 
 def _is_medium(part: Any) -> bool:

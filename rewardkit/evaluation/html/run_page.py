@@ -56,7 +56,7 @@ _CHARTED_PREFIXES = ("val-core/", "reward/failed/", "reward/part/", "alarm/")
 _LEDGER = {
     "failures": "failures, were they zeros",
     "nobody_right": "groups with nobody right",
-    "format": "between equally right ones",
+    "format": "between equally right responses",
     "length": "predicted by length",
 }
 

@@ -116,7 +116,7 @@ def test_a_language_that_nobody_runs_is_no_candidate_by_its_fence_and_invalid_by
     found = scored(fenced("haskell", "main = print 3"), {"tests": TESTS})
     assert (found.status, found.score) == ("ok", 0.0)
     asked = scored(fenced("haskell", "main = print 3"), {"tests": TESTS, "language": "haskell"})
-    assert asked.status == "invalid" and "there are python, c, cpp" in (asked.detail or "")
+    assert asked.status == "invalid" and "languages: python, c, cpp" in (asked.detail or "")
     odd = scored(fenced("c", SUM_C), {"tests": TESTS, "language": ["c"]})
     assert odd.status == "invalid"
 
