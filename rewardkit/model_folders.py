@@ -101,7 +101,7 @@ def _ask_hub(name: str, limit_s: float, tokenizer_only: bool) -> str | None:
     except errors.GatedRepoError:
         return f"{name} is gated on the hub: ask for access on its page there, and set HF_TOKEN"
     except errors.RepositoryNotFoundError:
-        return f"there is no model {name}: neither a folder nor on the hub; if it is private, set HF_TOKEN"
+        return f"no model {name}: neither a folder nor on the hub; if it is private, set HF_TOKEN"
     except errors.EntryNotFoundError:
         no_model = f"{name} on the hub is not a transformers model: it has no config.json"
         return None if tokenizer_only else no_model
