@@ -76,7 +76,7 @@ class VerlKeys:
         return open_value and value in self.defaults.get(key, ())
 
     def notes(self, keys: Iterable[str], given: Mapping[str, Any], where: str) -> list[str]:
-        """Return a line for each reason why keys that are not ours are without effect.
+        """Return a line for each reason why keys that are not ours have no effect.
 
         Args:
             given: all settings by key; a section that they switch off may hold anything.
@@ -95,7 +95,7 @@ class VerlKeys:
                 way_out = self._way_out(key)
                 raise ConfigError(f"{key}={_shown(value)} in {where} is refused: {line}; {way_out}")
             said.setdefault(line, []).append(f"{key}={_shown(value)}")
-        return [f"{_some(words)} without effect: {line}" for line, words in said.items()]
+        return [f"{_some(words)} no effect: {line}" for line, words in said.items()]
 
     def _is_default(self, key: str, value: Any) -> bool:
         """Whether a value is one of verl's defaults, or switches off what is off by default."""
@@ -275,4 +275,4 @@ def _shown(value: Any) -> str:
 def _some(words: Sequence[str]) -> str:
     """The first words of a list, how many more there are, and the verb that goes with them."""
     more = f" and {len(words) - SHOWN_KEYS} more" if len(words) > SHOWN_KEYS else ""
-    return f"{', '.join(words[:SHOWN_KEYS])}{more} {'are' if len(words) > 1 else 'is'}"
+    return f"{', '.join(words[:SHOWN_KEYS])}{more} {'have' if len(words) > 1 else 'has'}"

@@ -394,7 +394,7 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     config = load_config(None, trained)
     assert_refused_alike(
         config,
-        f"{checkpoint}/trainer.json lacks {', '.join(sorted(NEEDED))}",
+        f"{checkpoint}/trainer.json has no {', '.join(sorted(NEEDED))}",
         world,
     )
 
