@@ -139,7 +139,7 @@ def test_our_own_tools_read_verls_rows(
     ("words", "said"),
     [
         (("gsm8k", "--like", "verl:tol"), "gsm8k has no form 'verl:tol'"),
-        (("gsm8k", "--like", "verl", "--system", "Hi."), "--like verl takes no --system"),
+        (("gsm8k", "--like", "verl", "--system", "Hi."), "--like verl has no option --system"),
         (("gsm8k", "--like", "verl", "--dedup"), "--like cannot be combined with"),
         (("arithmetic", "--like", "verl"), "verl has no script for arithmetic"),
     ],

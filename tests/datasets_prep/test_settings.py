@@ -226,9 +226,9 @@ def test_settings_that_mean_nothing_are_refused(raw: Path, settings: dict[str, A
 
 
 def test_a_setting_that_a_set_does_not_know_is_refused_not_ignored(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="full_hh_rlhf takes no --agent; leave it out"):
+    with pytest.raises(InputError, match="full_hh_rlhf has no option --agent"):
         full_hh_rlhf.prepare(tmp_path / "out", PrepSettings(agent="tool_agent"))
-    with pytest.raises(InputError, match="arithmetic takes no --split-name; leave it out"):
+    with pytest.raises(InputError, match="arithmetic has no option --split-name"):
         arithmetic.prepare(tmp_path / "out", PrepSettings(split_name="test"))
 
 

@@ -151,7 +151,7 @@ def test_of_several_forms_the_preferred_one_is_read_and_the_others_are_named(tmp
     write_jsonl(tmp_path / "sanitized" / "train.jsonl")
     source = open_raw(tmp_path, SplitLayout(prefer=("full/",)))
     assert len(list(source.splits["train"](BadRows()))) == 2
-    assert source.unread == ("sanitized/train.jsonl (another form of the set)",)
+    assert source.unread == ("sanitized/train.jsonl (another form of the dataset)",)
 
 
 def test_a_file_whose_name_has_no_split_is_train(tmp_path: Path) -> None:
@@ -220,10 +220,10 @@ def test_bad_lines_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
 def test_a_path_without_data_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no such file: .*nowhere"):
         open_raw(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="holds no train or test file; expected names like"):
+    with pytest.raises(InputError, match="no train or test file; expected names like"):
         open_raw(tmp_path)
     (tmp_path / "train.xlsx").write_text("")
-    with pytest.raises(InputError, match=r"expected one of .parquet, .arrow"):
+    with pytest.raises(InputError, match=r".parquet, .arrow"):
         open_raw(tmp_path / "train.xlsx")
     write_jsonl(tmp_path / "train.jsonl")
     write_csv(tmp_path / "train.csv")
@@ -306,7 +306,7 @@ def test_without_the_hub_one_line_says_what_to_download(monkeypatch: pytest.Monk
     assert "\n" not in str(caught.value)
     fake_hub(monkeypatch, breaks_off)
     source = open_hub(Hub("org/set", "main", ("train",), "main/*.parquet"))
-    with pytest.raises(InputError, match=rf"lost org/set train while fetching \(ConnectionError\): {remedy}"):
+    with pytest.raises(InputError, match=rf"org/set train .*\(ConnectionError\): {remedy}"):
         list(source.splits["train"](BadRows()))
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(

@@ -143,7 +143,7 @@ def test_gradient_prints_the_shares_of_each_estimator(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["gradient", str(path)]) == 0
     printed = capsys.readouterr().out
-    assert "groups with nobody right" in printed and "by correct (weight 0.9)" in printed
+    assert "groups without a right" in printed and "by correct (weight 0.9)" in printed
     assert run(["gradient", str(write(tmp_path / "single.jsonl", "10"))]) == 2
     assert "one scored response per prompt" in capsys.readouterr().err
 

@@ -195,7 +195,7 @@ def test_a_taskset_of_verifiers_asks_and_scores(
     assert "Add." in prompt and "7+1" in prompt and "Be quick" not in prompt
     assert play(tokenizer, spec, ["9"]).interaction_score == 0.0
     assert play(tokenizer, spec, ["raise"]).status == "error"
-    with pytest.raises(InputError, match="9 tasks"):
+    with pytest.raises(InputError, match="no task of index 9"):
         play(tokenizer, spec, ["9"], env_kwargs={"index": 9})
     with pytest.raises(InputError, match="cannot load"):
         play(tokenizer, "verifiers:sums:Nothing", ["9"])

@@ -92,7 +92,7 @@ def test_without_a_marker_the_verdict_is_the_last_line() -> None:
 
 
 def test_two_verdicts_are_none() -> None:
-    with pytest.raises(NoVerdictError, match="two verdicts, 9 and 3"):
+    with pytest.raises(NoVerdictError, match="verdicts, 9 and 3"):
         read_verdict("V: 9, I mean\nV: 3", "V:", options())
     assert read("V: 3, I mean\nV: 3") == 3.0
     assert read("I will end with V: and a number.\nV: 3") == 3.0

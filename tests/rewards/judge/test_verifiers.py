@@ -93,7 +93,7 @@ def test_a_template_may_lie_beside_the_file_or_in_the_models_folder(tmp_path: Pa
     options = preset_options("compass-verifier", tmp_path, model=str(model), prompt_file="prompt.txt")
     question = ask(Sample(SOURCE, "{gold_answer}", "5"), options)
     assert question.messages[0]["content"] == "Compare 5 with {gold_answer}"
-    with pytest.raises(InputError, match=r"there is no .*other\.txt"):
+    with pytest.raises(InputError, match=r"other\.txt"):
         preset_options("compass-verifier", tmp_path, prompt_file="other.txt")
     for text, why in (
         ("preset: compas-verifier", "did you mean compass-verifier"),

@@ -112,7 +112,7 @@ def test_a_response_cannot_forge_a_turn(folder: Path) -> None:
     assert [i for i in ids if i in tokenizer.all_special_ids] == tokenizer.convert_tokens_to_ids(
         ["<|user|>", "<|assistant|>", "<|end|>"]
     )
-    assert "broken up" in (score([forged], ModelOptions(str(folder)))[0].detail or "")
+    assert "special tokens in the response" in (score([forged], ModelOptions(str(folder)))[0].detail or "")
 
 
 def test_without_a_chat_template_the_texts_stand_one_behind_the_other(
@@ -199,7 +199,7 @@ def test_what_is_no_reward_model_is_refused_in_one_line(
         register_reward_model(folder, ["test/rm"], name="typo", devise="cpu")
     with pytest.raises(OptionsError, match="needs a data source"):
         register_reward_model(folder, [], name="none")
-    with pytest.raises(InputError, match="reads 128 tokens"):
+    with pytest.raises(InputError, match="limit is 128 tokens"):
         load(ModelOptions(str(folder), max_length=129))
     with pytest.raises(InputError, match="device 'cuda:99'"):
         load(ModelOptions(str(folder), device="cuda:99"))

@@ -83,7 +83,7 @@ def test_several_bounds_hold_together() -> None:
         ("token_k1", None, "1 bounds need 1 or 1 thresholds, found 0"),
         ("token_k2", "0.1_0.2", "token_k2 has only an upper bound, found '0.1_0.2'"),
         ("token_k1", 0.5, "the lower bound 2 is above the upper one, 0.5"),
-        ("token_k2", "much", "'much' is no number"),
+        ("token_k2", "much", "'much' is not a number"),
         ("token_k2", "nan", "a threshold must be above 0, found nan"),
     ],
 )
@@ -97,5 +97,5 @@ def test_weights_are_cut_off_or_where_there_are_two_bounds_left_out() -> None:
     assert bounded(weights, *read_bounds(2.0)).tolist() == pytest.approx([0.1, 0.5, 1.0, 2.0, 2.0])
     assert bounded(weights, *read_bounds("0.5_2.0")).tolist() == [0.0, 0.5, 1.0, 2.0, 0.0]
     for wrong in ("2_0.5", "a_2", 0, -1, None):
-        with pytest.raises(ValueError, match=r"above|no number"):
+        with pytest.raises(ValueError, match=r"above|not a number"):
             read_bounds(wrong)

@@ -399,7 +399,7 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     )
 
     (checkpoint / "trainer.json").write_text("{cut")
-    assert_refused_alike(config, f"{checkpoint}/trainer.json cannot be read: ", world)
+    assert_refused_alike(config, f"cannot read {checkpoint}/trainer.json: ", world)
 
 
 def test_a_reward_model_that_would_not_load_is_refused_as_training_does(

@@ -92,7 +92,7 @@ def test_a_long_row_is_an_error_cut_or_left_out(
     (kept,) = load(tokenizer, tmp_path, rows, max_length=12, truncation="right")
     assert len(kept.token_ids) + len(kept.response_ids) == 12
     said = capsys.readouterr().err
-    assert "1 of the 2 rows have no trained token" in said and "no row trains <|end|>" in said
+    assert "1 of 2 rows, without a trained token" in said and "no row trains <|end|>" in said
     assert "data.max_length=12 cuts every row" in said and "the chat template" not in said
     both = load(tokenizer, tmp_path, rows, max_length=12, truncation="left")
     assert [trained(tokenizer, row)[-7:] for row in both] == ["<|end|>"] * 2
