@@ -1,4 +1,4 @@
-"""What came of calls and assertions, read from what their processes wrote, and what all may use together."""
+"""The results of calls and assertions, read from what their processes wrote; and limits for all together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewardkit.sandbox.outcome import Limits, Outcome, OutcomeStatus
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one call or one assertion."""
+    """The result of one call or one assertion."""
 
     status: OutcomeStatus
     value: bytes = b""

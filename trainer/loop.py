@@ -43,7 +43,7 @@ from rewardkit.trainer.training_run import TrainingRun
 
 @dataclass(frozen=True)
 class Drawn:
-    """What came of generation in one step."""
+    """The result of generation in one step."""
 
     batch: Batch
     pending: PendingScores | None

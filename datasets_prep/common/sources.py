@@ -68,7 +68,7 @@ class Record:
         """
         value = self.value(column)
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-            raise InputError(f"{self.where}: '{column}' must be a list of texts, found {str(value)[:40]!r}")
+            raise InputError(f"{self.where}: '{column}' must be a list of strings, found {str(value)[:40]!r}")
         return value
 
 

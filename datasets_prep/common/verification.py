@@ -229,7 +229,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of verifying one file."""
+    """The result of verifying one file."""
 
     rows: int
     """Rows whose solution was scored."""

@@ -128,7 +128,10 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
         target, equals, text = word.partition("=")
         if not equals or target.strip() not in TARGETS:
             known = ", ".join(TARGETS)
-            raise InputError(f"--map {word!r}: expected TARGET=COLUMN|STEP|... with a target of {known}")
+            unknown = f"unknown target '{target.strip()}'; " if equals else ""
+            raise InputError(
+                f"--map {word!r}: {unknown}expected TARGET=COLUMN|STEP|..., TARGET one of {known}"
+            )
         made[target.strip()] = text
     return made
 

@@ -123,8 +123,8 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
         return RowSources(one, composed=[composed] if composed else [])
     if said.get("reward"):
         raise InputError(
-            "--data-source-key and --reward exclude each other: pass one of them (--reward-of "
-            "WORD=REWARD chooses the reward for one word of the column)"
+            "--data-source-key and --reward cannot be combined; --reward-of SOURCE=REWARD sets the reward of "
+            "one value of the column"
         )
     for reward in rewards.values():
         REGISTRY.resolve(reward)

@@ -33,13 +33,13 @@ COALESCED = 64
 
 
 class AsyncClient:
-    """Like `Client`, for one event loop, with any number of calls at once.
+    """An asynchronous `Client`. Use it in one event loop.
 
     Args:
         url: for example `http://127.0.0.1:8000`.
         token: as for `Client`.
         timeout_s: as for `Client`; it counts from when the request is sent, not from the call.
-        connections: the most requests at once. Further single samples share requests.
+        connections: the maximum number of requests at once. Further single samples are sent in batches.
     """
 
     def __init__(

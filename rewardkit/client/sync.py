@@ -38,7 +38,7 @@ class Client:
         url: for example `http://127.0.0.1:8000`.
         token: sent as a bearer token, unless the URL has one: `http://:TOKEN@HOST:8000`.
         timeout_s: time limit of a request of up to 1,024 samples, retries included. The server gets it too,
-            and stops scoring in time.
+            and stops scoring before it.
 
     Example:
         >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP

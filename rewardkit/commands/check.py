@@ -59,7 +59,7 @@ _COLORS = {"error": "red", "warning": "yellow", "note": "dim"}
 @DATA_SOURCE_KEY
 @GROUND_TRUTH_KEY
 @click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with all row numbers.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the numbers of all affected rows.")
 @reward_options
 def command(
     files: tuple[str, ...],

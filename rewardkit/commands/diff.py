@@ -82,7 +82,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 @click.option(
     "--pin",
     type=click.Path(path_type=Path),
-    help="Write a regression test: sensitive responses with the first scorer's verdicts.",
+    help="Write a regression test: the responses whose verdicts change most easily, with the first "
+    "scorer's verdicts.",
 )
 @click.option(
     "--pins",

@@ -40,7 +40,7 @@ _SPLITS = ("test", "validation", "val")
 
 @dataclass(slots=True)
 class Evaluated:
-    """What came of one dataset; kept as `NAME.json` beside its responses and scores."""
+    """The result of one dataset; kept as `NAME.json` beside its responses and scores."""
 
     asked: dict[str, Any]
     """All that the responses depend on; the prompts by the key of the prepared dataset."""

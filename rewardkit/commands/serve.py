@@ -107,7 +107,10 @@ _GROUPS = {
     help="Time limit of a request without X-Timeout-S, in seconds; later samples get the status timeout.",
 )
 @click.option(
-    "--drain-s", default=30.0, show_default=True, help="Seconds that requests have to finish after SIGTERM."
+    "--drain-s",
+    default=30.0,
+    show_default=True,
+    help="Time limit for running requests after SIGTERM, in seconds.",
 )
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option(

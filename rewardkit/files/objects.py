@@ -49,8 +49,8 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
                 more = row.pop(None, ())
                 if any(more):
                     raise InputError(
-                        f"{source.path}, line {reader.line_num}: {len(row) + len(more)} cells under "
-                        f"{len(row)} names; quote cells that contain the separator"
+                        f"{source.path}, line {reader.line_num}: {len(row) + len(more)} cells, but the "
+                        f"header has {len(row)} columns; quote cells that contain the separator"
                     )
                 row.pop("", None)
                 if lines.held > 1 and lines.quotes % 2 and lines.at_end:

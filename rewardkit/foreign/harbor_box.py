@@ -38,7 +38,7 @@ class BoxError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class BoxRun:
-    """What came of a command."""
+    """The result of a command."""
 
     outcome: Outcome
     state: bytes

@@ -97,7 +97,7 @@ def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
     if image and not _is_base(image):
         return f"it needs the image {image}"
     if str(environment.get("os") or "linux").lower() != "linux" or environment.get("gpus"):
-        return "it needs a machine of its own"
+        return "it needs a GPU or another system than Linux"
     if not (folder / "tests" / "test.sh").is_file():
         return "it has no tests/test.sh"
     workdir = str(environment.get("workdir") or "/app")

@@ -47,7 +47,7 @@ class OrsTools:
 
 @dataclass(frozen=True, slots=True)
 class OrsOutcome:
-    """What came of a call."""
+    """The result of a call."""
 
     text: str
     reward: float | None = None

@@ -142,4 +142,7 @@ def _check(table: pa.Table, names: RowNames, data_source: str | None) -> None:
         wanted["data_source"] = (names.data_source, "--data-source")
     for what, (name, option) in wanted.items():
         if name is None or type_of(table.schema, name) is None:
-            raise InputError(f"--score needs a column '{name or what}'; pass it with {option}; it has: {has}")
+            raise InputError(
+                f"--score needs a column '{name or what}', and the file has none; name it with {option} "
+                f"(columns: {has})"
+            )

@@ -47,7 +47,7 @@ class Differing:
 
 @dataclass
 class Replay:
-    """What came of a file that was scored again."""
+    """The result of a file that was scored again."""
 
     rows: int = 0
     differ: int = 0

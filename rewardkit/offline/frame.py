@@ -56,7 +56,8 @@ def score_frame(
             reads them.
         options: how to read the frame: names of columns, or values that hold for all rows.
         prefix: put before the names of the score columns.
-        mark_bad: give rows that cannot be used the status `invalid` rather than raise.
+        mark_bad: give rows that cannot be used the status `invalid` rather than raise. A data source
+            without a reward is an error all the same.
 
     Raises:
         InputError: a missing column, or a row that cannot be used.

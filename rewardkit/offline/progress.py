@@ -59,7 +59,7 @@ class Progress:
         return self._path(index).exists()
 
     def load(self, index: int) -> ChunkResult:
-        """What came of a finished chunk."""
+        """The result of a finished chunk."""
         return _results.decode(self._path(index).read_bytes())
 
     def save(self, index: int, result: ChunkResult) -> None:

@@ -1,6 +1,6 @@
 """Scores files of responses chunk by chunk: bounded memory, all cores, resumable, published whole.
 
-Each input is read in chunks whose places depend on the file alone. What came of each chunk is kept in a
+Each input is read in chunks whose places depend on the file alone. The result of each chunk is kept in a
 progress folder beside the output as soon as it is there, so a killed run loses only the chunks in flight; the
 output itself is written under a temporary name and renamed at the end.
 """
@@ -112,7 +112,7 @@ def score_file(
     Raises:
         InputError: a missing or unreadable file, a missing column, an output that exists or cannot be
             written, or an interrupted run that is neither resumed nor restarted.
-        UnknownDataSourceError: no data source has a reward; with `fail`, one has none.
+        UnknownDataSourceError: no row has a reward, or with `bad_rows="fail"` one has none.
         BudgetSpentError: a judge's budget is spent. The scored rows are kept, for `resume`.
     """
     words = [paths] if isinstance(paths, str | Path) else list(paths)

@@ -53,8 +53,8 @@ class WorkerJob:
     """Work of one kind, as the workers are told of it once: here pieces of something larger, as bytes.
 
     Args:
-        job_id: of no other job in the same pool.
-        name: of what does it, for messages.
+        job_id: unique in its pool.
+        name: shown in messages.
         timeout_s: how long a worker may take for one piece.
         make_runner: is called in the worker.
         files: what has to be imported there before, as it was read here.

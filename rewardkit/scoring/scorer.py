@@ -60,7 +60,7 @@ class Scorer:
     Args:
         options: options by data source, glob of data sources, or reward name. If several fit a sample, the
             exact data source takes precedence over a glob, and a glob over the name.
-        workers: the most worker processes to use; None: one per core. They start when needed.
+        workers: maximum number of worker processes; None: one per core. They start when needed.
         timeout_s: time limit of one sample; None: each reward's own.
         express: use two more processes, for cheap samples that would wait for expensive ones.
 
@@ -138,7 +138,7 @@ class Scorer:
 
         Args:
             timeout_s: what is not scored by then gets the status `timeout`, and its workers are killed.
-            turn: for whom; the workers' time is shared out fairly among clients, and among their requests.
+            turn: the client and the request, among which the workers' time is shared fairly.
         """
         plan = self._sole_inline_plan(samples) if len(samples) == 1 else None
         if plan:
@@ -278,7 +278,7 @@ class Scorer:
         """Return a job for `submit_piece`: other work than samples, done by this scorer's workers.
 
         Args:
-            name: of what does it, for messages.
+            name: shown in messages.
             timeout_s: how long a worker may take for one piece.
             make_runner: is called in each worker.
             files: what has to be imported there before, as it was read here.
@@ -294,8 +294,8 @@ class Scorer:
         return self._pool(job).submit(job, [piece], 1)
 
     def for_another_process(self) -> tuple[list[UserFile], dict[str, Any]]:
-        """Return the reward files as they were imported here, and arguments that make the like of this
-        scorer."""
+        """Return the reward files as they were imported here, and the arguments of a scorer like
+        this one."""
         files = {file for reward in self._registry if (file := user_reward_file(reward.target))}
         given = {"options": self._options, "timeout_s": self._timeout_s, "registry": self._registry}
         return sorted(files, key=lambda file: file.path), given

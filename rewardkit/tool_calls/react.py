@@ -141,7 +141,7 @@ def _name(action: str) -> str:
     if name is not None:
         return name[1]
     raise UnreadableCall(
-        "an Action must be the name of a tool" if action else "the call's name is not a text"
+        "an Action must be the name of a tool" if action else "the call's name is not a string"
     )
 
 

@@ -199,7 +199,7 @@ def test_a_rubric_or_a_group_of_them_is_the_weighted_sum_of_its_functions(
             load_reward(f"{name}=verifiers:{tmp_path}/theirs.py:{name}")
             found = scorer.score(Sample(name, "is72", "72"))
             assert (found.status, found.score) == ("ok", expected)
-    with pytest.raises(InputError, match="no rubric with reward functions"):
+    with pytest.raises(InputError, match="rubric with reward functions"):
         load_reward(f"x=verifiers:{tmp_path}/theirs.py:empty")
 
 

@@ -236,7 +236,7 @@ def test_an_object_in_response_reads_alike_in_every_format(tmp_path: Path) -> No
 def test_cells_under_no_name_refuse_a_csv_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("response,answer\n#### 7,7\n#### 7,000,7\n")
-    with pytest.raises(InputError, match="line 3: 3 cells under 2 names"):
+    with pytest.raises(InputError, match="line 3: 3 cells, but the header has 2 columns"):
         read(path)
     path.write_text("response,answer\n#### 7,7,\n")
     assert len(read(path)) == 1, "an empty cell at the end of a line holds nothing"

@@ -93,7 +93,10 @@ def read_facts(checkpoint: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
-        raise ConfigError(f"cannot read {file}: {reason_of(error)}; resume from another checkpoint") from None
+        raise ConfigError(
+            f"cannot read {file}: {reason_of(error)}; set trainer.resume_mode=resume_path and "
+            "trainer.resume_from_path to another checkpoint"
+        ) from None
     return facts
 
 

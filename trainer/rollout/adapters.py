@@ -57,8 +57,8 @@ def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, A
     rank = max([settings.r, *settings.rank_pattern.values()])
     if rank > RANKS[-1]:
         raise ConfigError(
-            f"actor_rollout_ref.model.lora_rank={rank} is above {RANKS[-1]}, the most that vLLM serves: set "
-            f"{KEY}=merge"
+            f"the adapter's rank is {rank} (model.lora_rank, or that of model.lora_adapter_path), and vLLM "
+            f"serves at most {RANKS[-1]}: set {KEY}=merge"
         )
     return {
         "enable_lora": True,

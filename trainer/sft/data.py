@@ -196,7 +196,7 @@ def _turns(value: Any, where: str, role: str = "") -> Turns:
     if isinstance(value, str):
         value = [{"role": role, "content": value}]
     if not isinstance(value, list):
-        raise InputError(f"{where}: expected a text or a list of messages, found {type(value).__name__}")
+        raise InputError(f"{where}: expected a string or a list of messages, found {type(value).__name__}")
     found: Turns = readable(value, where)
     return [{name: one for name, one in turn.items() if one is not None} for turn in found]
 

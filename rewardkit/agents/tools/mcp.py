@@ -92,7 +92,7 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
         except OSError as error:
             raise ConfigError(f"cannot read {where}: {error.strerror}") from None
         except (msgspec.DecodeError, LookupError, TypeError):
-            raise ConfigError(f'{where} is not a JSON object with "mcpServers"') from None
+            raise ConfigError(f'{where} must be a JSON object with the key "mcpServers"') from None
     try:
         found = msgspec.convert(raw, dict[str, Server])
     except msgspec.ValidationError as error:

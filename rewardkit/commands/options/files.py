@@ -100,10 +100,13 @@ def hydra_options(built_in: str) -> Callable[[Callable[..., Any]], Callable[...,
             return function(config=config, **rest)
 
         name = click.option(
-            "--config-name", "-cn", metavar="NAME", help="As in Hydra: a YAML file in --config-path."
+            "--config-name", "-cn", metavar="NAME", help="Name of a YAML file in --config-path, as in Hydra."
         )
         folder = click.option(
-            "--config-path", "-cp", metavar="FOLDER", help="As in Hydra: the folder of --config-name."
+            "--config-path",
+            "-cp",
+            metavar="FOLDER",
+            help="Folder with the file of --config-name, as in Hydra.",
         )
         return folder(name(with_config))
 

@@ -74,7 +74,7 @@ _EPISODE_OPTIONS = (
         "--tool-format", "calls", help="Format of tool calls: hermes, llama3, ...  [default: the template's]"
     ),
     click.option(
-        "--max-assistant-turns", type=click.IntRange(min=1), help="Most turns of the model per episode."
+        "--max-assistant-turns", type=click.IntRange(min=1), help="Maximum number of model turns per episode."
     ),
     click.option(
         "--max-user-turns",

@@ -157,7 +157,7 @@ class RubricRewards(LibraryCall):
         super().__init__("verifiers", module, found, request.options)
         self.functions = list(_functions_of(found))
         if not self.functions:
-            raise NoRewardError(f"{request.target} is no rubric with reward functions, and no task")
+            raise NoRewardError(f"{request.target} is neither a rubric with reward functions nor a task")
 
     async def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
         (row,) = rows

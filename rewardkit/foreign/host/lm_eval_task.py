@@ -28,7 +28,7 @@ class LmEvalTask(LibraryCall):
         settings = _settings(self.path, self.sources)
         task = settings.get("task")
         if not isinstance(task, str):
-            raise NoRewardError(f"{request.target} is no single task of lm-eval")
+            raise NoRewardError(f"{request.target} is not a single task of lm-eval")
         self.name = f"lm-eval:{task}"
         if (kind := settings.get("output_type", "generate_until")) != "generate_until":
             raise NoRewardError(
@@ -64,7 +64,7 @@ class LmEvalTask(LibraryCall):
         }
         score = numbers.pop(f"{self.metric},{self.filter}", None)
         if not hasattr(score, "__float__"):
-            raise ValueError(f"{self.metric} is no number for one response: {score!r:.100}")
+            raise ValueError(f"{self.metric} is not a number for one response: {score!r:.100}")
         correct = bool(score) if score in (0, 1) else None
         return {"score": score, "acc": correct, "pred": request.filtered_resps[self.filter], **numbers}
 

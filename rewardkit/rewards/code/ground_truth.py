@@ -83,4 +83,6 @@ def _not_json(text: str, reason: str) -> Any:
             pass
     if any(isinstance(node, ast.Assert | ast.FunctionDef | ast.ClassDef) for node in body):
         return {"test": text}
-    raise GroundTruthError(f"the ground truth is not JSON: {reason[:120]}")
+    raise GroundTruthError(
+        f"the ground truth is neither JSON nor Python tests (assert, def, class): {reason[:120]}"
+    )

@@ -89,7 +89,7 @@ class TookTooLong(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class CodeVerdict:
-    """What came of one test."""
+    """The result of one test."""
 
     passed: bool
     status: str

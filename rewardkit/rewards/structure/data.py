@@ -178,7 +178,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
         return failure("invalid", wanted)
     if wanted.schema is not None:
         return failure(
-            "invalid", "xml has no schema: expected a list of tags, or an object of tags and texts"
+            "invalid", "xml has no schema: expected a list of tags, or an object of tags and strings"
         )
     said = strip_end(sample.response[: MAX_CHARS + 1])
     if not wanted.has_value:
@@ -197,7 +197,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
         )
     ):
         return failure(
-            "invalid", "the ground truth is neither a list of tags nor an object of tags and texts"
+            "invalid", "the ground truth is neither a list of tags nor an object of tags and strings"
         )
     held = _held(said, named)
     if held is None:

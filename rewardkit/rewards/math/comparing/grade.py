@@ -21,7 +21,7 @@ Tier = Literal["string", "number", "words", "tree", "symbolic", "none"]
 
 @dataclass(frozen=True)
 class MathVerdict:
-    """What came of comparing two answers."""
+    """The result of comparing two answers."""
 
     outcome: MathOutcome
     tier: Tier
