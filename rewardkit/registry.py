@@ -19,7 +19,7 @@ from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -99,6 +99,15 @@ class Reward:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What decides its scores besides its options: what else a function of somebody else is called with."""
     summary: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse values with which it would never end, or run elsewhere than was meant."""
+        check_timeout(self.timeout_s)
+        if self.runs not in get_args(Place):
+            raise OptionsError(
+                f"the reward '{self.name}': runs must be one of {', '.join(get_args(Place))}, "
+                f"found {self.runs!r}"
+            )
 
     @property
     def by_group(self) -> bool:
@@ -409,6 +418,12 @@ def load_reward_file(spec: str) -> list[Reward]:
     if not equals:
         return [REGISTRY.use_for_all(made)]
     return [REGISTRY.register(replace(made, data_sources=(source,), aliases=()), replace_existing=True)]
+
+
+def check_timeout(timeout_s: float) -> None:
+    """Raise OptionsError where a time limit is not positive and finite."""
+    if not isinstance(timeout_s, int | float) or not (isfinite(timeout_s) and timeout_s > 0):
+        raise OptionsError(f"timeout_s must be positive and finite, found {timeout_s!r}")
 
 
 def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], name: str) -> Reward:

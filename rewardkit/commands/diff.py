@@ -20,7 +20,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import option_words_to_options
 from rewardkit.commands.options.scoring import note
-from rewardkit.errors import OptionsError
+from rewardkit.errors import InputError, OptionsError
 from rewardkit.evaluation.rescoring import (
     Rescoring,
     ScoreBatch,
@@ -160,6 +160,8 @@ def _variants() -> Iterator[dict[str, dict[str, Any]]]:
 
 def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:
     pins = read_pins(path)
+    if not pins:
+        raise InputError(f"{path} has no pinned verdicts; write some with: rewardkit diff FILES --pin {path}")
     found = moved(pins, scorer)
     if as_json:
         lines = [{"line": i, "was": pin.verdict, "is": verdict(score)} for i, pin, score in found]

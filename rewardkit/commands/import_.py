@@ -114,7 +114,16 @@ def _sample(row: str | None, spec: ForeignSpec) -> Sample:
         raise OptionsError(f"--row is not JSON: {error}") from None
     if not isinstance(given, dict):
         raise OptionsError("--row must be a JSON object with response, ground_truth, prompt, extra_info")
-    fields = find_names(lambda name: has_value(given, name)).read(given)
+    names = find_names(lambda name: has_value(given, name))
+    unknown = next((name for name in given if name not in asdict(names).values()), None)
+    if unknown is not None:
+        raise OptionsError(
+            f"--row has an unknown field '{unknown}'; it takes response, ground_truth, prompt, extra_info "
+            "and data_source"
+        )
+    fields = names.read(given)
+    if not isinstance(given.get(names.response or ""), str):
+        raise OptionsError("--row needs a response that is a string")
     source = fields.data_source or next(iter(spec.data_sources), "") or spec.target
     return to_sample(source, fields.response, fields.ground_truth, fields.prompt, fields.extra_info)
 

@@ -71,6 +71,11 @@ def read_lock(path: Path) -> Lock:
         raise InputError(
             f"{path} is a lock file of version {found.lock}; this rewardkit reads version {FORM}"
         )
+    if not found.rewards or any(pin.data_source not in found.rewards for pin in found.pins):
+        raise InputError(
+            f"{path} does not have the rewards of its pinned rows; write it again: "
+            "rewardkit lock FILES --force"
+        )
     return found
 
 

@@ -45,7 +45,7 @@ _GRACE_S = 1.0
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Sample)
 
-UNENCODABLE = (TypeError, ValueError, OverflowError, RecursionError)
+UNENCODABLE = (TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What encoding and decoding raise for what is no plain data; `msgspec.ValidationError` is a ValueError."""
 
 

@@ -55,6 +55,8 @@ class RewardRunner:
         self.by_group = reward.by_group
         self.is_async = is_async(reward)
         self.inline = reward.runs == "inline" and not self.is_async
+        # Here `sys.exit` would end the caller. A worker is to end, and the pool to say so.
+        self._caught = (Exception, SystemExit) if self.inline else (Exception,)
         self._call = bound(reward.function, batch=bool(reward.batch))
         self._loop: asyncio.Runner | None = None
         self._beside: asyncio.AbstractEventLoop | None = None
@@ -104,7 +106,7 @@ class RewardRunner:
         for sample in samples:
             try:
                 result = call(sample, options)
-            except Exception as error:
+            except self._caught as error:
                 now = perf_counter()
                 scores.append(self._failed(error, now - before))
             else:
@@ -199,7 +201,7 @@ class RewardRunner:
             results = list(results)
             if len(results) != len(samples):
                 raise ValueError(f"returned {len(results)} results for {len(samples)} samples")
-        except Exception as error:
+        except self._caught as error:
             return [self._failed(error, perf_counter() - start)] * len(samples)
         seconds = (perf_counter() - start) / len(samples)
         return [self._finish(result, seconds) for result in results]

@@ -24,7 +24,7 @@ import msgspec
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
-from rewardkit.registry import REGISTRY, Registry, Reward, import_target
+from rewardkit.registry import REGISTRY, Registry, Reward, check_timeout, import_target
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn, WorkerJob
 from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.pool import Counts, WorkerPool
@@ -66,7 +66,8 @@ class Scorer:
 
     Raises:
         UnknownDataSourceError: a key of `options` names no reward and no data source.
-        OptionsError: an option that the reward does not have, or a value of the wrong type.
+        OptionsError: an option that the reward does not have, a value of the wrong type, or a time limit that
+            is not positive and finite.
 
     Example:
         >>> with Scorer(options={"gsm8k": {"method": "flexible"}}) as scorer:
@@ -88,6 +89,10 @@ class Scorer:
                 raise OptionsError(
                     f"the options of {key} must be a mapping of names to values, found {values!r}"
                 )
+        if workers is not None and not (isinstance(workers, int) and workers > 0):
+            raise OptionsError(f"workers must be a positive integer, found {workers!r}")
+        if timeout_s is not None:
+            check_timeout(timeout_s)
         self._options = {key: dict(values) for key, values in (options or {}).items()}
         self.workers = workers or len(os.sched_getaffinity(0))
         self._timeout_s = timeout_s

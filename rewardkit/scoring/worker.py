@@ -98,6 +98,8 @@ class Landed(msgspec.Struct, tag="landed"):
     score: Score
 
 
+_own_pid = 0
+"""Of the worker, in the worker."""
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Load | WorkerRun | WorkerFlight)
 
@@ -110,8 +112,10 @@ def frame(message: msgspec.Struct) -> bytes:
 
 def main(parent: int) -> None:
     """Serve the parent until it closes the pipe."""
+    global _own_pid
     if not processes.die_with_parent(parent):
         os._exit(1)
+    _own_pid = os.getpid()
     for sig in (signal.SIGTERM, signal.SIGINT):  # to the whole control group: our parent decides when we end
         signal.signal(
             sig, lambda number, frame: None
@@ -138,6 +142,8 @@ def _read(requests: Any) -> Load | WorkerRun | WorkerFlight | None:
 
 
 def _send(answers: Any, message: Loaded | Scored | Landed) -> None:
+    if os.getpid() != _own_pid:
+        os._exit(0)  # a child that the reward has forked and let come back: it must not answer in our place
     answers.write(frame(message))
     answers.flush()
 

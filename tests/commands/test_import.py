@@ -52,3 +52,20 @@ def test_a_misspelt_option_or_column_is_refused(
     assert run(["import", f"{tmp_path}/theirs.py{spec}", *rest]) == 2
     shown = capsys.readouterr()
     assert "'scael'" in shown.err and "scale" in shown.err and "score: " not in shown.out
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"respones": "7", "ground_truth": "7"}',
+        '{"ground_truth": "7"}',
+        '{"response": null}',
+        '{"response": 5}',
+    ],
+)
+def test_a_row_without_a_response_or_with_a_misspelt_field_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: str
+) -> None:
+    (tmp_path / "theirs.py").write_text("def f(solution_str, ground_truth): return 1.0\n")
+    assert run(["import", f"{tmp_path}/theirs.py", "--row", row]) == 2
+    assert "--row" in capsys.readouterr().err

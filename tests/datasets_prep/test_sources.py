@@ -184,7 +184,11 @@ GOOD_LINE = '{"question": "q", "answer": "a"}\n'
         ("train.json", b"[" * 100_000, "train.json is not JSON .*recursion"),
         ("train.json", b"[1]", "train.json must contain an array of objects"),
         ("train.csv", b'question,answer\n"a,b\n', "train.csv, line 2: a quote is not closed"),
-        ("train.csv", b"question,answer\na,b,c\n", "train.csv, line 2: 3 cells, but the header has 2 columns"),
+        (
+            "train.csv",
+            b"question,answer\na,b,c\n",
+            "train.csv, line 2: 3 cells, but the header has 2 columns",
+        ),
         ("train.jsonl.gz", gzip.compress(GOOD_LINE.encode(), mtime=0)[:-9], "train.jsonl.gz.*ended before"),
         ("train.parquet", b"", "train.parquet is not a readable parquet file"),
     ],

@@ -116,6 +116,9 @@ def test_a_pinned_file_fails_once_a_verdict_moves(
     assert run(["diff", "--check", str(golden)]) == 0
     assert "0 of 4 pinned verdicts changed" in capsys.readouterr().out
     assert run(["diff", "--check", str(golden), "--first", "math:compat=verl_math_reward"]) == 1
+    empty = golden.with_name("empty.jsonl")
+    empty.write_text("")
+    assert run(["diff", "--check", str(empty)]) == 2, "a file that was cut off checks nothing"
     assert "is now" in capsys.readouterr().out
     golden.write_text("{}\n")
     assert run(["diff", "--check", str(golden)]) == 2

@@ -372,7 +372,14 @@ _NO_TEXT = st.one_of(
 _NO_DATA = st.one_of(st.integers(2**64), st.complex_numbers(), st.builds(object), st.just(print))
 _WRONG = {
     **dict.fromkeys(("data_source", "response", "ground_truth"), _NO_TEXT),
-    "extra_info": st.one_of(st.none(), st.text(), st.integers(), st.lists(st.integers())),
+    "extra_info": st.one_of(
+        st.none(),
+        st.text(),
+        st.integers(),
+        st.lists(st.integers()),
+        st.just(np.int64(1)),
+        st.just(np.zeros(2)),
+    ),
     "prompt": st.one_of(st.integers(), st.binary(), st.just({"a": 1})),
 }
 _INSIDE = {
@@ -427,6 +434,42 @@ def test_a_long_response_to_an_inline_reward_has_the_deadline_of_the_reward() ->
         short, long = scorer.score_batch([Sample("endless", "x" * n, "") for n in (1, 20_000)])
         alone = scorer.score(Sample("endless", "x" * 20_000, ""))
     assert (short.status, long.status, alone.status) == ("ok", "timeout", "timeout")
+
+
+def test_an_inline_reward_that_exits_costs_only_its_own_sample() -> None:
+    def exits(sample: Sample) -> float:
+        if sample.response == "exit":
+            sys.exit(0)
+        return 1.0
+
+    registry = Registry()
+    registry.register(Reward("exits", 1, exits, ("exits",), runs="inline"))
+    with Scorer(registry=registry) as scorer:
+        found = scorer.score_batch([Sample("exits", text, "") for text in ("stay", "exit", "stay")])
+    assert [score.status for score in found] == ["ok", "error", "ok"]
+
+
+def test_a_forked_child_of_a_reward_answers_for_nobody() -> None:
+    def forks(sample: Sample) -> float:
+        return 0.75 if os.fork() else 0.1
+
+    registry = Registry()
+    registry.register(Reward("forks", 1, forks, ("forks",), runs="process"))
+    with Scorer(registry=registry, workers=1) as scorer:
+        found = scorer.score_batch([Sample("forks", str(i), "") for i in range(40)])
+    assert {(score.status, score.score) for score in found} == {("ok", 0.75)}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"workers": -1}, {"workers": "2"}, {"timeout_s": math.nan}, {"timeout_s": math.inf}, {"timeout_s": -1}],
+)
+def test_limits_with_which_nothing_would_end_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(OptionsError, match=f"{next(iter(given))} must be"):
+        Scorer(**given)
+    if "timeout_s" in given:
+        with pytest.raises(OptionsError, match="timeout_s must be"):
+            Reward("late", 1, lambda sample: 1.0, ("late",), **given)
 
 
 def test_options_apply_by_name_then_glob_then_exact_source() -> None:
