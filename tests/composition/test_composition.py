@@ -257,8 +257,8 @@ def test_a_composition_goes_to_another_process_with_the_users_own_rewards(tmp_pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: {data_sources: [my/x], sum: [gsm8k]}\nb: {data_sources: [my/x], sum: [math]}", "'a' and 'b', have the data source 'my/x'"),
-        ("- {name: a, data_sources: [p], sum: [gsm8k]}\n- {name: a, data_sources: [q], sum: [math]}", "have the name 'a'"),
+        ("a: {data_sources: [my/x], sum: [gsm8k]}\nb: {data_sources: [my/x], sum: [math]}", "'a' and 'b' have the same data source 'my/x'"),
+        ("- {name: a, data_sources: [p], sum: [gsm8k]}\n- {name: a, data_sources: [q], sum: [math]}", "have the same name 'a'"),
         ("data_sources: [my/x]\nsum: " + "[" * 2_000 + "]" * 2_000, "nested too deep"),
     ],
 )  # fmt: skip

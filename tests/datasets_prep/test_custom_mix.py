@@ -118,7 +118,7 @@ def test_a_mix_under_one_reward_is_not_taken_silently(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reward", "good", "bad", "why"),
     [
-        ("math", "\\frac{1}{2}", "\\frac{1}{", "is cut off"),
+        ("math", "\\frac{1}{2}", "\\frac{1}{", "is truncated"),
         ("choice", "B", "Paris", "not one of the options"),
         ("qa", '["Lima"]', "[]", "accepts no answer"),
         ("regex", "a+", "(", "is not a pattern"),

@@ -194,7 +194,7 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "weights of fewer layers",
         nothing,
         [f"{MODEL}.override_config.num_hidden_layers=5"],
-        f"{MODEL}: the weights of MODEL lack model.layers.",
+        f"{MODEL}: the weights of MODEL have no model.layers.",
     ),
     (
         "a type of model that there is not",
