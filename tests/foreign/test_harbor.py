@@ -140,7 +140,7 @@ def test_which_file_is_the_reward(
         (TOML, "FROM mine/special:1", "mine/special"),
         (TOML + '[environment]\ndocker_image = "mine/special:1"', "", "mine/special"),
         (TOML + '[environment]\nworkdir = "/testbed"', "", "/testbed"),
-        (TOML + "[environment]\ngpus = 1", "", "machine"),
+        (TOML + "[environment]\ngpus = 1", "", "GPU"),
         (TOML + '[[steps]]\nname = "one"', "", "steps"),
         ("[task", "", "Harbor task"),
     ],
