@@ -6,11 +6,9 @@ servers read the base model from its own files.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,7 +23,8 @@ from rewardkit.trainer.config.workers import (
 )
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapter_settings, write_adapter
-from rewardkit.trainer.rollout.serving import SHARED_MEMORY, post
+from rewardkit.trainer.rollout.serving import ask_all, post
+from rewardkit.trainer.rollout.shared_folder import shared_folder
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """What vLLM makes room for (`max_lora_rank`)."""
@@ -80,8 +79,8 @@ class AdapterPublisher:
         self._settings = adapter_settings(model)
         self._world = world
         self._in_use = in_use
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._kept: list[str] = []
+        self._kept: dict[str, TemporaryDirectory[str]] = {}
+        """The folders of the versions that the servers have; in the first process."""
 
     def publish(
         self, named_tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
@@ -95,8 +94,9 @@ class AdapterPublisher:
             why a server does not have this version, by URL, the same in all processes.
         """
         in_use = set().union(*self._world.gather(self._in_use()))
-        tensors = {name: tensor.detach().cpu() for name, tensor in named_tensors}
-        failed = self._load(tensors, version, urls, in_use) if self._world.is_main else {}
+        here = self._world.is_main  # the others iterate for the collectives
+        tensors = {name: tensor.detach().cpu() for name, tensor in named_tensors if here}
+        failed = self._load(tensors, version, urls, in_use) if here else {}
         return dict(self._world.gather(failed)[0])
 
     def forget(self) -> None:
@@ -105,31 +105,15 @@ class AdapterPublisher:
     def _load(
         self, tensors: Mapping[str, Tensor], version: str, urls: Sequence[str], in_use: Collection[str]
     ) -> dict[str, str]:
-        if self._folder is None:
-            place = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
-            self._folder = tempfile.TemporaryDirectory(prefix="rewardkit-adapters-", dir=place)
-        folder = Path(self._folder.name)
         for name in [one for one in self._kept if one not in in_use]:
-            _each(urls, "v1/unload_lora_adapter", {"lora_name": name})  # one that was started anew has it not
-            shutil.rmtree(folder / name)
-            self._kept.remove(name)
-        write_adapter(self._settings, tensors, folder / version)
-        self._kept.append(version)
-        given = {"lora_name": version, "lora_path": str(folder / version)}
-        return _each(urls, "v1/load_lora_adapter", given)
+            self._drop(name, urls)
+        folder = shared_folder(sum(tensor.nbytes for tensor in tensors.values()))
+        self._kept[version] = folder
+        write_adapter(self._settings, tensors, Path(folder.name))
+        given = {"lora_name": version, "lora_path": folder.name}
+        return ask_all(urls, lambda url: post(f"{url}/v1/load_lora_adapter", given))
 
-
-def _each(urls: Sequence[str], path: str, body: dict[str, Any]) -> dict[str, str]:
-    """Call all servers at once; return what went wrong with those that fail."""
-
-    def failure(url: str) -> str | None:
-        try:
-            post(f"{url}/{path}", body)
-        except OSError as error:
-            return str(error)
-        return None
-
-    if not urls:
-        return {}
-    with ThreadPoolExecutor(len(urls)) as pool:
-        return {url: why for url, why in zip(urls, pool.map(failure, urls), strict=True) if why}
+    def _drop(self, name: str, urls: Sequence[str]) -> None:
+        """Have a version forgotten; a server that was started anew does not have it."""
+        ask_all(urls, lambda url: post(f"{url}/v1/unload_lora_adapter", {"lora_name": name}))
+        self._kept.pop(name).cleanup()

@@ -6,8 +6,6 @@ worker's reads it. Workers import this file, by `--worker-extension-cls`, and so
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +25,7 @@ from vllm.distributed.weight_transfer.base import (
 from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory, WeightTransferTrainerFactory
 from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, initialize_layerwise_reload
 
-from rewardkit.trainer.rollout.serving import SHARED_MEMORY
+from rewardkit.trainer.rollout.shared_folder import shared_folder
 from rewardkit.trainer.rollout.weight_sync import forget_packed_experts, repack_heads
 
 NAME = "shm"
@@ -115,7 +113,7 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
             return
         self.client.start_weight_update()
         for bucket in buckets(self.source, self.bucket_bytes):
-            with _folder(sum(map(_bytes, bucket.values()))) as folder:
+            with shared_folder(sum(map(_bytes, bucket.values()))) as folder:
                 path = Path(folder) / "bucket.safetensors"
                 save_file(bucket, path)
                 self.client.update_weights({"path": str(path), "names": list(bucket)})
@@ -139,12 +137,6 @@ def buckets(named_tensors: Iterable[tuple[str, Tensor]], most_bytes: int) -> Ite
 
 def _bytes(tensor: Tensor) -> int:
     return tensor.numel() * tensor.element_size()
-
-
-def _folder(needed: int) -> tempfile.TemporaryDirectory[str]:
-    """A folder in memory, or on disk where that is too small: a container's is 64 MiB by default."""
-    fits = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > needed + (1 << 20)
-    return tempfile.TemporaryDirectory(prefix="rewardkit-weights-", dir=SHARED_MEMORY if fits else None)
 
 
 WeightTransferEngineFactory.register_engine(NAME, ShmReceiver)

@@ -13,7 +13,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -30,8 +31,6 @@ CALL_S = 60.0
 END_S = 10.0
 """Limit of an orderly end."""
 MODEL_NAME = "policy"
-SHARED_MEMORY = Path("/dev/shm")
-"""Where servers on this machine find what they are given, if there is such a place."""
 _BOOT = (
     "import os, signal, sys; from rewardkit.processes import die_with_parent;"
     "die_with_parent(int(sys.argv[1]), signal.SIGTERM) or sys.exit(1);"
@@ -160,6 +159,25 @@ def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) 
     except urllib.error.HTTPError as error:
         why = error.read(300).decode(errors="replace")
         raise OSError(f"{url} answered {error.code}: {why}") from None
+
+
+def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]:
+    """Call all servers at once, and wait for them.
+
+    Returns:
+        what went wrong with those that fail, by URL; whatever it is, the others can be used.
+    """
+    failed: dict[str, str] = {}
+
+    def try_to(url: str) -> None:
+        try:
+            ask(url)
+        except Exception as error:
+            failed[url] = f"{type(error).__name__}: {error}"
+
+    with ThreadPoolExecutor(max(1, len(urls))) as pool:
+        list(pool.map(try_to, urls))
+    return failed
 
 
 def _switches(arguments: Mapping[str, Any]) -> list[str]:

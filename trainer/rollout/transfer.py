@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -20,7 +19,7 @@ from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
 from rewardkit.trainer.distributed import World, free_port
 from rewardkit.trainer.rollout.base import complete
 from rewardkit.trainer.rollout.cpu_transfer import ShmTrainerInit
-from rewardkit.trainer.rollout.serving import CALL_S, call
+from rewardkit.trainer.rollout.serving import CALL_S, ask_all, call
 from rewardkit.trainer.rollout.weight_sync import as_saved
 
 ROUNDS = 2
@@ -93,13 +92,7 @@ class ServerChannel:
 
     def each(self, ask: Callable[[str], object]) -> None:
         """Call all targets that have not failed, at once, and wait for them."""
-        left = [url for url in self.targets if url not in self.failed]
-        if not left:
-            return
-        with ThreadPoolExecutor(len(left)) as pool:
-            for url, error in zip(left, pool.map(lambda url: _error_of(ask, url), left), strict=True):
-                if error is not None:
-                    self.failed[url] = error
+        self.failed |= ask_all([url for url in self.targets if url not in self.failed], ask)
 
     def _post(self, url: str, path: str, body: dict[str, Any] | None = None) -> None:
         call(f"{url}/{path}", body or {}, self._limit_s)
@@ -196,11 +189,3 @@ def _resume(url: str, version: str) -> None:
     if found != version:
         raise ValueError(f"it has the weights of version {found}, not {version}")
     call(f"{url}/resume", {})
-
-
-def _error_of(ask: Callable[[str], object], url: str) -> str | None:
-    try:
-        ask(url)
-    except Exception as error:  # whatever it is, this server cannot be used, and the others can
-        return f"{type(error).__name__}: {error}"
-    return None
