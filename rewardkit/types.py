@@ -44,18 +44,17 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-_PROMPTS = (str, list, tuple, type(None))
+FIELD_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("data_source", "response", "ground_truth"), (str,)),
+    "prompt": (str, list, tuple, type(None)),
+    "extra_info": (dict,),
+}
+"""Of a Sample's fields, without what is in them."""
 
 
 def fits(sample: Sample) -> bool:
-    """Return whether its fields have their types, as far as that takes no time; `misfit` looks closer."""
-    return (
-        isinstance(sample.response, str)
-        and isinstance(sample.ground_truth, str)
-        and isinstance(sample.data_source, str)
-        and isinstance(sample.extra_info, dict)
-        and isinstance(sample.prompt, _PROMPTS)
-    )
+    """Return whether its fields have their types, without what is in them; `misfit` looks closer."""
+    return all(isinstance(getattr(sample, name), types) for name, types in FIELD_TYPES.items())
 
 
 class Score(msgspec.Struct, frozen=True, gc=False):

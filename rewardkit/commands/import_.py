@@ -115,7 +115,8 @@ def _sample(row: str | None, spec: ForeignSpec) -> Sample:
     if not isinstance(given, dict):
         raise OptionsError("--row must be a JSON object with response, ground_truth, prompt, extra_info")
     names = find_names(lambda name: has_value(given, name))
-    unknown = next((name for name in given if name not in asdict(names).values()), None)
+    known = asdict(names).values()
+    unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
         raise OptionsError(
             f"--row has an unknown field '{unknown}'; it takes response, ground_truth, prompt, extra_info "
@@ -160,8 +161,9 @@ def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bo
     click.echo(
         f"{'tried on':>9}: {'the row' if given_row else 'a sum whose answer is 72 (--row tries yours)'}"
     )
+    shown = score_fields(score)
     for name in ("score", "status", "correct", "extracted", "parts", "detail"):
-        if (value := score_fields(score)[name]) not in (None, {}):
+        if (value := shown[name]) not in (None, {}):
             click.echo(f"{name:>9}: {value}")
 
 

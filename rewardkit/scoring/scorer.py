@@ -30,16 +30,10 @@ from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.pool import Counts, WorkerPool
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.worker import Runner
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import FIELD_TYPES, Sample, Score, failure
 from rewardkit.user_files import UserFile, user_reward_file
 
-_TYPES = (
-    (attrgetter("response"), {str}),
-    (attrgetter("ground_truth"), {str}),
-    (attrgetter("data_source"), {str}),
-    (attrgetter("extra_info"), {dict}),
-    (attrgetter("prompt"), {str, list, tuple, type(None)}),
-)
+_TYPES = [(attrgetter(name), frozenset(types)) for name, types in FIELD_TYPES.items()]
 """What the fields of nearly all samples are; other samples are looked at one by one (`types.fits`)."""
 _CHUNK_S = 0.25
 """Worker time that a chunk is expected to take at most."""
