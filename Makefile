@@ -46,7 +46,6 @@ package: $(VENV)/installed  ## build the wheel and try it in an environment with
 	.ci/check_package $(BIN)/python
 
 docs: $(VENV)/installed  ## build the site of the documentation in site/, with mkdocs
-	$(INSTALL) --editable '.[docs]'
 	$(BIN)/python -m mkdocs build --strict
 
 $(VENV)/installed: setup.cfg pyproject.toml Makefile

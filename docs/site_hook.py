@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 LINK = re.compile(r"(?<=\]\()[^)#\s]+")
+NAMED = re.compile(r"\[[\w/]+\.md\](?=\(([^)#\s]+)\))")
+"""A link to a page by its file's name, which the site does not show."""
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -50,7 +52,15 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         target = _target(path, link[0])
         return os.path.relpath(_place(target), _place(path).parent) if target else link[0]
 
-    return LINK.sub(moved, markdown)
+    def titled(link: re.Match[str]) -> str:
+        target = _target(path, link[1])
+        return f"[{_title(target)}]" if target else link[0]
+
+    return LINK.sub(moved, NAMED.sub(titled, markdown))
+
+
+def _title(page: Path) -> str:
+    return page.read_text().partition("\n")[0].removeprefix("# ")
 
 
 def _linked_files() -> list[Path]:

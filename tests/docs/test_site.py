@@ -74,6 +74,9 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout
     pages = {path: path.read_text() for path in tmp_path.rglob("index.html")}
+    assert 'href="training/">Train a model</a>' in pages[tmp_path / "algorithms/index.html"].replace(
+        "../", ""
+    )
     assert "<h1" in pages[tmp_path / "index.html"]
     unread = [str(path) for path, text in pages.items() if "<p>```" in text or "<p>|" in text]
     assert not unread, "blocks of code or tables that mkdocs does not recognise"
