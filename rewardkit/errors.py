@@ -117,10 +117,19 @@ def reason_of(error: BaseException) -> str:
     return str(error).partition("\n")[0] or type(error).__name__
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `"; did you mean a or b?"` for the nearest known names, or `""` when none is near."""
+MISSPELT = 0.8
+"""From this share of equal characters on, one name is taken for a misspelling of another."""
+
+
+def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
+    """Return `"; did you mean a or b?"` for the nearest known names, or `""` when none is near.
+
+    Args:
+        alike: the share of equal characters from which on a name is near; `MISSPELT` where another answer
+            serves a name that is only like a known one.
+    """
     by_folded: dict[str, str] = {}
     for candidate in known:
         by_folded.setdefault(candidate.casefold(), candidate)
-    near = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=alike)
     return "; did you mean " + " or ".join(by_folded[n] for n in near) + "?" if near else ""

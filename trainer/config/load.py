@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 from omegaconf import OmegaConf
@@ -23,8 +24,17 @@ from rewardkit.errors import ConfigError
 from rewardkit.http_addresses import without_credentials
 from rewardkit.trainer.config.hydra import compose
 from rewardkit.trainer.config.root import Config, RunConfig
-from rewardkit.trainer.config.verl import PPO, C, Schema, Translation, translate
+from rewardkit.trainer.config.verl import PPO, C, Schema, Translation, leaves, translate
+from rewardkit.verl_keys import flatten
 
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "a mapping",
+}
 BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
 
@@ -112,7 +122,44 @@ def merged(layers: Layers) -> Any:
         ConfigError: a value of the wrong type.
     """
     nodes = (layers.defaults, layers.recipe, layers.command_line)
-    return _converted(lambda given: OmegaConf.merge(*given), nodes)
+    try:
+        return _converted(lambda given: OmegaConf.merge(*given), nodes)
+    except ConfigError:
+        _refuse_misfit(layers)
+        raise
+
+
+def _refuse_misfit(layers: Layers) -> None:
+    """Raise ConfigError for the first value that is not of its setting's type: OmegaConf speaks of nodes."""
+    root: Any = OmegaConf.get_type(layers.defaults)
+    settings = dict(leaves(root()))
+    layered = {"in the recipe": layers.recipe, "on the command line": layers.command_line}
+    for where, layer in layered.items():
+        given: Any = OmegaConf.to_container(layer)
+        for key, value in flatten(given, settings):
+            try:
+                OmegaConf.merge(layers.defaults, _nested({key: value}))
+            except (OmegaConfBaseException, TypeError):
+                wanted = _in_words(_type_of(layers.defaults, key, settings[key]), value, settings[key])
+                raise ConfigError(f"{key} must be {wanted}; found {value!r} {where}") from None
+
+
+def _type_of(defaults: Any, key: str, default: Any) -> Any:
+    section, _, name = key.rpartition(".")
+    hint = get_type_hints(OmegaConf.get_type(OmegaConf.select(defaults, section)))[name]
+    if isinstance(hint, UnionType):
+        hint = next(one for one in get_args(hint) if one is not NoneType)
+    kind = type(default) if hint is Any else get_origin(hint) or hint
+    return list if kind is tuple else kind
+
+
+def _in_words(kind: Any, found: Any, default: Any) -> str:
+    """What a setting must be, with an example."""
+    what = _KINDS.get(kind, "a text or a list")
+    if kind is list and not isinstance(found, list | dict):
+        return f"{what}, such as [{found}]"
+    plain = kind is not bool and isinstance(default, int | float | list | tuple) and default != []
+    return f"{what}, such as {json.dumps(default)}" if plain else what
 
 
 def as_dict(config: RunConfig) -> dict[str, Any]:
@@ -132,8 +179,9 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
         return convert(given)
     except RecursionError:
         raise ConfigError("a setting refers to itself: look for ${...} in the values") from None
-    except OmegaConfBaseException as error:
-        where = f"{error.full_key}: " if getattr(error, "full_key", None) else ""
+    except (OmegaConfBaseException, TypeError) as error:  # TypeError: a mapping in place of a list
+        key = getattr(error, "full_key", None)
+        where = f"{key}: " if key else ""
         raise ConfigError(where + str(error).splitlines()[0]) from None
 
 

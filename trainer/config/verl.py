@@ -7,7 +7,6 @@ those of SFT in `sft/config.py`.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import MISSPELT, ConfigError, did_you_mean
 from rewardkit.trainer.config.root import Config
 from rewardkit.verl_keys import VerlKeys, flatten
 
@@ -52,9 +51,6 @@ class Schema(Generic[C]):
 _HERE = Path(__file__).parent
 PPO = Schema.read(Config, "ppo_trainer", _HERE.parent / "recipes", _HERE / "verl_keys.json", "training")
 KEYS = PPO.keys
-
-ENOUGH_ALIKE = 0.8
-"""From this share of equal characters on, one name is taken for a misspelling of another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ def _near(key: str, known: Mapping[str, Any]) -> str:
 def _alike(name: str, other: str) -> bool:
     if set(name.split("_")) <= set(other.split("_")) or sorted(name) == sorted(other):
         return True
-    return difflib.SequenceMatcher(None, name.casefold(), other.casefold()).ratio() >= ENOUGH_ALIKE
+    return bool(did_you_mean(name, [other], alike=MISSPELT))
 
 
 def _siblings(key: str, known: Mapping[str, Any]) -> str:

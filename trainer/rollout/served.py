@@ -22,7 +22,7 @@ from torch import Tensor
 
 from rewardkit.agents.runner import drive
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.root import Config, steps_ahead
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.shape import Shape
@@ -92,12 +92,27 @@ def check(config: Config, processes: int) -> list[str]:
         )
     if rollout.lora_sync == "adapter":
         adapters.check(config.actor_rollout_ref)
-    notes = []
+    notes = _waiting_versions(config)
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size has no effect: vLLM schedules by {KEY}.max_num_seqs")
     if rollout.router_replay and rollout.urls is None and is_on_cpu(config):
         notes.append(f"{KEY}.router_replay {NO_REPLAY_ON_CPU}")
     return notes
+
+
+def _waiting_versions(config: Config) -> list[str]:
+    """A line where a server cannot draw with all versions at once that turns under way may have."""
+    rollout = config.actor_rollout_ref.rollout
+    versions = steps_ahead(config.trainer) + 1
+    if rollout.lora_sync != "adapter" or rollout.max_loras >= versions:
+        return []
+    return [
+        (
+            f"{KEY}.max_loras={rollout.max_loras}: with trainer.mode={config.trainer.mode}, turns of up to "
+            f"{versions} versions of the adapter are under way, and those of further ones wait; set "
+            f"{KEY}.max_loras={versions}"
+        )
+    ]
 
 
 def without_effect(config: Config) -> list[str]:

@@ -1,4 +1,4 @@
-"""The allowed values of each setting: names, or the bounds of a number.
+"""The allowed values of each setting: names, the bounds of a number, or addresses.
 
 Rules between settings are in `rules.py`.
 """
@@ -6,11 +6,12 @@ Rules between settings are in `rules.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.errors import MISSPELT, ConfigError, did_you_mean
+from rewardkit.http_addresses import address_of
 from rewardkit.trainer.alarms import RULES
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.correction import LEVELS
@@ -46,6 +47,12 @@ class Interval:
         return f"from {self.low:.10g} to {self.high:.10g}"
 
 
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The addresses of HTTP servers: one, or a list."""
+
+
+ADDRESSES = Addresses()
 SHARE = Interval(0, 1)
 NOT_NEGATIVE = Interval(0)
 ABOVE_0 = Interval(0, open_low=True)
@@ -54,7 +61,7 @@ SEEDS = Interval(-(2**31), 2**31 - 1)
 COUNT_OR_ALL = Interval(-1)
 """-1 stands for all, or for none."""
 
-Values = tuple[str, ...] | Interval
+Values = tuple[str, ...] | Interval | Addresses
 
 DRAWING: dict[str, Values] = {"top_p": Interval(0, 1, open_low=True), "top_k": COUNT_OR_ALL}
 WORKER: dict[str, Values] = {
@@ -148,6 +155,7 @@ VALUES: dict[str, dict[str, Values]] = {
         "gpu_memory_utilization": POSITIVE,
         "tensor_model_parallel_size": POSITIVE,
         "servers": POSITIVE,
+        "urls": ADDRESSES,
         "response_timeout_s": POSITIVE,
         "servers_wait_s": NOT_NEGATIVE,
         "update_weights_bucket_megabytes": POSITIVE,
@@ -188,12 +196,14 @@ VALUES: dict[str, dict[str, Values]] = {
         "distillation_loss.loss_max_clamp": POSITIVE,
     },
     "reward": {
+        "url": ADDRESSES,
         "mode": ("trajectory", "turn", "mixed"),
         "on_error": ("mask", "raise", "value"),
         "timeout_s": POSITIVE,
         "num_workers": POSITIVE,
     },
     "reward_model": {
+        "url": ADDRESSES,
         "scores": ("all", "rest"),
         "backend": ("transformers", "vllm"),
         "dtype": ("auto", "float32", "bfloat16", "float16"),
@@ -211,7 +221,8 @@ VALUES: dict[str, dict[str, Values]] = {
         "log_val_generations": NOT_NEGATIVE,
     },
 }
-"""Section -> setting -> its names, or its bounds where it is a number; a number may also be null."""
+"""Section -> setting -> its names, its bounds where it is a number, or that it has addresses; a number or an
+address may also be null."""
 
 INSTEAD = {
     "actor_rollout_ref.rollout.name": "the engines here are {known}: set actor_rollout_ref.rollout.name=vllm",
@@ -225,11 +236,12 @@ INSTEAD = {
     ),
     "trainer.device": "it can be {known}: set trainer.device=cuda, or leave it out",
 }
-"""What to say of a value that verl has and we have not, where the list alone would not say what to do."""
+"""What to say of a value that is no misspelling, such as those of verl that we have not, where the list alone
+would not say what to do."""
 
 
 def check_values(config: RunConfig, table: Mapping[str, Mapping[str, Values]]) -> None:
-    """Refuse a setting that has none of its names or is out of its bounds, and NaN wherever it stands.
+    """Refuse a setting that has none of its names, is out of its bounds or no address, and NaN anywhere.
 
     Args:
         table: as `VALUES`.
@@ -253,12 +265,28 @@ def _check_value(key: str, value: Any, values: Values) -> None:
         if value is not None and not values.holds(float(value)):
             raise ConfigError(f"{key} must be {values}, found {value}")
         return
+    if isinstance(values, Addresses):
+        _check_addresses(key, value)
+        return
     if str(value) in values:
         return
-    if key in INSTEAD:
-        raise ConfigError(f"{key}={value}: {INSTEAD[key].format(known=' and '.join(values))}")
-    hint = did_you_mean(str(value), values)
+    misspelt = did_you_mean(str(value), values, alike=MISSPELT)
+    if key in INSTEAD and not misspelt:
+        raise ConfigError(f"{key}={value}: {INSTEAD[key].format(known=_listed(values))}")
+    hint = misspelt or did_you_mean(str(value), values)
     raise ConfigError(f"{key} must be one of {', '.join(values)}, found '{value}'{hint}")
+
+
+def _check_addresses(key: str, value: Any) -> None:
+    for url in value if isinstance(value, list) else [value] if value is not None else []:
+        try:
+            address_of(str(url))
+        except ValueError as error:
+            raise ConfigError(f"{key}: {error}") from None
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _get(config: RunConfig, key: str) -> Any:

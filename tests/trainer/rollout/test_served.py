@@ -399,6 +399,33 @@ def test_an_adapter_alone_is_refused_where_there_is_none_or_a_server_could_not_r
         )
 
 
+@pytest.mark.parametrize(
+    ("mode", "needed"),
+    [("mode=sync", 1), ("mode=one_step_off", 2), ("mode=async trainer.max_staleness=3", 4)],
+)
+def test_too_few_places_for_the_versions_under_way_are_reported_before_training(
+    mode: str, needed: int
+) -> None:
+    rollout = "actor_rollout_ref.rollout"
+    base = [
+        *("data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=x"),
+        *(
+            "actor_rollout_ref.model.lora_rank=4",
+            f"{rollout}.name=vllm_server",
+            f"{rollout}.lora_sync=adapter",
+        ),
+        *f"trainer.{mode}".split(),
+    ]
+
+    def notes(places: int) -> str:
+        config = load_config(overrides=[*base, f"{rollout}.max_loras={places}"])
+        return "\n".join(run_checks(SETTINGS, config))
+
+    assert "max_loras" not in notes(needed)
+    if needed > 1:
+        assert f"wait; set {rollout}.max_loras={needed}" in notes(needed - 1)
+
+
 def test_a_weight_too_few_or_too_many_is_an_error(open_served: Open, model: Any) -> None:
     engine = open_served()
     with pytest.raises(ConfigError, match=r"sent no weights for: model\.norm\.weight"):
