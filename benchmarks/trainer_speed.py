@@ -91,7 +91,10 @@ def unpack_smollm2(folder: Path) -> None:
     model.is_quantized = False
     model.hf_quantizer = None
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(gguf.parent, **given).save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **given)
+    # The conversion takes the token that begins a turn for the one that ends it.
+    tokenizer.eos_token = tokenizer.convert_ids_to_tokens(model.generation_config.eos_token_id)
+    tokenizer.save_pretrained(folder)
 
 
 def run_ours(
