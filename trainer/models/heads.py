@@ -43,12 +43,12 @@ class PolicyModel(nn.Module):
         self._cap = _softcap(body)
         self._scale: float | None = None
         if not has_no_weights(body):
-            self._scale = _logit_scale(body, self._cap)
+            self._scale = _logit_scale(body, self._cap, body.device)
 
-    def find_out(self) -> None:
-        """Learn of a body that got its weights late what can only be found by trying."""
-        self._scale = _logit_scale(self.body, self._cap)
-        if not keeps_apart(self.body):
+    def find_out(self, device: torch.device) -> None:
+        """Learn of a body that got its weights late what can only be found by trying, on its `device`."""
+        self._scale = _logit_scale(self.body, self._cap, device)
+        if not keeps_apart(self.body, device):
             self.packing = "off"
 
     def forward(
@@ -156,9 +156,9 @@ class ValueModel(nn.Module):
         self.head = nn.Linear(hidden_size, 1, bias=False)
         nn.init.zeros_(self.head.weight)
 
-    def find_out(self) -> None:
+    def find_out(self, device: torch.device) -> None:
         """See `PolicyModel.find_out`."""
-        if not keeps_apart(self.body):
+        if not keeps_apart(self.body, device):
             self.packing = "off"
 
     def forward(self, ids: Tensor, positions: Tensor, places: Tensor, packed: Packed | None = None) -> Tensor:
@@ -218,21 +218,21 @@ def _by_part(
 
 
 @torch.no_grad()
-def keeps_apart(body: Any) -> bool:
+def keeps_apart(body: Any, device: torch.device) -> bool:
     """Whether sequences packed into one row do not see each other; in recurrent layers they may.
 
     Found by trying: a config does not say it.
     """
-    ids = torch.tensor([[1, 2, 1, 2]], device=body.device)
-    positions = torch.tensor([[0, 1, 0, 1]], device=body.device)
-    bounds = torch.tensor([0, 2, 4], dtype=torch.int32, device=body.device)
+    ids = torch.tensor([[1, 2, 1, 2]], device=device)
+    positions = torch.tensor([[0, 1, 0, 1]], device=device)
+    bounds = torch.tensor([0, 2, 4], dtype=torch.int32, device=device)
     with attending(Packed((2, 2), bounds)):
         states = body(input_ids=ids, position_ids=positions, use_cache=False)[0]
     return _close(*states.chunk(2, dim=1))
 
 
 @torch.no_grad()
-def _logit_scale(model: Any, cap: float | None) -> float | None:
+def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float | None:
     """Return by what the logits differ from the output layer's result: a factor, or None for something else.
 
     Found by trying, as each model family has its own name for it.
@@ -241,7 +241,7 @@ def _logit_scale(model: Any, cap: float | None) -> float | None:
     body = model.base_model
     if head is None or body is model:
         return None
-    ids, positions = (torch.tensor([row], device=model.device) for row in ([1, 2], [0, 1]))
+    ids, positions = (torch.tensor([row], device=device) for row in ([1, 2], [0, 1]))
     logits = model(input_ids=ids, position_ids=positions, use_cache=False).logits.float()
     plain = head(hidden_states(body, ids, positions)).float()
     if cap:

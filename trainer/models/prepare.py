@@ -47,7 +47,7 @@ def prepare(
     attention = _attention(body, options, device, sequence_parallel)
     if attention:
         _attend_by(body, attention)
-    if options.use_remove_padding and (has_no_weights(body) or keeps_apart(body)):
+    if options.use_remove_padding and (has_no_weights(body) or keeps_apart(body, body.device)):
         prepared.packing = "flat" if str(attention).startswith(("flash", ATTENTION)) else "rows"
     if has_adapter(options):
         add_lora(body, options)

@@ -64,7 +64,8 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
         fill(model, places, torch.device("cpu") if offloaded else world.device)
         register_fsdp_forward_method(model, "find_out")  # it gathers weights as a forward does
         with torch.no_grad():
-            model.find_out()
+            # FSDP2 of torch before 2.13 fails, on CUDA, in a forward without arguments.
+            model.find_out(world.device)
         root: Any = model
         root.reshard()  # it keeps what it gathered, for a backward that does not come
     return model
@@ -82,7 +83,7 @@ def _whole(model: nn.Module, device: torch.device, places: ShardPlaces | None) -
     assert isinstance(model, PolicyModel | ValueModel)
     fill(model, places, device)
     model.to(device)
-    model.find_out()
+    model.find_out(device)
     return model
 
 
