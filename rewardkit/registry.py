@@ -420,10 +420,16 @@ def load_reward_file(spec: str) -> list[Reward]:
     return [REGISTRY.register(replace(made, data_sources=(source,), aliases=()), replace_existing=True)]
 
 
-def check_timeout(timeout_s: float) -> None:
-    """Raise OptionsError where a time limit is not positive and finite."""
-    if not isinstance(timeout_s, int | float) or not (isfinite(timeout_s) and timeout_s > 0):
-        raise OptionsError(f"timeout_s must be positive and finite, found {timeout_s!r}")
+def check_timeout(timeout_s: Any) -> float:
+    """Return a time limit in seconds, whoever has given it.
+
+    Raises:
+        OptionsError: it is no number, or not positive and finite.
+    """
+    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
+    if not is_number or not (isfinite(timeout_s) and timeout_s > 0):
+        raise OptionsError(f"timeout_s must be positive and finite, found {timeout_s!r:.40}")
+    return float(timeout_s)
 
 
 def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], name: str) -> Reward:

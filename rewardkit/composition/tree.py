@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from rewardkit.composition.reading import without
 from rewardkit.errors import OptionsError, RewardkitError, did_you_mean
-from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
+from rewardkit.registry import REGISTRY, Registry, Reward, check_timeout, reward_of
 from rewardkit.rewards.judge.file import judge_of_file
 from rewardkit.types import COSTS
 from rewardkit.user_files import import_python_file
@@ -222,11 +222,9 @@ class _TreeReader:
         given = spec.get("options") or {}
         if not isinstance(given, Mapping):
             raise self.wrong(path, f"options is {given!r:.60}; expected a mapping")
-        timeout_s = self.number(spec.get("timeout_s", reward.timeout_s), "timeout_s", path)
-        if timeout_s <= 0.0:
-            raise self.wrong(path, f"timeout_s is {timeout_s:g}; expected a number above 0")
-        reward = replace(reward, presets={**reward.presets, **given}, timeout_s=timeout_s)
         try:
+            timeout_s = check_timeout(spec.get("timeout_s", reward.timeout_s))
+            reward = replace(reward, presets={**reward.presets, **given}, timeout_s=timeout_s)
             options = reward.make_options({})
         except OptionsError as error:
             raise self.wrong(path, str(error)) from None

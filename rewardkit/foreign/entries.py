@@ -10,6 +10,7 @@ import msgspec
 
 from rewardkit.errors import OptionsError, did_you_mean
 from rewardkit.foreign.spec import ForeignSpec, parse_spec
+from rewardkit.registry import check_timeout
 
 
 class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -47,12 +48,9 @@ def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
             raise OptionsError(f"{where}import '{name}': unknown key '{key}'{near}")
     try:
         entry = msgspec.convert(dict(given), ForeignEntry)
-    except msgspec.ValidationError as error:
+        timeout_s = None if entry.timeout_s is None else check_timeout(entry.timeout_s)
+    except (msgspec.ValidationError, OptionsError) as error:
         raise OptionsError(f"{where}import '{name}': {error}") from None
-    if entry.timeout_s is not None and not 0.0 < entry.timeout_s < float("inf"):
-        raise OptionsError(
-            f"{where}import '{name}': timeout_s is {entry.timeout_s}; expected a number above 0"
-        )
     spec = parse_spec(entry.spec)
     sources = [entry.data_sources] if isinstance(entry.data_sources, str) else entry.data_sources
     return replace(
@@ -65,5 +63,5 @@ def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
         ground_truth=entry.ground_truth,
         batch=entry.batch,
         data_sources=tuple(sources),
-        timeout_s=entry.timeout_s or spec.timeout_s,
+        timeout_s=timeout_s or spec.timeout_s,
     )

@@ -462,7 +462,10 @@ def test_a_forked_child_of_a_reward_answers_for_nobody() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"workers": -1}, {"workers": "2"}, {"timeout_s": math.nan}, {"timeout_s": math.inf}, {"timeout_s": -1}],
+    [
+        *({"workers": -1}, {"workers": "2"}, {"timeout_s": math.nan}),
+        *({"timeout_s": math.inf}, {"timeout_s": -1}, {"timeout_s": True}, {"timeout_s": "1"}),
+    ],
 )
 def test_limits_with_which_nothing_would_end_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(OptionsError, match=f"{next(iter(given))} must be"):
