@@ -213,17 +213,22 @@ def response_text(value: Any) -> str | None:
     Calls of tools count in the last message: in others they have been answered.
 
     Raises:
-        NoResponseError: nothing in it is the model's: an API's error, messages of others alone, or an object
-            or a list that nobody recognises.
+        NoResponseError: nothing in it is the model's: an API's error, messages of others alone, or an object,
+            a list or another value that nobody recognises.
     """
     if value is None or isinstance(value, str):
         return value
-    held = plain(value)
+    is_data = isinstance(value, Mapping | list | tuple | bytes) or hasattr(value, "tolist")
+    held = plain(value) if is_data else value  # of any other object `plain` makes a text
     if isinstance(held, float) and math.isnan(held):
         return None  # as pandas writes a missing value
     if isinstance(held, Mapping):
         return texts_of(held)[0]
-    return _list_text(held) if isinstance(held, list) else str(held)
+    if isinstance(held, list):
+        return _list_text(held)
+    if isinstance(held, str):
+        return held
+    raise NoResponseError(unknown_shape(f"{held!r:.60}"))
 
 
 def _list_text(held: list[Any]) -> str:

@@ -58,7 +58,6 @@ _CALLED = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
         ("#### 72", "#### 72"),
         (float("nan"), None),
         (np.float64("nan"), None),
-        (7, "7"),
         ([{"role": "assistant", "content": "a"}, {"role": "assistant", "content": "b"}], "ab"),
         ([{"role": "assistant", "content": None, "tool_calls": [_CALL]}], _CALLED),
         (
@@ -254,9 +253,14 @@ def test_what_no_model_wrote_is_no_response(value: Any, why: str) -> None:
         ([["#### 7"], 7], "a list of 2"),
         ([16, 27, 198], "a list of 3 that begins with 16"),
         (np.array([0.5, 0.1]), "a list of 2 that begins with 0.5"),
+        (True, "response is True"),
+        (7, "response is 7"),
+        (np.float64(0.5), "response is 0.5"),
+        (["a", 7][1:], "a list of 1 that begins with 7"),
+        (object(), "response is <object"),
     ],
 )
-def test_an_object_or_list_that_nobody_knows_is_no_response(value: Any, what: str) -> None:
+def test_a_value_that_nobody_knows_is_no_response(value: Any, what: str) -> None:
     with pytest.raises(NoResponseError, match="expected text, chat messages or a known API answer") as found:
         responses_of(value)
         response_text(value)

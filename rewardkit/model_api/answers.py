@@ -75,7 +75,7 @@ def _nearest(answer: Mapping[str, Any]) -> str:
 
 
 def unknown_shape(what: str, nearest: str = "") -> str:
-    """Return why an object or a list that nobody recognises is no response."""
+    """Return why an object, a list or another value that nobody recognises is no response."""
     return (
         f"the response is {what}; expected text, chat messages or a known API answer{nearest}; "
         "if the model answered in JSON, write it as a string"

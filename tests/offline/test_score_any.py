@@ -325,6 +325,17 @@ def test_bad_rows_are_told_and_marked(tmp_path: Path, capsys: pytest.CaptureFixt
     assert found[6]["unreadable"] == '{"cut'
 
 
+def test_a_response_that_is_no_text_is_invalid_in_a_file_as_it_is_in_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _plain(3)
+    rows[0]["response"], rows[1]["response"] = True, 1
+    path = write(tmp_path / "in.jsonl", rows)
+    assert run(["score", str(path)]) == 0
+    assert "the response is True; expected text" in capsys.readouterr().err
+    assert [row["status"] for row in _lines(tmp_path / "in.scored.jsonl")] == ["invalid", "invalid", "ok"]
+
+
 def test_bad_rows_are_left_out_or_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = _with_bad_rows(tmp_path / "in.jsonl")
     for out in ("out.jsonl", "out.parquet", "out.csv"):
