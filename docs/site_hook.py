@@ -96,7 +96,11 @@ def commands() -> str:
         pages += [f"## rewardkit {name}", _help(name)]
         command = cli.get_command(context, name)
         if isinstance(command, click.Group):
-            pages.append(f"`rewardkit {name} NAME --help` shows the options of each.")
+            example = command.list_commands(context)[0]
+            pages.append(
+                f"`rewardkit {name} NAME --help-all` shows the options of each, for example of `{example}`:"
+            )
+            pages.append(_help(f"{name} {example}"))
     return "\n\n".join(pages)
 
 
