@@ -13,6 +13,7 @@ import ctypes
 import gc
 import importlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -79,11 +80,11 @@ def load_timeout_s() -> float:
     """Return how long importing a reward may take.
 
     Raises:
-        InputError: the environment says what is no number above 0.
+        InputError: the environment says what is no finite number above 0.
     """
     given = os.environ.get(LOAD_TIMEOUT, "120")
     with contextlib.suppress(ValueError):
-        if (seconds := float(given)) > 0.0:
+        if 0.0 < (seconds := float(given)) < math.inf:
             return seconds
     raise InputError(f"{LOAD_TIMEOUT}={given}: expected a number of seconds")
 

@@ -166,9 +166,12 @@ class Reward:
             raise OptionsError(self._misfit(str(error), values)) from None
 
     def _refuse_endless(self, options: Any) -> None:
-        """Refuse an option that is no finite number: every score that is made with it would be an error."""
+        """Refuse an option that is no finite number, or a time limit that nothing meets: every score that is
+        made with it would be an error."""
         for option in fields(options):
             value = getattr(options, option.name)
+            if isinstance(value, float) and option.name.endswith("timeout_s") and not value > 0:
+                raise ValueError(f"{option.name} is {value}; expected a number above 0")
             if isinstance(value, float) and not isfinite(value):
                 raise ValueError(f"{option.name} is {value}; expected a finite number")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit import processes
+from rewardkit.errors import InputError
 from tests.living import alive, until
 
 CHILD = """
@@ -103,3 +104,12 @@ print(any(found is decimal.Decimal.__dict__ for found in gc.get_objects()), gc.g
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ended.stdout == "False True\n0\n"
+
+
+@pytest.mark.parametrize("given", ["nan", "inf", "0", "-1", "long"])
+def test_a_time_limit_of_loading_that_is_no_number_is_refused(
+    given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(processes.LOAD_TIMEOUT, given)
+    with pytest.raises(InputError, match=f"={given}: expected a number of seconds"):
+        processes.load_timeout_s()

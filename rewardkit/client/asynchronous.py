@@ -22,7 +22,9 @@ from rewardkit.client.wire import (
     scores_of,
     server_at,
 )
+from rewardkit.errors import OptionsError
 from rewardkit.http_sessions import end_with_loop
+from rewardkit.registry import check_timeout
 from rewardkit.types import Sample, Score
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ class AsyncClient:
     def __init__(
         self, url: str, *, token: str | None = None, timeout_s: float = 60.0, connections: int = 64
     ) -> None:
+        check_timeout(timeout_s)
+        if connections < 1:
+            raise OptionsError(f"connections must be positive, found {connections}")
         self.url, self._headers = server_at(url, token)
         self.timeout_s = timeout_s
         self._slots = asyncio.Semaphore(connections)

@@ -26,6 +26,7 @@ from rewardkit.client.wire import (
     server_at,
 )
 from rewardkit.errors import UnknownDataSourceError
+from rewardkit.registry import check_timeout
 from rewardkit.types import Sample, Score
 
 _THREADS = 4
@@ -47,6 +48,7 @@ class Client:
     """
 
     def __init__(self, url: str, *, token: str | None = None, timeout_s: float = 60.0) -> None:
+        check_timeout(timeout_s)
         self.url, self._headers = server_at(url, token)
         self.timeout_s = timeout_s
         self._connections = HttpConnections(self.url)

@@ -21,6 +21,7 @@ from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
 from rewardkit.commands.options.files import DATA_SOURCE, DATA_SOURCE_KEY, GROUND_TRUTH_KEY
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
@@ -45,7 +46,7 @@ _COLORS = {"error": "red", "warning": "yellow", "note": "dim"}
     help="Evaluation set whose questions must not occur in FILES. May be repeated.",
 )
 @click.option("--tokenizer", help="Tokenizer (folder or hub id) that counts the tokens of prompts.")
-@click.option("--max-prompt-tokens", type=click.IntRange(min=1), help="Report prompts with more tokens.")
+@click.option("--max-prompt-tokens", type=COUNT, help="Report prompts with more tokens.")
 @click.option("--agent", "agents", multiple=True, help="Name of your own agent loop. May be repeated.")
 @click.option(
     "--tools", "tool_files", multiple=True, type=click.Path(path_type=Path),

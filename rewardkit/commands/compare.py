@@ -15,6 +15,7 @@ from rich.text import Text
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.printing import interval, results_console, signed
 from rewardkit.evaluation.chat import shown_prompt
 from rewardkit.evaluation.comparison import Comparison, PromptFlip, compare
@@ -34,7 +35,7 @@ from rewardkit.text import printable
 @click.option("--allow-missing", is_flag=True, help="Compare only the prompts that both files have.")
 @click.option(
     "--flips",
-    type=click.IntRange(min=0),
+    type=COUNT_OR_0,
     default=10,
     show_default=True,
     help="How many prompts that got worse, and that got better, to show.",

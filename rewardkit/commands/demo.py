@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import SEED
 from rewardkit.commands.train import require_trainer
 
 N_TRAIN = 4000
@@ -22,7 +23,7 @@ N_TEST = 256
     show_default=True,
     help="Folder for data, models, logs and generations.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of data and training.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of data and training.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
 def command(out: Path, seed: int, overrides: tuple[str, ...]) -> None:
     """Train a tiny model on arithmetic with PPO, and score it before and after on held-out problems.

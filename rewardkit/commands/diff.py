@@ -17,6 +17,7 @@ from rich.text import Text
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import option_words_to_options
 from rewardkit.commands.options.scoring import note
@@ -88,7 +89,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 @click.option(
     "--pins",
     "n_pins",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=500,
     show_default=True,
     help="How many responses --pin writes.",
@@ -100,7 +101,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 )
 @click.option(
     "--examples",
-    type=click.IntRange(min=0),
+    type=COUNT_OR_0,
     default=10,
     show_default=True,
     help="How many changed verdicts to show.",

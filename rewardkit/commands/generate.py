@@ -19,6 +19,7 @@ from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options, to_settings
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
 from rewardkit.commands.options.printing import err, print_findings, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
@@ -56,9 +57,11 @@ from rewardkit.scoring.scorer import Scorer
 @click.option("--score", "with_scores", is_flag=True, help="Score each response as soon as it is complete.")
 @click.option("--system", default="", help="System prompt for rows without one.")
 @click.option("--template", default="", help="Text with {prompt} in it, for prompts that are plain text.")
-@click.option("--limit", type=click.IntRange(min=1), help="Use only the first N rows.")
-@click.option("--price-in", type=float, help="Cost of a million prompt tokens, to print the total cost.")
-@click.option("--price-out", type=float, help="Cost of a million response tokens.")
+@click.option("--limit", type=COUNT, help="Use only the first N rows.")
+@click.option(
+    "--price-in", type=NOT_NEGATIVE, help="Cost of a million prompt tokens, to print the total cost."
+)
+@click.option("--price-out", type=NOT_NEGATIVE, help="Cost of a million response tokens.")
 @resuming_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options

@@ -11,6 +11,7 @@ import click
 import msgspec
 import yaml
 
+from rewardkit.commands.options.numbers import ABOVE_0
 from rewardkit.commands.options.printing import score_fields
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.foreign import KINDS, ForeignEntry, ForeignSpec, foreign_reward, parse_spec
@@ -54,7 +55,7 @@ _SAMPLE: dict[str, Any] = {
     "--for", "sources", multiple=True, metavar="SOURCE", help="Data source that it scores. May be repeated."
 )
 @click.option("--row", metavar="JSON", help="Row to try it on: response, ground_truth, prompt, extra_info.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), help="Deadline in s.")
+@click.option("--timeout", "timeout_s", type=ABOVE_0, help="Deadline in s.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write an entry for --rewards.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

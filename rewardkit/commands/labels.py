@@ -14,6 +14,7 @@ from rich.table import Table
 
 from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import err, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import InputError
@@ -50,7 +51,7 @@ _WIDTH = 160
 @GROUND_TRUTH_KEY
 @click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
 @click.option("--response-key", help="Column with the response or responses in GEN.")
-@click.option("--top", type=click.IntRange(min=1), default=50, show_default=True, help="How many to list.")
+@click.option("--top", type=COUNT, default=50, show_default=True, help="How many to list.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write the list as jsonl.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options

@@ -17,6 +17,7 @@ import msgspec
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.files.publishing import exists_already
@@ -61,7 +62,7 @@ def given_rewards(
 @click.option(
     "--pins",
     "n_pins",
-    type=click.IntRange(min=0),
+    type=COUNT_OR_0,
     default=4,
     show_default=True,
     help="Prompts per data source whose responses and scores are recorded.",

@@ -14,6 +14,7 @@ import msgspec
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError
@@ -27,12 +28,10 @@ from rewardkit.scoring.scorer import Scorer
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @input_options
 @click.option("--prefix", help="Prefix of the score columns. Default: that of the receipt, or none.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), help="Number of scoring processes. Default: one per core."
-)
+@click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per core.")
 @click.option(
     "--examples",
-    type=click.IntRange(min=0),
+    type=COUNT_OR_0,
     default=20,
     show_default=True,
     help="How many differing rows to show.",

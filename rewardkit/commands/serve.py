@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rewardkit.commands.options.help import GROUPS
+from rewardkit.commands.options.numbers import ABOVE_0, COUNT, NOT_NEGATIVE, NUMBER
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.serve_file import ServingCommand, config_option, in_file, is_only_tried
 from rewardkit.errors import ConfigError, InputError, reason_of, require
@@ -61,14 +61,14 @@ _GROUPS = {
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=1,
     show_default=True,
     help="Server processes, which share the limits. Use several if one process is at 100 % CPU.",
 )
 @click.option(
     "--scorers",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="Scoring processes, divided among the server processes. Default: one per core.",
 )
 @click.option(
@@ -94,20 +94,32 @@ _GROUPS = {
 @click.option("--run-code", is_flag=True, help="Also serve SandboxFusion's API at /run_code.")
 @click.option("--no-sandbox", is_flag=True, help="Start without a working sandbox; code is not scored.")
 @click.option(
-    "--max-body-mb", default=64, show_default=True, help="Largest request; larger ones are refused."
+    "--max-body-mb",
+    type=COUNT,
+    default=64,
+    show_default=True,
+    help="Largest request; larger ones are refused.",
 )
 @click.option(
-    "--max-samples", default=50_000, show_default=True, help="Most samples in progress; further ones get 503."
+    "--max-samples",
+    type=COUNT,
+    default=50_000,
+    show_default=True,
+    help="Most samples in progress; further ones get 503.",
 )
-@click.option("--max-memory-mb", default=1024, show_default=True, help="Most memory for request bodies.")
+@click.option(
+    "--max-memory-mb", type=COUNT, default=1024, show_default=True, help="Most memory for request bodies."
+)
 @click.option(
     "--request-timeout",
+    type=ABOVE_0,
     default=60.0,
     show_default=True,
     help="Time limit of a request without X-Timeout-S, in seconds; later samples get the status timeout.",
 )
 @click.option(
     "--drain-s",
+    type=NOT_NEGATIVE,
     default=30.0,
     show_default=True,
     help="Time limit for running requests after SIGTERM, in seconds.",
@@ -139,6 +151,7 @@ _GROUPS = {
 )
 @click.option(
     "--on-failure",
+    type=NUMBER,
     default=0.0,
     show_default=True,
     help="Reward for responses that were not scored, in protocols without a field for failures.",
@@ -185,8 +198,6 @@ def command(
         _check_closed(host, tokens)
     serving.check_certificate(certfile, keyfile)
     options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
-    if not math.isfinite(on_failure):
-        raise ConfigError(f"--on-failure must be a finite number, not {on_failure}")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     if task_words and workers > 1:
         raise ConfigError("--tasks needs --workers 1: sessions live in one process")

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from rewardkit.commands.options.files import hydra_options
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.errors import MissingDependencyError
 
 NEEDED = ("torch", "transformers", "omegaconf", "peft")
@@ -39,7 +40,7 @@ def require_trainer() -> None:
 def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that the commands of all stages share, except `--config`."""
     options = (
-        click.option("--max-restarts", type=int, help="Same as trainer.max_restarts=N."),
+        click.option("--max-restarts", type=COUNT_OR_0, help="Same as trainer.max_restarts=N."),
         click.option(
             "--explain",
             "explained",

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from rewardkit.commands.options.files import looking_options
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.numbers import COUNT_OR_0, NUMBER
 from rewardkit.errors import InputError
 from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report
@@ -44,12 +45,10 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
 @click.option("--row", "number", type=int, help="Show this row in full.")
 @click.option("--step", type=int, help="Training step in a folder of dumps. Default: the last.")
 @click.option("--status", type=click.Choice([*STATUSES, "unscored"]), help="Only responses with this status.")
-@click.option("--min-score", type=float, help="Only responses with at least this score.")
-@click.option("--max-score", type=float, help="Only responses with at most this score.")
+@click.option("--min-score", type=NUMBER, help="Only responses with at least this score.")
+@click.option("--max-score", type=NUMBER, help="Only responses with at most this score.")
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
-@click.option(
-    "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Rows to show; 0: all."
-)
+@click.option("--limit", type=COUNT_OR_0, default=20, show_default=True, help="Rows to show; 0: all.")
 @click.option(
     "--sort",
     "order",

@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import click
 import pytest
+from click.types import FloatParamType
 
 from rewardkit.cli import COMMANDS, cli, run
 from rewardkit.commands.options.help import GROUPS
@@ -55,6 +57,46 @@ def test_the_help_of_many_options_fits_a_screen_and_names_them_all(
 def test_a_mistyped_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["scor"]) == 2
     assert "did you mean score" in capsys.readouterr().err
+
+
+def _with_subcommands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
+            assert found is not None
+            yield from _with_subcommands(found, f"{name} {each}")
+
+
+def test_no_option_of_any_command_takes_nan_or_infinity() -> None:
+    seen = set()
+    for name, command in _with_subcommands(cli, ""):
+        for one in command.params:
+            if isinstance(one, click.Option) and isinstance(one.type, FloatParamType):
+                seen.add(f"{name} {one.name}".strip())
+                for value in ("nan", "inf", "-inf"):
+                    with pytest.raises(click.BadParameter):
+                        one.type.convert(value, one, None)
+    assert {"view min_score", "serve drain_s", "score timeout_s", "prep gsm8k val_size"} <= seen
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["serve", "--max-body-mb", "-1"],
+        ["serve", "--max-samples", "0"],
+        ["serve", "--drain-s", "-1"],
+        ["serve", "--request-timeout", "0"],
+        ["generate", "x.parquet", "--price-in", "-1"],
+        ["generate", "x.parquet", "--top-k", "-2"],
+        ["generate", "x.parquet", "--seed", "99999999999999999999"],
+        ["train", "--max-restarts", "-1"],
+    ],
+)
+def test_a_number_out_of_its_bounds_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 2
+    assert f"Invalid value for '{words[-2]}'" in capsys.readouterr().err
 
 
 def test_list_shows_data_sources_aliases_options_and_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ def test_serve_answers_from_its_gold_and_reports_what_it_cannot_use(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--on-failure", "nan"], "--on-failure must be a finite number"),
+        (["--on-failure", "nan"], "Invalid value for '--on-failure': nan is not a finite number"),
         (["--gold", "{folder}/bad.parquet"], "no column 'prompt'"),
     ],
 )

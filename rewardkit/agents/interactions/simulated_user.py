@@ -16,6 +16,7 @@ from rewardkit.agents.types import UserTurn
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.http_addresses import CredentialsUnshown, without_credentials
 from rewardkit.model_api.client import Endpoint, complete_text, require_openai
+from rewardkit.registry import check_timeout
 from rewardkit.types import Message
 
 INSTRUCTIONS = """\
@@ -52,6 +53,7 @@ class UserSettings(CredentialsUnshown):
             raise ConfigError(
                 f"simulated_user needs url (http://...) and model; found {shown!r} and {self.model!r}"
             )
+        check_timeout(self.request_timeout_s)
         if not self.stop_word:
             raise ConfigError("simulated_user needs a stop_word")
 

@@ -25,6 +25,7 @@ from rewardkit.agents.tools.arguments import fit
 from rewardkit.agents.tools.declare import ToolKind, ToolParts, function_schema
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
+from rewardkit.registry import check_timeout
 
 CONNECT_S = 60.0
 """Time limit for opening a connection, in which the server's process may have to start."""
@@ -61,7 +62,8 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
     unknown = given.keys() - {"mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s"}
     if unknown:
         raise ConfigError(f"mcp: unknown setting '{sorted(unknown)[0]}'")
-    timeout_s = float(given.get("timeout_s", 30.0))
+    timeout_s = given.get("timeout_s", 30.0)
+    check_timeout(timeout_s)
     servers = _servers(given)
     kinds = {}
     for name, server in servers.items():

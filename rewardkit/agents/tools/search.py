@@ -22,8 +22,9 @@ from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.tools.index import Document, Index
 from rewardkit.agents.tools.results import called
 from rewardkit.errors import ConfigError
-from rewardkit.http_addresses import without_credentials
+from rewardkit.http_addresses import address_of, without_credentials
 from rewardkit.http_retry import RETRIED, retry_after_s
+from rewardkit.registry import check_timeout
 
 MAX_QUERIES = 8
 _MAX_QUERY_CHARS = 1_000
@@ -65,6 +66,12 @@ class Search:
             raise ConfigError("search needs one of path (documents as jsonl or parquet) and url (a service)")
         if not isinstance(top_k, int) or not 1 <= top_k <= 100:
             raise ConfigError(f"search: top_k is {top_k!r}; expected 1 to 100")
+        check_timeout(timeout_s)
+        if url is not None:
+            try:
+                address_of(url)
+            except ValueError as error:
+                raise ConfigError(f"search: {error}") from None
         self._url = url
         self._top_k = top_k
         self._timeout_s = timeout_s

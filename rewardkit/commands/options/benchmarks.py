@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from rewardkit.commands.options.generation import GENERATION, GENERATION_NAMES
+from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.prep import own_options, settings_options
 from rewardkit.commands.options.rewards import read_mapping
 from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
@@ -23,7 +24,7 @@ from rewardkit.errors import InputError, OptionsError, did_you_mean
 _OWN = (
     click.option("--dataset"),
     click.option("--split"),
-    click.option("--limit", type=click.IntRange(min=1)),
+    click.option("--limit", type=COUNT),
     click.option("--system", default=""),
 )
 _OWN_NAMES = ("dataset", "split", "limit", "system")
@@ -63,7 +64,7 @@ _OPTIONS = (
     click.option("--raw", type=click.Path(), help="Folder with the raw DATASET. Default: the hub."),
     click.option("--prep", multiple=True, metavar="NAME=VALUE", help="Option of `rewardkit prep DATASET`."),
     click.option("--split", help="Split to evaluate on. Default: test, else validation."),
-    click.option("--limit", type=click.IntRange(min=1), help="With --model: use only the first N rows."),
+    click.option("--limit", type=COUNT, help="With --model: use only the first N rows."),
     click.option("--system", default="", help="With --model: system prompt for rows without one."),
 )
 

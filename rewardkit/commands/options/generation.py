@@ -8,6 +8,15 @@ from typing import Any
 
 import click
 
+from rewardkit.commands.options.numbers import (
+    ABOVE_0,
+    COUNT,
+    COUNT_OR_0,
+    NOT_NEGATIVE,
+    SEED,
+    SHARE,
+    SHARE_ABOVE_0,
+)
 from rewardkit.generation.engines import ENGINES, default_engine
 from rewardkit.generation.types import EngineSettings, EpisodeSettings, GenerationSettings
 
@@ -21,45 +30,41 @@ _OPTIONS = (
     click.option(
         "--api-key-env", help="Environment variable with the server's key.  [default: OPENAI_API_KEY]"
     ),
-    click.option("-n", "n", type=click.IntRange(min=1), help="Responses per prompt.  [default: 1]"),
+    click.option("-n", "n", type=COUNT, help="Responses per prompt.  [default: 1]"),
+    click.option("--temperature", type=NOT_NEGATIVE, help="Sampling temperature; 0: greedy.  [default: 1]"),
+    click.option("--top-p", type=SHARE_ABOVE_0, help="Nucleus sampling.  [default: 1]"),
     click.option(
-        "--temperature", type=click.FloatRange(min=0), help="Sampling temperature; 0: greedy.  [default: 1]"
+        "--top-k",
+        type=click.IntRange(min=-1),
+        help="Sample from the k likeliest tokens; -1: all.  [default: -1]",
     ),
-    click.option(
-        "--top-p", type=click.FloatRange(0, 1, min_open=True), help="Nucleus sampling.  [default: 1]"
-    ),
-    click.option("--top-k", type=int, help="Sample from the k likeliest tokens; -1: all.  [default: -1]"),
-    click.option(
-        "--max-tokens", type=click.IntRange(min=1), help="Longest response, in tokens.  [default: 1024]"
-    ),
-    click.option("--max-prompt-tokens", type=click.IntRange(min=1), help="Reject prompts with more tokens."),
-    click.option("--seed", type=int, help="Random seed of the sampling.  [default: 0]"),
+    click.option("--max-tokens", type=COUNT, help="Longest response, in tokens.  [default: 1024]"),
+    click.option("--max-prompt-tokens", type=COUNT, help="Reject prompts with more tokens."),
+    click.option("--seed", type=SEED, help="Random seed of the sampling.  [default: 0]"),
     click.option("--stop", multiple=True, help="Text that ends a response. May be repeated."),
     click.option("--log-probs", is_flag=True, default=None, help="Keep the log-probability of each token."),
     click.option("--dtype", help="Type of the weights: float32, bfloat16, ...  [default: auto]"),
-    click.option("--tensor-parallel-size", type=click.IntRange(min=1), help="GPUs per model (vllm)."),
+    click.option("--tensor-parallel-size", type=COUNT, help="GPUs per model (vllm)."),
     click.option(
         "--gpu-memory-utilization",
-        type=click.FloatRange(0, 1),
+        type=SHARE,
         help="Share of the GPU's memory to use (vllm).  [default: 0.9]",
     ),
     click.option(
         "--max-num-seqs",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="Sequences generated at the same time (vllm).  [default: 256]",
     ),
     click.option(
         "--max-model-len",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="Longest prompt and response together, in tokens.",
     ),
     click.option(
         "--trust-remote-code", is_flag=True, default=None, help="Run code that comes with the model."
     ),
-    click.option(
-        "--concurrency", type=click.IntRange(min=1), help="Requests in flight at --url.  [default: 64]"
-    ),
-    click.option("--retries", type=click.IntRange(min=0), help="Retries per request at --url.  [default: 5]"),
+    click.option("--concurrency", type=COUNT, help="Requests in flight at --url.  [default: 64]"),
+    click.option("--retries", type=COUNT_OR_0, help="Retries per request at --url.  [default: 5]"),
 )
 
 _EPISODE_OPTIONS = (
@@ -73,33 +78,27 @@ _EPISODE_OPTIONS = (
     click.option(
         "--tool-format", "calls", help="Format of tool calls: hermes, llama3, ...  [default: the template's]"
     ),
-    click.option(
-        "--max-assistant-turns", type=click.IntRange(min=1), help="Maximum number of model turns per episode."
-    ),
+    click.option("--max-assistant-turns", type=COUNT, help="Maximum number of model turns per episode."),
     click.option(
         "--max-user-turns",
-        type=click.IntRange(min=0),
+        type=COUNT_OR_0,
         help="Most turns of the user per episode; a round of tool responses is one.",
     ),
-    click.option(
-        "--max-turn-tokens", type=click.IntRange(min=1), help="Longest turn of the model, in tokens."
-    ),
-    click.option(
-        "--max-parallel-calls", type=click.IntRange(min=1), help="Most tool calls per turn.  [default: 1]"
-    ),
+    click.option("--max-turn-tokens", type=COUNT, help="Longest turn of the model, in tokens."),
+    click.option("--max-parallel-calls", type=COUNT, help="Most tool calls per turn.  [default: 1]"),
     click.option(
         "--max-tool-response-length",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="Longest tool response, in characters.  [default: 256]",
     ),
     click.option(
         "--tool-seconds",
-        type=click.FloatRange(min=0, min_open=True),
+        type=ABOVE_0,
         help="Time limit per tool call.  [default: 30]",
     ),
     click.option(
         "--episode-seconds",
-        type=click.FloatRange(min=0, min_open=True),
+        type=ABOVE_0,
         help="Time limit per episode.  [default: none]",
     ),
 )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from rewardkit.commands.options.numbers import NUMBER
 from rewardkit.datasets_prep import Dataset
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError
@@ -74,7 +75,7 @@ def option(name: str, hint: Any, default: Any) -> click.Option:
         choices = "|".join(typing.get_args(kind))
         return click.Option([flag], metavar=choices, default=default, show_default=True, help=help_text)
     # Whether a path can be read is checked by `prepare` too.
-    kind = click.Path(path_type=Path, readable=False) if kind is Path else kind
+    kind = {Path: click.Path(path_type=Path, readable=False), float: NUMBER}.get(kind, kind)
     return click.Option(
         [flag], type=kind, default=default, show_default=default not in (None, "", ()), help=help_text
     )

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from rewardkit.commands.options.numbers import ABOVE_0
 from rewardkit.commands.options.printing import err
 from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
@@ -127,7 +128,7 @@ def scoring_options(function: F) -> F:
         click.option(
             "--timeout",
             "timeout_s",
-            type=click.FloatRange(min=0, min_open=True),
+            type=ABOVE_0,
             help="Time limit per response, in seconds.",
         ),
         click.option(

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from rewardkit.checks.first_look import look_at_responses
 from rewardkit.checks.which_reward import second_look, which_reward
+from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import err, figure, print_findings
 from rewardkit.errors import NoDataSourceError, OptionsError, UnknownDataSourceError, require
 from rewardkit.files.inputs import STDIN
@@ -60,9 +61,7 @@ _SCORING = (
         show_default=True,
         help="For rows that cannot be used: stop, mark them invalid, or drop them.",
     ),
-    click.option(
-        "--workers", type=click.IntRange(min=1), help="Number of scoring processes. Default: one per core."
-    ),
+    click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per core."),
     *_RESUMING,
 )
 

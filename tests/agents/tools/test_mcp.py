@@ -17,7 +17,7 @@ import pytest
 from rewardkit.agents.loading import load_tools
 from rewardkit.agents.tools.mcp import connection_to, mcp_kinds
 from rewardkit.agents.types import Observation
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, OptionsError
 from tests.living import alive, until
 
 
@@ -145,9 +145,10 @@ def test_tools_over_http(address: str) -> None:
         ({"servers": {"a": {}}}, "needs one of url and command"),
         ({"mcp_servers_config_path": "/nonexistent.json"}, "cannot read"),
         ({"server": {}}, "'server'"),
+        ({"servers": {}, "timeout_s": "soon"}, "timeout_s must be positive and finite, found 'soon'"),
     ],
 )
 def test_what_cannot_be_reached_or_read_is_one_clear_line(config: dict[str, Any], why: str) -> None:
-    with pytest.raises(ConfigError, match=why) as caught:
+    with pytest.raises((ConfigError, OptionsError), match=why) as caught:
         mcp_kinds(config)
     assert "\n" not in str(caught.value)

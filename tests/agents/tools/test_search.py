@@ -19,7 +19,7 @@ import pytest
 from rewardkit.agents.tools.declare import kind_of
 from rewardkit.agents.tools.search import Search, open_index
 from rewardkit.agents.types import Observation
-from rewardkit.errors import ConfigError, InputError
+from rewardkit.errors import ConfigError, InputError, OptionsError
 from tests.generation.endpoints import Answer, Endpoint
 
 if find_spec("bm25s") is None:
@@ -142,6 +142,22 @@ def test_what_a_configuration_lacks_is_said(tmp_path: Path) -> None:
     for config in ({}, {"path": "a", "url": "b"}, {"path": "a", "top_k": 0}):
         with pytest.raises(ConfigError):
             kind_of(Search, config)
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({"url": "localhost:8000"}, "search: 'localhost:8000' is not a server address"),
+        (
+            {"url": "http://a:1", "timeout_s": float("nan")},
+            "timeout_s must be positive and finite, found nan",
+        ),
+        ({"url": "http://a:1", "timeout_s": -1}, "timeout_s must be positive and finite, found -1"),
+    ],
+)
+def test_a_service_that_could_never_answer_is_refused(config: dict[str, Any], why: str) -> None:
+    with pytest.raises((ConfigError, OptionsError), match=why):
+        kind_of(Search, config)
 
 
 def test_a_retrieval_service_is_asked_as_verls_tool_asks_it_and_again_when_it_is_busy() -> None:

@@ -249,6 +249,11 @@ def test_the_command_line_registers_a_judge(
         ("model: m\nurl: http://h\nprompt: nothing", "no {response}"),
         ("model: m\nurl: http://h\nscore_range: [1, 1]", "score_range"),
         ("model: m\nurl: http://h\nretries: many", "option 'retries'"),
+        (
+            "model: m\nurl: http://h\nrequest_timeout_s: -1",
+            "request_timeout_s is -1.0; expected a number above 0",
+        ),
+        ("model: m\nurl: http://h\nrequest_timeout_s: .nan", "request_timeout_s is nan"),
     ],
 )
 def test_a_file_that_cannot_work_is_refused(text: str, why: str, tmp_path: Path, registry: Registry) -> None:

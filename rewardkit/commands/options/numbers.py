@@ -1,0 +1,44 @@
+"""The types of options that are numbers: finite, and within bounds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+from click.types import FloatParamType
+
+
+class FiniteNumber(FloatParamType):
+    """A number that is neither infinite nor NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; fail as click does."""
+        return _finite(self, super().convert(value, param, ctx), param, ctx)
+
+
+class FiniteRange(click.FloatRange):
+    """The same, within bounds: NaN is in none of click's own."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; fail as click does."""
+        return _finite(self, super().convert(value, param, ctx), param, ctx)
+
+
+def _finite(
+    kind: click.ParamType[float], found: float, param: click.Parameter | None, ctx: click.Context | None
+) -> float:
+    if not math.isfinite(found):
+        kind.fail(f"{found} is not a finite number.", param, ctx)
+    return found
+
+
+NUMBER = FiniteNumber()
+NOT_NEGATIVE = FiniteRange(min=0)
+ABOVE_0 = FiniteRange(min=0, min_open=True)
+SHARE = FiniteRange(0, 1)
+SHARE_ABOVE_0 = FiniteRange(0, 1, min_open=True)
+COUNT = click.IntRange(min=1)
+COUNT_OR_0 = click.IntRange(min=0)
+SEED = click.IntRange(-(2**31), 2**31 - 1)
+"""What every generator of random numbers takes."""
