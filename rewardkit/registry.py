@@ -234,6 +234,11 @@ class Registry:
         self._for_all.append(new)
         return new
 
+    @property
+    def for_all(self) -> Reward | None:
+        """The reward that scores every data source, if there is one."""
+        return self._for_all[-1] if self._for_all else None
+
     def _refuse_taken_names(self, new: Reward) -> None:
         for source in (*new.data_sources, *new.aliases):
             holder = self._exact.get(source) or self._globs.get(source)
@@ -264,8 +269,8 @@ class Registry:
 
     def find(self, data_source: str) -> Reward | None:
         """Like `resolve`; None where there is none."""
-        if self._for_all:
-            return self._for_all[-1]
+        if self.for_all is not None:
+            return self.for_all
         found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob stands for itself too
         found = found or self._longest_glob(data_source)
         if found is None and not self._entry_points_loaded:

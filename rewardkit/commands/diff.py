@@ -15,11 +15,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.files import OutputFile, input_options
+from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.printing import results_console
-from rewardkit.commands.options.rewards import option_words_to_options
+from rewardkit.commands.options.rewards import load_rewards, option_words_to_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.evaluation.rescoring import (
@@ -34,7 +35,6 @@ from rewardkit.evaluation.rescoring import (
     verdict,
     write_pins,
 )
-from rewardkit.foreign import load_reward
 from rewardkit.offline import ReadOptions
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.text import printable
@@ -82,7 +82,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 )
 @click.option(
     "--pin",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     help="Write a regression test: the responses whose verdicts change most easily, with the first "
     "scorer's verdicts.",
 )
@@ -125,8 +125,7 @@ def command(
     test for rewards: responses with the first scorer's verdicts. --check runs that test, for example after an
     update.
     """
-    for spec in reward_files:
-        load_reward(spec)
+    load_rewards(reward_files)
     with ExitStack() as stack:
 
         def scorer(options: Mapping[str, Mapping[str, Any]]) -> ScoreBatch:
@@ -134,16 +133,19 @@ def command(
 
         first = scorer(option_words_to_options(first_words, "--first"))
         if check is not None:
+            refuse_given(("files", "second_words", "pin", "n_pins", "examples"), "--check reads its own file")
             return _check(check, first, as_json)
         if not files:
             raise click.UsageError("no files given; pass FILES of responses, or --check with a file of --pin")
         asked = read_grouped(files, read_options, note)
         if pin is not None:
+            refuse_given(("second_words", "examples"), "--pin writes the first scorer's verdicts")
             others = [scorer(options) for options in _variants()]
             pins = pick(asked, first, others, n_pins)
             write_pins(pins, pin)
             click.echo(f"{len(pins)} responses pinned: {pin}; later: rewardkit diff --check {pin}")
             return 0
+        refuse_given(("n_pins",), "no file is written without --pin")
         if not second_words:
             raise OptionsError(
                 "no second scorer; pass --second, such as --second math:preset=strict, or --pin"

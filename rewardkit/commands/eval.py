@@ -19,8 +19,9 @@ from rich.table import Table
 from rewardkit.commands.eval_datasets import eval_datasets, print_datasets, write_page
 from rewardkit.commands.generate import PromptForm, generate_file
 from rewardkit.commands.options.benchmarks import BenchmarkOptions, benchmark_options, find_benchmarks
-from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
-from rewardkit.commands.options.generation import generation_options
+from rewardkit.commands.options.files import OutputFile, files_and_settings, hydra_options, input_options
+from rewardkit.commands.options.generation import GENERATION_NAMES, generation_options
+from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.printing import err, figure, interval, results_console
@@ -56,7 +57,7 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
     type=click.Path(path_type=Path),
     help="Scored file, or a folder for datasets. Default: next to FILE, or eval/MODEL.",
 )
-@click.option("--report", type=click.Path(path_type=Path), help="Write an HTML report.")
+@click.option("--report", type=OutputFile(), help="Write an HTML report.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
     "--config", type=click.Path(path_type=Path), help="YAML file with the keys of verl's evaluation.yaml."
@@ -116,7 +117,10 @@ def command(
         reward_files = (*reward_files, *([given.reward] if given.reward else []))
     options = read_reward_options(reward_files, option_words, options_file)
     run = on_ray(run, generation.get("engine"), given.cluster if given is not None else None)
-    if model is not None:
+    if model is None:
+        others = GENERATION_NAMES - ({"engine"} if run.ray is not None else set())
+        refuse_given({*others, "limit", "system"}, "nothing is generated without --model")
+    else:
         prompts, out = _prompts_and_output(files, out)
         generated = out.with_name(f"{out.stem}.generated.parquet")
         form = PromptForm(read_options.names.prompt, asked.system, "", asked.limit)
@@ -130,7 +134,9 @@ def command(
     with ExitStack() as stack:
         kept = _beside(files) and files[0]
         scored: Sequence[str] = files
-        if model is not None or not is_scored(files, read_options, run.prefix):
+        if model is None and is_scored(files, read_options, run.prefix):
+            refuse_given(_OF_SCORING, SCORED.format(file=files[0]))
+        else:
             kept = str(out) if out else _beside(files)
             if kept and not out and Path(kept).exists() and not (run.force or run.resume or run.restart):
                 note(f"{kept} exists, so the new scores are not saved; --force overwrites it")
@@ -143,6 +149,9 @@ def command(
             write_report(read_rows(scored, read_options, run.prefix), report, Path(files[0]).name)
     _print(found, kept, report, as_json)
     return 0 if any(one.scored for one in found.values()) else 1
+
+
+_OF_SCORING = ("out", "workers", "bad_rows", *REWARDS)
 
 
 def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:

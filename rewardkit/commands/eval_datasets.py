@@ -30,7 +30,7 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.evaluation.evaluation import OVERALL, Figures, evaluate
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.scored import read_groups, read_rows
-from rewardkit.files.publishing import published, sole_writer
+from rewardkit.files.publishing import make_folder, published, sole_writer
 from rewardkit.generation.engines import require_engine
 from rewardkit.offline import ReadOptions
 
@@ -73,8 +73,9 @@ def eval_datasets(
     for one in benchmarks:
         require_engine(to_settings(one.generation | {"model": model})[0].name)
     prompts = {one.name: _prompts(one) for one in benchmarks}
+    make_folder(out.parent)
     with sole_writer(out):
-        out.mkdir(exist_ok=True)
+        make_folder(out)
         begun = {one.name: _begin(one, prompts[one.name], model, out, run) for one in benchmarks}
         found: dict[str, tuple[Evaluated, Figures]] = {}
         for one in benchmarks:

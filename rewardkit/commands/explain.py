@@ -11,12 +11,12 @@ import click
 
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import score_fields
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import load_rewards, read_reward_options, reward_options
 from rewardkit.errors import OptionsError
-from rewardkit.foreign import is_spec, load_reward
+from rewardkit.foreign import is_spec
 from rewardkit.groups import LOOKS_AT_GROUPS
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import Sample
+from rewardkit.types import Sample, Score
 
 
 @click.command(
@@ -44,11 +44,12 @@ def command(
     option_words: tuple[str, ...],
     options_file: Path | None,
     timeout_s: float | None,
-) -> None:
+) -> int:
     """Show how one response is scored, and why.
 
     Prints the extracted answer, how it and the ground truth were parsed, and what decided the score. --reward
-    takes a reward file, as in other commands, or the name of a registered reward.
+    takes a reward file, as in other commands, or the name of a registered reward. Exits with 1 if the
+    response could not be scored.
     """
     if response == "-":
         response = sys.stdin.read()
@@ -66,12 +67,18 @@ def command(
     if as_json:
         content = score_fields(score) | {"explanation": explanation and str(explanation)}
         click.echo(json.dumps(content, indent=2))
-        return
+        return _exit_code(score)
     if explanation is not None:
         click.echo(explanation)
     judged = ("score", "status", "correct", "extracted", "parts", "detail", "scorer")
     for name in judged if score.ok else ("status", "detail", "scorer"):
         click.echo(f"{name:>13}: {score.as_dict()[name]}")
+    return _exit_code(score)
+
+
+def _exit_code(score: Score) -> int:
+    """As of `score` for a file with this row alone."""
+    return 0 if score.ok else 1
 
 
 def _extra_info(text: str | None) -> dict[str, Any]:
@@ -99,8 +106,7 @@ def _only(names: list[str], files: tuple[str, ...]) -> str:
     """
     if len(names) == 1 and not files:
         return names[0]
-    rewards = [reward for spec in files for reward in load_reward(spec)]
-    sources = [source for reward in rewards for source in reward.data_sources]
+    sources = [source for reward in load_rewards(files) for source in reward.data_sources]
     if names or len(sources) != 1:
         found = ", ".join([*names, *sources]) or "none"
         raise OptionsError(f"no single data source; choose one with --data-source (found: {found})")

@@ -16,15 +16,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
+from rewardkit.commands.options.files import OutputFile, files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options, to_settings
+from rewardkit.commands.options.given import REWARDS, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
 from rewardkit.commands.options.printing import err, print_findings, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
-from rewardkit.errors import InputError
-from rewardkit.files.publishing import sole_writer
+from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.generation.engines import require_engine
 from rewardkit.generation.episodes import episode_rows, names_agents
 from rewardkit.generation.files import check_form, read_prompts_table, write_table
@@ -47,7 +47,7 @@ from rewardkit.scoring.scorer import Scorer
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [KEY=VALUE]...")
 @click.option("--model", help="Model folder, hub id, or the model's name at --url.")
-@click.option("--out", type=click.Path(path_type=Path), help="Output file: .parquet or .jsonl.")
+@click.option("--out", type=OutputFile(), help="Output file: .parquet or .jsonl.")
 @click.option(
     "--config", type=click.Path(path_type=Path), help="YAML file with the keys of verl's generation.yaml."
 )
@@ -115,6 +115,8 @@ def command(
         if with_scores:
             options = read_reward_options(reward_files, option_words, options_file)
             scorer = stack.enter_context(Scorer(options=options, timeout_s=timeout_s))
+        else:
+            refuse_given(REWARDS, "responses are scored with --score only")
         found = generate_file(file, out, values, form, run, scorer, read_options)
     if found is None:
         return 1
@@ -165,7 +167,7 @@ def generate_file(
     """
     check_form(out)
     if out.exists() and not run.force:
-        raise InputError(f"{out} exists already; pass --force to overwrite it")
+        raise exists_already(out)
     table = read_prompts_table(file, form.limit)
     check_columns(table.schema)
     engine, settings = to_settings(values, episodes=names_agents(table))

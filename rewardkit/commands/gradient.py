@@ -17,6 +17,7 @@ import click
 from rich.table import Table
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
@@ -86,6 +87,8 @@ def command(
         except UnscoredError:
             score(paths, out := f"{temporary}/scored.jsonl")
             groups = read_groups([out], read_options, prefix)
+        else:
+            refuse_given(REWARDS, SCORED.format(file=paths[0]))
     found = signal(groups)
     if all(source.groups == source.lone for source in found.values()):
         raise InputError(
@@ -109,6 +112,8 @@ def _by_step(
         score([str(path) for path in unscored.values()], out := f"{temporary}/scored")
         scored = find_dumps(out) if len(unscored) > 1 else dict.fromkeys(unscored, Path(out))
         found |= {step: ledger(read_groups([path], read_options, prefix)) for step, path in scored.items()}
+    else:
+        refuse_given(REWARDS, SCORED.format(file=next(iter(dumps.values()))))
     return dict(sorted(found.items()))
 
 

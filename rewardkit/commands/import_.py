@@ -11,9 +11,11 @@ import click
 import msgspec
 import yaml
 
+from rewardkit.commands.options.files import OutputFile
 from rewardkit.commands.options.numbers import ABOVE_0
 from rewardkit.commands.options.printing import score_fields
-from rewardkit.errors import InputError, OptionsError
+from rewardkit.errors import OptionsError
+from rewardkit.files.publishing import exists_already, published
 from rewardkit.foreign import KINDS, ForeignEntry, ForeignSpec, foreign_reward, parse_spec
 from rewardkit.foreign.functions import look_at
 from rewardkit.foreign.spec import is_python
@@ -56,7 +58,7 @@ _SAMPLE: dict[str, Any] = {
 )
 @click.option("--row", metavar="JSON", help="Row to try it on: response, ground_truth, prompt, extra_info.")
 @click.option("--timeout", "timeout_s", type=ABOVE_0, help="Deadline in s.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write an entry for --rewards.")
+@click.option("--out", type=OutputFile(), help="Write an entry for --rewards.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     spec: str,
@@ -175,7 +177,7 @@ def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
         InputError: the file is there.
     """
     if out.exists():
-        raise InputError(f"{out} exists already; remove it, or pass another --out")
+        raise exists_already(out, "remove it")
     bare = text.partition("=")[2] if parse_spec(text).data_sources else text
     entry = ForeignEntry(
         bare.partition("?")[0],
@@ -188,5 +190,6 @@ def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
         timeout_s=spec.timeout_s,
     )
     named = {reward.name: msgspec.to_builtins(entry)}
-    out.write_text(yaml.safe_dump(named, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    with published(out) as file:
+        file.write(yaml.safe_dump(named, sort_keys=False, allow_unicode=True).encode())
     click.echo(f"{out}: {reward.name}")

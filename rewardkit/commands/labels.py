@@ -12,7 +12,8 @@ import click
 import msgspec
 from rich.table import Table
 
-from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY
+from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY, OutputFile
+from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import err, results_console
@@ -52,7 +53,7 @@ _WIDTH = 160
 @click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
 @click.option("--response-key", help="Column with the response or responses in GEN.")
 @click.option("--top", type=COUNT, default=50, show_default=True, help="How many to list.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Also write the list as jsonl.")
+@click.option("--out", type=OutputFile(), help="Also write the list as jsonl.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -84,7 +85,9 @@ def command(
         joined = read_join([file], on) if on else None
         reading = ReadOptions(RowNames(response=response_key), data_source, joined)
         given, lost = add_responses(rows, response_files, reading)
-    elif not any(row.solution for row in rows):
+    else:
+        refuse_given(("on", "response_key"), "no responses are read without --responses")
+    if not response_files and not any(row.solution for row in rows):
         raise InputError(f"{file} has no worked solutions; pass responses to its prompts with --responses")
     with Scorer(options=options, timeout_s=timeout_s) as scorer:
         scorer.check({row.item.data_source for row in rows})

@@ -11,7 +11,7 @@ from rich.text import Text
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
-from rewardkit.foreign import load_reward
+from rewardkit.commands.options.rewards import load_rewards
 from rewardkit.registry import REGISTRY, Reward
 
 
@@ -26,8 +26,7 @@ from rewardkit.registry import REGISTRY, Reward
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(reward_files: tuple[str, ...], as_json: bool) -> None:
     """List the registered rewards with their data sources, aliases, options and where they run."""
-    for spec in reward_files:
-        load_reward(spec)
+    load_rewards(reward_files)
     rewards = sorted(REGISTRY, key=lambda reward: reward.name)
     if as_json:
         click.echo(json.dumps([reward.describe() for reward in rewards], indent=2))

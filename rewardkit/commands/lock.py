@@ -16,11 +16,12 @@ import click
 import msgspec
 
 from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
-from rewardkit.files.publishing import exists_already
+from rewardkit.files.publishing import exists_already, require_folder_of
 from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, moved_rewards, read_lock, write_lock
 from rewardkit.lock.identity import identities
 from rewardkit.lock.pins import pins_of
@@ -98,6 +99,8 @@ def command(
         "options": read_reward_options(reward_files, option_words, options_file),
         "timeout_s": timeout_s,
     }
+    if checks:
+        refuse_given(("n_pins", "force"), "--check writes nothing")
     if checks and files:
         return _check_runs(path, files, as_json)
     if checks:
@@ -106,6 +109,7 @@ def command(
         raise click.UsageError("name FILES of responses or prompts, or --check a lock")
     if path.exists() and not force:
         raise exists_already(path)
+    require_folder_of(path)
     with Scorer(**given) as scorer:
         for word in words:
             if Path(word.partition("=")[2] or word).is_absolute():

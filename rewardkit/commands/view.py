@@ -19,7 +19,8 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from rewardkit.commands.options.files import looking_options
+from rewardkit.commands.options.files import OutputFile, looking_options
+from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0, NUMBER
 from rewardkit.errors import InputError
@@ -34,6 +35,7 @@ from rewardkit.types import STATUSES
 
 _WIDTHS = {"row": 7, "data source": 14, "score": 11, "ground truth": 12, "extracted": 12}
 _PROMPT_WIDTHS = {"row": 7, "data source": 14, "n": 4, "right": 9, "score": 7, "length": 8}
+_OF_ROWS = ("number", "step", "status", "min_score", "max_score", "order", "prompts", "limit", "as_json")
 _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
     (status, None): "red" for status in STATUSES if status != "ok"
 }
@@ -59,7 +61,7 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
 @click.option(
     "--html",
     "page",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile(),
     help="Write an HTML page with charts and rows. It works offline.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print each row as a line of JSON.")
@@ -85,6 +87,7 @@ def command(
     a metrics.jsonl), the run's HTML page is written.
     """
     if len(files) == 1 and (Path(files[0]) / METRICS).is_file():
+        refuse_given(_OF_ROWS, f"{files[0]} is the folder of a run, whose page is written")
         click.echo(f"written: {write_run_page(Path(files[0]), page)}")
         return
 
@@ -106,8 +109,12 @@ def command(
         return (row for row in rows if wanted(row))
 
     if prompts:
+        refuse_given(("page", "number"), "--by-prompt prints one line per prompt")
         _print_prompts(by_prompt(read, order), name, limit, as_json)
         return
+    if page is not None:
+        refuse_given(("as_json", "limit"), "--html writes a page with all rows")
+        limit = 0
     matching = in_order(read, order, limit and limit + 1) if order else read()
     if page is not None:
         write_report(matching, page, Path(files[0]).name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -19,9 +20,9 @@ def published(path: Path) -> Iterator[IO[bytes]]:
     If the block raises, the temporary file is removed and `path` is as it was.
 
     Raises:
-        InputError: the folder cannot be made or written, or the disk is full.
+        InputError: the folder is not there or cannot be written, or the disk is full.
     """
-    make_folder_of(path)
+    require_folder_of(path)
     temporary = path.with_name(f".{path.name}.partial")
     try:
         with open(temporary, "wb") as file:
@@ -47,9 +48,9 @@ def sole_writer(out: Path, lock: Path | None = None) -> Iterator[None]:
         lock: the file to lock; None: `.NAME.lock` beside the output.
 
     Raises:
-        InputError: another run is writing it, or the folder that it is in cannot be made or written.
+        InputError: another run is writing it, or the folder that it is in is not there or cannot be written.
     """
-    make_folder_of(out)
+    require_folder_of(out)
     path = lock or out.with_name(f".{out.name}.lock")
     try:
         descriptor = _lock(path)
@@ -81,21 +82,35 @@ def _lock(path: Path) -> int:
         os.close(descriptor)  # the run before has just removed it
 
 
-def make_folder_of(path: Path) -> None:
-    """Make the folder that a file is to be in.
+def require_folder_of(path: Path) -> None:
+    """Refuse a file whose folder is not there: it is more likely mistyped than meant to be made.
+
+    Raises:
+        InputError: it is not there, is no folder, or cannot be written.
+    """
+    folder = path.parent
+    if not os.path.isdir(folder):
+        why = "is not a folder" if os.path.exists(folder) else "does not exist; make it"
+        raise InputError(f"cannot write {path}: {folder} {why}, or choose another name")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {path}: {folder}: {os.strerror(errno.EACCES)}")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that a run is to have for itself, and those above it.
 
     Raises:
         InputError: it cannot be made.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from None
 
 
-def exists_already(path: Path) -> InputError:
+def exists_already(path: Path, instead: str = "pass --force to replace it") -> InputError:
     """Return the error for an output that is not to be replaced."""
-    return InputError(f"{path} exists already; choose another name, or pass --force to replace it")
+    return InputError(f"{path} exists already; choose another name, or {instead}")
 
 
 def sync(path: Path) -> None:

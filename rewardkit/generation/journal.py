@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError
-from rewardkit.files.publishing import make_folder_of
 from rewardkit.generation.types import Completion
 
 _decoder = msgspec.json.Decoder(Completion)
@@ -43,7 +42,6 @@ class Journal:
                 run, or it cannot be written.
         """
         path = out.with_name(f".{out.name}.journal.jsonl")
-        make_folder_of(out)
         if restart:
             path.unlink(missing_ok=True)
         found: dict[tuple[int, int], Completion] = {}

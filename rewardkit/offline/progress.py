@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError
-from rewardkit.files.publishing import make_folder_of, published
+from rewardkit.files.publishing import published
 from rewardkit.offline.chunk import ChunkResult
 
 _results = msgspec.msgpack.Decoder(ChunkResult)
@@ -40,7 +40,6 @@ class Progress:
         if about.exists():
             _check_same(about, fingerprint, out, resume)
             return cls(folder)
-        make_folder_of(out)
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:

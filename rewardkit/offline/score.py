@@ -22,7 +22,7 @@ import pyarrow as pa
 from rewardkit.errors import BudgetSpentError, InputError, UnknownDataSourceError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
-from rewardkit.files.publishing import exists_already, sole_writer
+from rewardkit.files.publishing import exists_already, make_folder, sole_writer
 from rewardkit.files.records import Records
 from rewardkit.lock.identity import identities, known_sources
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
@@ -126,7 +126,7 @@ def score_file(
     report = Report()
     for source in inputs:
         one = Path(target) / output_name(source.name)
-        _make_folder(one.parent)
+        make_folder(one.parent)
         _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
     return report
 
@@ -149,13 +149,6 @@ def _is_one_file(words: Sequence[str | Path]) -> bool:
     if len(words) > 1 or Path(word).is_dir():
         return False
     return Path(word).is_file() or (format_of(word) is not None and not any(sign in word for sign in "*?["))
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
 
 
 def _add_report(report: Report, other: Report) -> None:

@@ -72,10 +72,10 @@ def test_a_failure_is_shown_without_a_score(tmp_path: Path, capsys: pytest.Captu
     file = tmp_path / "mine.py"
     file.write_text("def f(solution_str, ground_truth): raise ValueError('boom')\n")
     words = ["explain", "--reward", f"a={file}", "--data-source", "a", "--gold", "1", "--response", "1"]
-    assert run(words) == 0
+    assert run(words) == 1
     shown = capsys.readouterr().out
     assert "status: error" in shown and "boom" in shown and "score: " not in shown
-    assert run([*words, "--json"]) == 0
+    assert run([*words, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["score"] is None
 
 

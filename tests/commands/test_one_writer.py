@@ -34,6 +34,7 @@ def test_the_second_writer_of_an_output_is_told_of_the_first(
     Path("log.jsonl").write_text(json.dumps(row) + "\n")
     out = Path(words[-1])
     written = out / "log.jsonl" if words[0] == "score" and not out.suffix else out
+    written.parent.mkdir(exist_ok=True)
     with sole_writer(written.resolve()):
         before = sorted(out.parent.glob("**/*made*"))
         assert run(list(words)) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +15,13 @@ from rewardkit.commands.options.printing import err
 from rewardkit.composition import check, load_compositions
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
 from rewardkit.foreign import is_spec, load_reward
+from rewardkit.registry import REGISTRY, Reward
 from rewardkit.rewards.judge.file import register_judge
 from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
+
+_ALL = "every data source"
+"""What a reward without a data source of its own scores."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,10 +42,8 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         register_neural_rewards(reward_model, judge_file, sources)
-        if composition_files:
-            for spec in rest.get("reward_files", ()):
-                if is_spec(spec):  # `explain` takes names too
-                    load_reward(spec)  # compositions may be made of them
+        if composition_files:  # they may be made of the files' rewards; `explain` takes names too
+            load_rewards(filter(is_spec, rest.get("reward_files", ())))
             register_compositions(composition_files)
         return function(**rest)
 
@@ -87,6 +89,37 @@ COMPOSITIONS: dict[str, Any] = {
 """What `--rewards` is, for commands that make their options one by one."""
 
 
+def load_rewards(specs: Iterable[str]) -> list[Reward]:
+    """Register what the words of `--reward` name, and return it.
+
+    Raises:
+        InputError: nothing can be made of one.
+        OptionsError: as of `_claim`.
+    """
+    return [_claim(made, f"--reward {spec}") for spec in specs for made in load_reward(spec)]
+
+
+def _claim(made: Reward, word: str) -> Reward:
+    """Take the data sources of a reward for the word of the running command that names it.
+
+    Raises:
+        OptionsError: another word has one of them, of which only one would be used.
+    """
+    context = click.get_current_context(silent=True)
+    claims: dict[str, str] = context.meta.setdefault(__name__, {}) if context is not None else {}
+    for source in (_ALL,) if made is REGISTRY.for_all else made.data_sources:
+        if (holder := claims.setdefault(source, word)) != word:
+            raise OptionsError(f"{holder} and {word} both score {source}; drop one of them")
+    whole = claims.get(_ALL)
+    others = [one for one in claims.values() if whole is not None and one != whole]
+    if others:
+        raise OptionsError(
+            f"{whole} scores {_ALL}, so {others[0]} would score none; say what the first is to score: "
+            "--reward SOURCE=SPEC"
+        )
+    return made
+
+
 def register_compositions(files: tuple[Path, ...]) -> None:
     """Register the compositions of some files; warn if one may score a wrong answer above a right one.
 
@@ -96,6 +129,7 @@ def register_compositions(files: tuple[Path, ...]) -> None:
     """
     for path in files:
         for made in load_compositions(path):
+            _claim(made, f"--rewards {path}")
             for warning in check(made):
                 line = f"warning: composition '{made.name}': {warning}"
                 err.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -117,9 +151,9 @@ def register_neural_rewards(
     if reward_model and not sources:
         raise OptionsError("--reward-model needs --for, for example --for 'Dahoas/*'")
     if reward_model:
-        register_reward_model(reward_model, sources)
+        _claim(register_reward_model(reward_model, sources), f"--reward-model {reward_model}")
     if judge_file is not None:
-        register_judge(judge_file, () if reward_model else sources)
+        _claim(register_judge(judge_file, () if reward_model else sources), f"--judge {judge_file}")
 
 
 def scoring_options(function: F) -> F:
@@ -163,8 +197,7 @@ def read_reward_options(
         InputError: a file that is missing or unreadable.
         OptionsError: a malformed `--option`, or an option in the file that its reward does not have or take.
     """
-    for spec in reward_files:
-        load_reward(spec)
+    load_rewards(reward_files)
     options: dict[str, dict[str, Any]] = {}
     if options_file:
         kind = dict[str, dict[str, Any]]

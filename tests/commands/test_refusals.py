@@ -1,0 +1,143 @@
+"""What a command line cannot mean is refused before any work is done: nothing is ignored, or made by mistake."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rewardkit.cli import run
+
+ROWS = [
+    {"data_source": "gsm8k", "prompt": "6 * 12?", "ground_truth": "72", "response": response}
+    for response in ("#### 72", "#### 73")
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With responses, the same scored, the folder of a run, and rewards."""
+    monkeypatch.chdir(tmp_path)
+    lines = "".join(json.dumps(row) + "\n" for row in ROWS)
+    Path("responses.jsonl").write_text(lines)
+    Path("one.py").write_text("def f(solution_str, ground_truth): return 1.0\n")
+    Path("two.py").write_text("def f(solution_str, ground_truth): return 0.0\n")
+    Path("both.yaml").write_text("both:\n  data_sources: [gsm8k]\n  sum: [gsm8k, think_format]\n")
+    Path("run").mkdir()
+    Path("run/metrics.jsonl").write_text('{"step": 1}\n')
+    assert run(["score", "responses.jsonl", "--out", "scored.jsonl"]) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "eval scored.jsonl --out again.jsonl",
+            "--out has no effect: scored.jsonl has scores; `rewardkit score`",
+        ),
+        ("eval scored.jsonl --reward gsm8k=one.py", "--reward has no effect: scored.jsonl has scores"),
+        ("eval scored.jsonl --timeout 3", "--timeout has no effect: scored.jsonl has scores"),
+        (
+            "eval responses.jsonl --temperature 0.5",
+            "--temperature has no effect: nothing is generated without",
+        ),
+        ("eval responses.jsonl --limit 3", "--limit has no effect: nothing is generated without --model"),
+        ("gradient scored.jsonl --option gsm8k:method=flexible", "--option has no effect: scored.jsonl has"),
+        (
+            "generate responses.jsonl --model m --out o.jsonl --reward one.py",
+            "--reward has no effect: responses",
+        ),
+        ("diff responses.jsonl --check pins.jsonl", "FILES has no effect: --check reads its own file"),
+        (
+            "diff responses.jsonl --pin pins.jsonl --second gsm8k:method=flexible",
+            "--second has no effect: --pin",
+        ),
+        ("diff responses.jsonl --pins 3", "--pins has no effect: no file is written without --pin"),
+        ("view run --row 3", "--row has no effect: run is the folder of a run, whose page is written"),
+        (
+            "view scored.jsonl --by-prompt --html page.html",
+            "--html has no effect: --by-prompt prints one line",
+        ),
+        (
+            "view scored.jsonl --html page.html --limit 1",
+            "--limit has no effect: --html writes a page with all",
+        ),
+        ("lock --check --pins 3", "--pins has no effect: --check writes nothing"),
+        (
+            "labels responses.jsonl --response-key x",
+            "--response-key has no effect: no responses are read without",
+        ),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    words: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    assert run(words.split()) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.startswith("error: ") and said.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "score responses.jsonl --out resluts/scored.jsonl",
+        "eval responses.jsonl --out resluts/scored.jsonl",
+        "eval scored.jsonl --report resluts/page.html",
+        "view scored.jsonl --html resluts/page.html",
+        "generate responses.jsonl --model m --out resluts/out.jsonl",
+        "labels responses.jsonl --out resluts/list.jsonl",
+        "diff responses.jsonl --pin resluts/pins.jsonl",
+        "lock responses.jsonl --lock resluts/reward.lock",
+        "import one.py --out resluts/one.yaml",
+    ],
+)
+def test_a_folder_that_is_not_there_is_not_made_for_a_file(
+    words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    assert run(words.split()) == 2
+    said = capsys.readouterr().err
+    assert "resluts does not exist; make it, or choose another name" in said
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_folder_of_its_own_is_made_with_those_above(folder: Path) -> None:
+    assert run(["score", "responses.jsonl", "--out", "new/deep/"]) == 0
+    assert (folder / "new/deep/responses.jsonl").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "--reward gsm8k=one.py --reward gsm8k=two.py",
+            "--reward gsm8k=one.py and --reward gsm8k=two.py both score gsm8k; drop one of them",
+        ),
+        ("--reward one.py --reward two.py", "both score every data source; drop one of them"),
+        (
+            "--reward one.py --reward gsm8k=two.py",
+            "--reward one.py scores every data source, so --reward gsm8k=two.py would score none",
+        ),
+        ("--reward gsm8k=one.py --rewards both.yaml", "--rewards both.yaml both score gsm8k"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "score responses.jsonl",
+        "explain --data-source gsm8k --gold 72 --response x",
+        "diff responses.jsonl",
+        "list",
+    ],
+)
+def test_two_rewards_for_one_data_source_are_refused(
+    command: str, words: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "--rewards" in words and command.split()[0] in ("diff", "list"):
+        return
+    assert run([*command.split(), *words.split()]) == 2
+    assert message in capsys.readouterr().err
