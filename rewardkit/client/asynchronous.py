@@ -47,11 +47,10 @@ class AsyncClient:
     def __init__(
         self, url: str, *, token: str | None = None, timeout_s: float = 60.0, connections: int = 64
     ) -> None:
-        check_timeout(timeout_s)
         if connections < 1:
             raise OptionsError(f"connections must be positive, found {connections}")
         self.url, self._headers = server_at(url, token)
-        self.timeout_s = timeout_s
+        self.timeout_s = check_timeout(timeout_s)
         self._slots = asyncio.Semaphore(connections)
         self._session: aiohttp.ClientSession | None = None
         self._connections = connections

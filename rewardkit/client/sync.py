@@ -48,9 +48,8 @@ class Client:
     """
 
     def __init__(self, url: str, *, token: str | None = None, timeout_s: float = 60.0) -> None:
-        check_timeout(timeout_s)
         self.url, self._headers = server_at(url, token)
-        self.timeout_s = timeout_s
+        self.timeout_s = check_timeout(timeout_s)
         self._connections = HttpConnections(self.url)
         self._threads: ThreadPoolExecutor | None = None
         self._making = threading.Lock()

@@ -62,8 +62,7 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
     unknown = given.keys() - {"mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s"}
     if unknown:
         raise ConfigError(f"mcp: unknown setting '{sorted(unknown)[0]}'")
-    timeout_s = given.get("timeout_s", 30.0)
-    check_timeout(timeout_s)
+    timeout_s = check_timeout(given.get("timeout_s", 30.0))
     servers = _servers(given)
     kinds = {}
     for name, server in servers.items():

@@ -66,7 +66,6 @@ class Search:
             raise ConfigError("search needs one of path (documents as jsonl or parquet) and url (a service)")
         if not isinstance(top_k, int) or not 1 <= top_k <= 100:
             raise ConfigError(f"search: top_k is {top_k!r}; expected 1 to 100")
-        check_timeout(timeout_s)
         if url is not None:
             try:
                 address_of(url)
@@ -74,7 +73,7 @@ class Search:
                 raise ConfigError(f"search: {error}") from None
         self._url = url
         self._top_k = top_k
-        self._timeout_s = timeout_s
+        self._timeout_s = check_timeout(timeout_s)
         self._index: Index | None = None
         if path is not None:
             with _opening:  # one thread makes it, the others wait
