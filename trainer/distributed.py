@@ -151,6 +151,8 @@ def open_world(device: str) -> Iterator[World]:
     use_cuda = local.type == "cuda"
     if use_cuda:
         torch.cuda.set_device(local)
+        # cuDNN's attention plans anew for each length, which takes longer than attending; vLLM does the same.
+        torch.backends.cuda.enable_cudnn_sdp(False)
     joins = not dist.is_initialized()
     if joins:
         backend = "cpu:gloo,cuda:nccl" if use_cuda else "gloo"

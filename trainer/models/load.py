@@ -38,6 +38,20 @@ def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
     return tokenizer
 
 
+def load_generation_config(path: str) -> GenerationConfig | None:
+    """Load how a model folder says that the model generates; None where it says nothing."""
+    with suppress(OSError, ValueError):
+        return GenerationConfig.from_pretrained(path)
+    return None
+
+
+def end_token_ids(tokenizer: Any, generation_config: Any) -> list[int]:
+    """Return every token that ends a response: the tokenizer's, and those of a generation config."""
+    configured = None if generation_config is None else generation_config.eos_token_id
+    listed = configured if isinstance(configured, list) else [configured]
+    return sorted({tokenizer.eos_token_id, *(i for i in listed if i is not None)})
+
+
 def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
     """Load the configuration of a model folder, without its weights; `options.override_config` changes it."""
     options = options or ModelConfig(path)
@@ -97,8 +111,8 @@ def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tu
     if outlined is None:
         return load_causal_lm(path, dtype, options), None
     model, places = outlined
-    with suppress(OSError, ValueError):  # the folder has none
-        model.generation_config = GenerationConfig.from_pretrained(path)
+    if (found := load_generation_config(path)) is not None:
+        model.generation_config = found
     return model, places
 
 

@@ -44,6 +44,7 @@ from rewardkit.trainer.logging.logger import Logger
 from rewardkit.trainer.models.heads import has_no_weights
 from rewardkit.trainer.models.load import (
     DTYPES,
+    end_token_ids,
     load_model_config,
     load_tokenizer,
     outline_causal_lm,
@@ -409,9 +410,4 @@ def _kl_controller(config: KlCtrlConfig) -> KlController:
 
 
 def _eos_ids(policy: ActorRolloutRefConfig, model: Any, tokenizer: Any) -> list[int]:
-    """Every token that ends a response: the tokenizer's, and those of the generation config."""
-    if policy.rollout.ignore_eos:
-        return []
-    configured = model.generation_config.eos_token_id
-    listed = configured if isinstance(configured, list) else [configured]
-    return sorted({tokenizer.eos_token_id, *(i for i in listed if i is not None)})
+    return [] if policy.rollout.ignore_eos else end_token_ids(tokenizer, model.generation_config)

@@ -22,7 +22,14 @@ from rewardkit.trainer.data import ALONE, PromptLoader
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
-from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokenizer, outline_causal_lm
+from rewardkit.trainer.models.load import (
+    DTYPES,
+    end_token_ids,
+    load_generation_config,
+    load_model_config,
+    load_tokenizer,
+    outline_causal_lm,
+)
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.trial import TrialModel, try_model
@@ -114,7 +121,8 @@ def _open_tokenizer(config: SftConfig) -> Any:
 
 def _open_data(config: SftConfig, tokenizer: Any, world: World) -> _SftData:
     data = config.data
-    rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world)
+    ends = end_token_ids(tokenizer, load_generation_config(config.model.path))
+    rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world, ends)
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, world)
     loader = PromptLoader(rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
     steps = config.trainer.total_epochs * loader.steps_per_epoch

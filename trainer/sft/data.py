@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -69,11 +69,13 @@ def load_rows(
     config: SftDataConfig,
     max_samples: int,
     world: World,
+    ends: Collection[int] = (),
 ) -> list[SftRow]:
     """Read and tokenise the first `max_samples` rows (-1: all) of the files together.
 
     Args:
         world: its processes tokenise a share each; the main one says what is left out, or looks wrong.
+        ends: the tokens that end a response; it looks wrong if no row trains one of them.
 
     Raises:
         InputError: a file cannot be read, lacks its columns, or has a row that cannot be used.
@@ -98,7 +100,7 @@ def load_rows(
             f"skipped {len(read) - len(rows)} of {len(read)} rows, without a trained token within "
             f"data.max_length={config.max_length}"
         )
-    if rows and not any(tokenizer.eos_token_id in row.response_ids for row in rows):
+    if rows and ends and not any(set(ends).intersection(row.response_ids) for row in rows):
         whole = any(len(row.token_ids) + len(row.response_ids) < config.max_length for row in rows)
         instead = (
             "the chat template should put it at the end of the assistant's turns"
@@ -106,8 +108,8 @@ def load_rows(
             else f"data.max_length={config.max_length} cuts every row before its end"
         )
         world.say(
-            f"no row trains {tokenizer.eos_token}, the token that ends a response, so the model "
-            f"would not learn to stop; {instead}"
+            f"no row trains {' or '.join(tokenizer.convert_ids_to_tokens(list(ends)))}, which ends a "
+            f"response, so the model would not learn to stop; {instead}"
         )
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -14,9 +15,13 @@ import pytest
 
 pytest.importorskip("torch")
 
+from transformers import AutoTokenizer, GenerationConfig
+
 from rewardkit.errors import InputError
+from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.data import ALONE
-from rewardkit.trainer.sft.config import SftDataConfig
+from rewardkit.trainer.sft.build import rehearse
+from rewardkit.trainer.sft.config import SftConfig, SftDataConfig
 from rewardkit.trainer.sft.data import SftRow, load_rows
 from tests.trainer.sft.templates import MARKED
 
@@ -34,7 +39,8 @@ TALK = turns((USER, "1+2"), (ASSISTANT, "3"), (USER, "and 4"), (ASSISTANT, "7"))
 def load(tokenizer: Any, folder: Path, rows: list[dict[str, Any]], **changes: Any) -> list[SftRow]:
     path = folder / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return load_rows(str(path), tokenizer, replace(DATA, **changes), -1, ALONE)
+    ends = [tokenizer.eos_token_id]
+    return load_rows(str(path), tokenizer, replace(DATA, **changes), -1, ALONE, ends)
 
 
 def trained(tokenizer: Any, row: SftRow) -> str:
@@ -96,6 +102,21 @@ def test_a_long_row_is_an_error_cut_or_left_out(
     assert "data.max_length=12 cuts every row" in said and "the chat template" not in said
     both = load(tokenizer, tmp_path, rows, max_length=12, truncation="left")
     assert [trained(tokenizer, row)[-7:] for row in both] == ["<|end|>"] * 2
+
+
+def test_a_token_of_the_generation_config_ends_a_response_too(
+    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(model_folder, model)
+    told = json.loads((model / "tokenizer_config.json").read_text()) | {"eos_token": "<|user|>"}
+    (model / "tokenizer_config.json").write_text(json.dumps(told))
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "1+2", "response": "3"}\n')
+    data = replace(DATA, train_files=str(tmp_path / "rows.jsonl"), train_batch_size=1)
+    for ends, warned in ((AutoTokenizer.from_pretrained(model_folder).eos_token_id, False), (None, True)):
+        GenerationConfig(eos_token_id=ends).save_pretrained(model)
+        rehearse(SftConfig(data=data, model=ModelConfig(str(model))))
+        assert ("no row trains <|user|>" in capsys.readouterr().err) == warned
 
 
 @pytest.mark.parametrize(
