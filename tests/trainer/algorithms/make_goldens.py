@@ -3,11 +3,14 @@ them. Not run by the tests; run it again only to add cases.
 
     pip install --target ORACLE --no-deps verl==0.9.1 tensordict==0.15.3 pyvers cloudpickle orjson \
         importlib_metadata zipp hydra-core codetiming
-    python tests/trainer/algorithms/make_goldens.py --verl ORACLE --openrlhf CHECKOUT
+    PYTHONPATH=. python tests/trainer/algorithms/make_goldens.py --verl ORACLE --openrlhf CHECKOUT
 
 verl's `core_algos` needs torch and omegaconf besides; ray and datasets are imported by it, never used, and
 stubbed here. OpenRLHF has no package: of a checkout, `models/loss.py` (as of commit 09f5ace),
 `models/utils.py` (02a2605) and `trainer/ppo_utils/experience_maker.py` (01359b4) are used.
+
+With `--fresh N` nothing is written: N cases are drawn anew, and the tests of `test_goldens.py` compare ours with
+verl's numbers for each.
 """
 
 from __future__ import annotations
@@ -32,23 +35,31 @@ STUBS = (
 GAMMA, LAM = 0.99, 0.95
 
 
-def inputs() -> dict[str, torch.Tensor]:
-    """Six ragged responses of up to ten tokens, two to three to a prompt; two have a tool's tokens within."""
-    generator = torch.Generator().manual_seed(0)
+def inputs(seed: int = 0) -> dict[str, torch.Tensor]:
+    """Six ragged responses of up to ten tokens, two to three to a prompt; some have a tool's tokens within."""
+    generator = torch.Generator().manual_seed(seed)
 
     def normal(scale: float) -> torch.Tensor:
         drawn = torch.randn((6, 10), generator=generator, dtype=torch.float64) * scale
         return (drawn * 1e4).round() / 1e4
 
     lengths = torch.tensor([10, 7, 1, 9, 4, 6])
+    tools = {0: slice(3, 5), 3: slice(4, 5)}
+    outcomes = torch.tensor([1.0, 0.1, 0.0, 1.0, 0.4, 0.7], dtype=torch.float64)
+    if seed:
+        lengths = torch.randint(1, 11, (6,), generator=generator)
+        begins = torch.randint(1, 9, (6,), generator=generator).tolist()
+        ends = [min(begin + 2, length - 1) for begin, length in zip(begins, lengths.tolist(), strict=True)]
+        tools = {row: slice(begin, end) for row, (begin, end) in enumerate(zip(begins, ends, strict=True))}
+        outcomes = torch.randint(0, 11, (6,), generator=generator).double() / 10
     ragged = (torch.arange(10) < lengths[:, None]).double()
     mask = ragged.clone()
-    mask[0, 3:5] = 0
-    mask[3, 4] = 0
+    for row, tokens in tools.items():
+        mask[row, tokens] = 0
     last = torch.zeros(6, 10, dtype=torch.float64)
-    last[torch.arange(6), lengths - 1] = torch.tensor([1.0, 0.1, 0.0, 1.0, 0.4, 0.7], dtype=torch.float64)
+    last[torch.arange(6), lengths - 1] = outcomes
     old = normal(0.5) - 1.5
-    return {
+    found = {
         "mask": mask,
         "ragged": ragged,
         "outcome": last,
@@ -66,10 +77,14 @@ def inputs() -> dict[str, torch.Tensor]:
         "groups": torch.tensor([0, 0, 0, 1, 1, 1]),
         "uneven": torch.tensor([4, 7, 7, 4, 9, 4]),
     }
+    if seed:  # no probability is above 1, which some losses need
+        names = [name for name in found if "log_prob" in name]
+        found |= {name: torch.nn.functional.logsigmoid(found[name]) for name in names}
+    return found
 
 
-def verl_goldens(given: dict[str, torch.Tensor]) -> dict[str, Any]:
-    """Outputs of verl's registered functions, by `<kind>/<name>/<variant>`."""
+def verl_goldens(given: dict[str, torch.Tensor], *, fresh: bool = False) -> dict[str, Any]:
+    """Outputs of verl's registered functions, by `<kind>/<name>/<variant>`; with what is `fresh`, of all losses."""
     from omegaconf import OmegaConf
     from verl.trainer.ppo import core_algos as verl
     from verl.trainer.ppo.rollout_corr_helper import compute_rollout_correction_weights
@@ -79,7 +94,7 @@ def verl_goldens(given: dict[str, torch.Tensor]) -> dict[str, Any]:
     for mask_name in ("mask", "ragged"):
         mask = given[mask_name]
         out |= _verl_advantages(verl, OmegaConf, given, mask, mask_name)
-        out |= _verl_losses(verl, ActorConfig, PolicyLossConfig, given, mask, mask_name)
+        out |= _verl_losses(verl, ActorConfig, PolicyLossConfig, given, mask, mask_name, fresh)
         for level in ("token", "sequence"):
             weights, _ = compute_rollout_correction_weights(
                 given["old_log_probs"] - given["rollout_log_probs"], mask, level, 2.0
@@ -128,10 +143,20 @@ def _verl_advantages(
 
 
 def _verl_losses(
-    verl: Any, actor: Any, options: Any, given: dict[str, torch.Tensor], mask: torch.Tensor, mask_name: str
+    verl: Any,
+    actor: Any,
+    options: Any,
+    given: dict[str, torch.Tensor],
+    mask: torch.Tensor,
+    mask_name: str,
+    fresh: bool,
 ) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    modes = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
+    modes = ["token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"]
+    names = ["vanilla", "gspo", "sapo", "gpg", "clip_cov", "kl_cov", "geo_mean", "cispo"]
+    if fresh:
+        modes += ["token-sum"]
+        names += ["dppo_tv", "dppo_kl", "dro"]
     is_weights = (given["old_log_probs"] - given["rollout_log_probs"]).exp().clamp(max=2.0) * mask
     for mode in modes:
         out[f"aggregate/{mode}/{mask_name}"] = verl.agg_loss(given["advantages"], mask, mode)
@@ -139,7 +164,7 @@ def _verl_losses(
             given["vpreds"], given["returns"], given["values"], mask, 0.5, mode
         )
         out[f"value/{mode}/{mask_name}"] = {"loss": value, "vf_clipfrac": clipfrac}
-        for name in ("vanilla", "gspo", "sapo", "gpg", "clip_cov", "kl_cov", "geo_mean", "cispo"):
+        for name in names:
             for weights in (None, is_weights):
                 config = actor(
                     strategy="fsdp",
@@ -149,7 +174,12 @@ def _verl_losses(
                     clip_ratio_high=0.28,
                     # every candidate of clip_cov is chosen, so that no random draw decides
                     policy_loss=options(
-                        loss_mode=name, clip_cov_ratio=1.0, clip_cov_lb=0.1, clip_cov_ub=5.0, kl_cov_ratio=0.2
+                        loss_mode=name,
+                        clip_cov_ratio=1.0,
+                        clip_cov_lb=0.1,
+                        clip_cov_ub=5.0,
+                        kl_cov_ratio=0.2,
+                        **({"dro_beta": 0.5} if name == "dro" else {}),
                     ),
                 )
                 log_probs = given["log_probs"].clone().requires_grad_()
@@ -213,13 +243,47 @@ def write(name: str, found: dict[str, Any]) -> None:
     (GOLDENS / name).write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
+def compare(seeds: range) -> None:
+    """Print how many numbers of fresh cases are verl's, and each that is not."""
+    from tests.trainer.algorithms import test_goldens as ours
+
+    tests = {
+        "advantages": ours.test_advantages_and_returns_are_verl_s,
+        "aggregate": ours.test_aggregation_is_verl_s,
+        "policy": ours.test_policy_losses_and_their_gradients_are_verl_s,
+        "value": ours.test_the_value_loss_is_verl_s,
+        "kl": ours.test_kl_estimates_and_their_gradients_are_verl_s,
+        "rollout_is": ours.test_importance_weights_are_verl_s,
+    }
+    equal, others = 0, []
+    for seed in seeds:
+        ours.GIVEN = inputs(seed)
+        ours.VERL = verl_goldens(ours.GIVEN, fresh=True)
+        for key in ours.VERL:
+            if key == "kl_controller":
+                continue
+            try:
+                tests[key.partition("/")[0]](key)
+                equal += 1
+            except AssertionError as error:
+                others.append(f"case {seed}, {key}: {' '.join(str(error).split())[:200]}")
+    print(
+        "\n".join([*others, f"{equal} comparisons equal to 1e-6, {len(others)} not, in {len(seeds)} cases"])
+    )
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--verl", required=True)
-    parser.add_argument("--openrlhf", required=True)
+    parser.add_argument("--openrlhf")
+    parser.add_argument("--fresh", type=int, metavar="N")
     arguments = parser.parse_args()
-    sys.path[:0] = [arguments.verl, arguments.openrlhf]
+    sys.path += [arguments.verl, *([arguments.openrlhf] if arguments.openrlhf else [])]
     sys.modules.update({name: MagicMock() for name in STUBS.split()})
+    if arguments.fresh:
+        return compare(range(1, arguments.fresh + 1))
     given = inputs()
     write("inputs.json", given)
     write("verl.json", verl_goldens(given))

@@ -56,7 +56,7 @@ def dirty(name: str, mask: Any) -> Any:
 
 
 def same(found: Any, expected: Any) -> None:
-    expected = torch.tensor(expected, dtype=torch.float64)
+    expected = torch.as_tensor(expected, dtype=torch.float64)
     torch.testing.assert_close(found.double(), expected, rtol=0, atol=1e-6)
 
 
@@ -141,7 +141,7 @@ def test_policy_losses_and_their_gradients_are_verl_s(key: str) -> None:
         mask,
         count(mask, here),
         loss=POLICY_LOSSES[name],
-        options=PolicyOptions(clip_low=0.2, clip_high=0.28),
+        options=PolicyOptions(clip_low=0.2, clip_high=0.28, dro_beta=0.5),
         aggregation=mode,
         horizon=HORIZON,
         weights=weights if variant == "weighted" else None,
