@@ -191,11 +191,11 @@ def test_a_set_that_cannot_be_read_is_one_line(tmp_path: Path, tasks: Path) -> N
 
 
 @pytest.mark.skipif(importlib.util.find_spec("openreward") is None, reason="needs openreward's client")
-def test_openreward_s_own_client_gets_its_reward_from_several_processes(tmp_path: Path) -> None:
+def test_openreward_s_own_client_gets_its_reward(tmp_path: Path) -> None:
     from openreward import OpenReward
 
     folder = write_tasks(tmp_path / "sums")
-    with serve("--no-sandbox", "--tasks", str(folder), "--workers", "2", "--scorers", "2") as server:
+    with serve("--no-sandbox", "--tasks", str(folder), "--scorers", "2") as server:
         client = OpenReward(base_url=server.url, api_key="none")
         environment = client.environments.get("sums", base_url=server.url)
         for task in environment.list_tasks(split="train"):
