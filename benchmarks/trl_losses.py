@@ -1,6 +1,6 @@
 """TRL's GRPOTrainer and RLOOTrainer beside our trainer: advantages, loss and gradient, setting by setting.
 
-    python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.13.0
+    python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0
     python benchmarks/trl_losses.py --trl-python trl/bin/python [--cases 200] [--seed 0]
 
 Both have the same tiny Llama and the same ragged responses, drawn anew: four each to two prompts, some with a
