@@ -57,7 +57,7 @@ _SAMPLE: dict[str, Any] = {
     "--for", "sources", multiple=True, metavar="SOURCE", help="Data source that it scores. May be repeated."
 )
 @click.option("--row", metavar="JSON", help="Row to try it on: response, ground_truth, prompt, extra_info.")
-@click.option("--timeout", "timeout_s", type=ABOVE_0, help="Deadline in s.")
+@click.option("--timeout", "timeout_s", type=ABOVE_0, help="Time limit per call, in seconds.")
 @click.option("--out", type=OutputFile(), help="Write an entry for --rewards.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

@@ -106,7 +106,7 @@ def command(
     if checks:
         return _check(path, words, given, as_json)
     if not files:
-        raise click.UsageError("name FILES of responses or prompts, or --check a lock")
+        raise click.UsageError("no files given; pass FILES of responses or prompts, or --check")
     if path.exists() and not force:
         raise exists_already(path)
     require_folder_of(path)
@@ -150,7 +150,7 @@ def _check_runs(path: Path, folders: Sequence[str], as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False))
     for folder, moved in () if as_json else found.items():
-        for line in map(str, moved) if moved else ["nothing moved"]:
+        for line in map(str, moved) if moved else ["no changes"]:
             click.echo(f"{folder}: {line}")
     return 1 if any(found.values()) else 0
 
@@ -161,7 +161,7 @@ def _print(found: Moved, lock: Lock, as_json: bool) -> int:
         click.echo(json.dumps(found.as_dict() | {"moved": lines}, indent=2, ensure_ascii=False))
     elif lines:
         click.echo("\n".join(lines))
-        note(f"moved: {found.summary()}; if this is intended, write the lock again with --force")
+        note(f"{found.summary()}; if this is intended, write the lock again with --force")
     else:
-        click.echo(f"nothing moved (data sources: {len(lock.rewards)}, pinned rows: {len(lock.pins)})")
+        click.echo(f"no changes (data sources: {len(lock.rewards)}, pinned rows: {len(lock.pins)})")
     return 1 if lines else 0

@@ -98,17 +98,17 @@ _GROUPS = {
     type=COUNT,
     default=64,
     show_default=True,
-    help="Largest request; larger ones are refused.",
+    help="Maximum size of a request.",
 )
 @click.option(
     "--max-samples",
     type=COUNT,
     default=50_000,
     show_default=True,
-    help="Most samples in progress; further ones get 503.",
+    help="Maximum number of samples in progress; more get 503.",
 )
 @click.option(
-    "--max-memory-mb", type=COUNT, default=1024, show_default=True, help="Most memory for request bodies."
+    "--max-memory-mb", type=COUNT, default=1024, show_default=True, help="Maximum memory for request bodies."
 )
 @click.option(
     "--request-timeout",

@@ -42,7 +42,7 @@ def test_a_lock_made_on_one_machine_checks_on_another_and_names_a_changed_source
 
     lock = str(second / "rewardkit.lock")
     code, said = elsewhere(tmp_path, "lock", "--check", "--lock", lock, seed="3")
-    assert (code, said) == (0, "nothing moved (data sources: 3, pinned rows: 36)\n")
+    assert (code, said) == (0, "no changes (data sources: 3, pinned rows: 36)\n")
     (second / "closeness.py").write_text("def close(said, wanted):\n    return float(said != wanted)\n")
     code, said = elsewhere(tmp_path, "lock", "--check", "--lock", lock, seed="4")
     assert code == 1

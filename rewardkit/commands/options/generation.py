@@ -36,9 +36,9 @@ _OPTIONS = (
     click.option(
         "--top-k",
         type=click.IntRange(min=-1),
-        help="Sample from the k likeliest tokens; -1: all.  [default: -1]",
+        help="Sample from the k most likely tokens; -1: all.  [default: -1]",
     ),
-    click.option("--max-tokens", type=COUNT, help="Longest response, in tokens.  [default: 1024]"),
+    click.option("--max-tokens", type=COUNT, help="Maximum tokens of a response.  [default: 1024]"),
     click.option("--max-prompt-tokens", type=COUNT, help="Reject prompts with more tokens."),
     click.option("--seed", type=SEED, help="Random seed of the sampling.  [default: 0]"),
     click.option("--stop", multiple=True, help="Text that ends a response. May be repeated."),
@@ -58,7 +58,7 @@ _OPTIONS = (
     click.option(
         "--max-model-len",
         type=COUNT,
-        help="Longest prompt and response together, in tokens.",
+        help="Maximum tokens of prompt and response together.",
     ),
     click.option(
         "--trust-remote-code", is_flag=True, default=None, help="Run code that comes with the model."
@@ -82,14 +82,16 @@ _EPISODE_OPTIONS = (
     click.option(
         "--max-user-turns",
         type=COUNT_OR_0,
-        help="Most turns of the user per episode; a round of tool responses is one.",
+        help="Maximum number of user turns per episode; a round of tool responses is one.",
     ),
-    click.option("--max-turn-tokens", type=COUNT, help="Longest turn of the model, in tokens."),
-    click.option("--max-parallel-calls", type=COUNT, help="Most tool calls per turn.  [default: 1]"),
+    click.option("--max-turn-tokens", type=COUNT, help="Maximum tokens of a model turn."),
+    click.option(
+        "--max-parallel-calls", type=COUNT, help="Maximum number of tool calls per turn.  [default: 1]"
+    ),
     click.option(
         "--max-tool-response-length",
         type=COUNT,
-        help="Longest tool response, in characters.  [default: 256]",
+        help="Maximum characters of a tool response.  [default: 256]",
     ),
     click.option(
         "--tool-seconds",

@@ -47,7 +47,7 @@ class LmEvalTask(LibraryCall):
         if named not in names:
             what = f"several {option}s" if named is None else f"no {option} '{named}'"
             raise NoRewardError(
-                f"{self.name} has {what}: say {' or '.join(f'?{option}={name}' for name in names)}"
+                f"{self.name} has {what}: pass {' or '.join(f'?{option}={name}' for name in names)}"
             )
         return str(named)
 
@@ -105,7 +105,7 @@ def _path_of(target: str, folder: str) -> str:
     for path in sorted(Path(folder).rglob("*.yaml")):
         if wanted.search(path.read_bytes()):
             return str(path)
-    raise NoRewardError(f"lm-eval has no task '{target}' (a group's or a tag's tasks are named one by one)")
+    raise NoRewardError(f"lm-eval has no task '{target}' (name the tasks of a group or a tag one by one)")
 
 
 def _settings(path: str, sources: Sources) -> dict[str, Any]:

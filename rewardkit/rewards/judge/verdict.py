@@ -105,7 +105,7 @@ def _said(answer: str) -> str:
     """What stands behind the thoughts of an answer."""
     said = answer.rpartition("</think>")[2]
     if "<think>" in said:
-        raise NoVerdictError("the judge's thoughts do not end")
+        raise NoVerdictError("the judge's thinking block is not closed")
     return said
 
 

@@ -48,7 +48,9 @@ def vote(verdicts: Sequence[JudgeVerdict], asked: int, options: JudgeOptions) ->
         low, high = options.scale_to or options.score_range
         agreement = 1.0 - fmean(abs(one - score) for one in scores) / abs(high - low)
     if agreement < options.min_agreement:
-        raise NoVerdictError(f"the votes agree to {agreement:.2f}, below {options.min_agreement:g}")
+        raise NoVerdictError(
+            f"the agreement of the votes is {agreement:.2f}, below {options.min_agreement:g}"
+        )
     near = min(verdicts, key=lambda one: abs(one.score - score))
     mass = min((one.mass for one in verdicts if one.mass is not None), default=None)
     value = together([one.value for one in verdicts])

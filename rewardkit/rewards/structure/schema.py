@@ -40,7 +40,7 @@ def misfit(value: Any, schema_text: str) -> str | None:
     except RecursionError:
         if depth > _DEEP:
             return f"nested {depth} deep, too deep for the schema"
-        raise ValueError("the schema cannot be applied: it never ends") from None
+        raise ValueError("the schema cannot be applied: it refers to itself without end") from None
     except Unresolvable as problem:
         raise ValueError(f"the schema cannot be applied: {type(problem).__name__}") from None
     except OverflowError:
