@@ -114,6 +114,10 @@ def reason_of(error: BaseException) -> str:
         return error.strerror
     if isinstance(error, FileNotFoundError):  # Arrow's has the path alone
         return os.strerror(errno.ENOENT)
+    of_yaml = error if hasattr(error, "problem") else error.__context__  # msgspec's stands for it
+    if problem := getattr(of_yaml, "problem", None):  # its first line says only what it was reading
+        mark = getattr(of_yaml, "problem_mark", None)
+        return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)
     return str(error).partition("\n")[0] or type(error).__name__
 
 

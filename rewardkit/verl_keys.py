@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
+from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean, reason_of
 
 DEFAULTS = Path(__file__).with_name("verl_defaults")
 """verl's defaults: of each key its values, each with the releases that had it."""
@@ -213,7 +213,7 @@ def _flat_yaml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
-        raise InputError(f"{path} is not a YAML mapping: {str(error).splitlines()[0]}") from None
+        raise InputError(f"{path} is not a YAML mapping: {reason_of(error)}") from None
     return dict(flatten(loaded))
 
 

@@ -100,7 +100,9 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         bound.close()
         reason = error.strerror or error
-        raise ConfigError(f"cannot listen on {host}:{port}: {reason}; choose another --port") from None
+        raise ConfigError(
+            f"cannot listen on {host}:{port}: {reason}; choose another --host or --port"
+        ) from None
     bound.listen(BACKLOG)
     return bound
 

@@ -12,7 +12,7 @@ import yaml
 from rewardkit.datasets_prep.custom.extractors import Expression, parse
 from rewardkit.datasets_prep.custom.sources import SOURCE_KEYS, RowSources, reward_pairs, sources_of
 from rewardkit.datasets_prep.custom.unfit import why_unfit
-from rewardkit.errors import InputError, did_you_mean
+from rewardkit.errors import InputError, did_you_mean, reason_of
 
 TARGETS = ("question", "ground_truth", "answer")
 """What a mapping fills; `answer` is a whole response that is right."""
@@ -140,8 +140,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     try:
         said = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        why = str(getattr(error, "strerror", None) or error).replace("\n", " ")
-        raise InputError(f"cannot read the mapping {path}: {why}") from None
+        raise InputError(f"cannot read the mapping {path}: {reason_of(error)}") from None
     if not isinstance(said, dict):
         raise InputError(f"the mapping {path} must be a mapping of names, found {type(said).__name__}")
     for key in said:

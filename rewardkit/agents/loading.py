@@ -26,7 +26,7 @@ import yaml
 from rewardkit.agents import verl
 from rewardkit.agents.interactions.interaction import InteractionParts, OpenInteraction
 from rewardkit.agents.tools.declare import Declared, OpenTool, ToolKind, declared, kind_of
-from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean
+from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean, reason_of
 
 T = TypeVar("T")
 SourceNames = str | Path | Sequence[str]
@@ -372,7 +372,7 @@ def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())[:200]}") from None
+        raise ConfigError(f"{path} is not valid YAML: {reason_of(error)}") from None
     entries = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise ConfigError(f"{path} needs a list '{key}' of mappings with a class_name each")

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.commands.options.files import OutputFile, files_and_settings, hydra_options, input_options
-from rewardkit.commands.options.generation import generation_options, to_settings
+from rewardkit.commands.options.generation import check_settings, generation_options, to_settings
 from rewardkit.commands.options.given import REWARDS, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
@@ -96,6 +96,7 @@ def command(
     """
     files, assigned = files_and_settings(words)
     values, notes = read_generation_config(config, assigned)
+    check_settings(values)
     values = _with_options(values, generation | ({"model": model} if model else {}))
     for line in notes:
         note(line)
@@ -209,11 +210,9 @@ def generate_file(
             episodes=episodes,
         )
     if report.failed:
-        err.print(
+        note(
             f"{report.failed} of {len(found)} requests failed (first: {report.first_failure}), so {out} is "
-            "not written; --resume retries them",
-            highlight=False,
-            markup=False,
+            "not written; --resume retries them"
         )
         return None
     table = with_responses(table, found, settings)

@@ -12,6 +12,7 @@ import msgspec
 import yaml
 
 from rewardkit.commands.options.files import OutputFile
+from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import ABOVE_0
 from rewardkit.commands.options.printing import score_fields
 from rewardkit.errors import OptionsError
@@ -31,7 +32,12 @@ _SAMPLE: dict[str, Any] = {
 }
 
 
-@click.command("import", epilog="Example: rewardkit import theirs.py --for my/set --out theirs.yaml")
+@click.command(
+    "import",
+    cls=GroupedCommand,
+    groups={},
+    epilog="Example: rewardkit import theirs.py --for my/set --out theirs.yaml",
+)
 @click.argument("spec")
 @click.option(
     "--kind",

@@ -18,6 +18,7 @@ import msgspec
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.mistaken import refuse_overwriting
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
@@ -110,6 +111,7 @@ def command(
     if path.exists() and not force:
         raise exists_already(path)
     require_folder_of(path)
+    refuse_overwriting(path, files)
     with Scorer(**given) as scorer:
         for word in words:
             if Path(word.partition("=")[2] or word).is_absolute():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GROUPS
 from rewardkit.commands.options.numbers import ABOVE_0, COUNT, NOT_NEGATIVE, NUMBER
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
@@ -198,6 +199,8 @@ def command(
         _check_closed(host, tokens)
     serving.check_certificate(certfile, keyfile)
     options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
+    if not ground_truth_files:
+        refuse_given(("ground_truth_tokenizer",), "it is for the prompts of --gold")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     if task_words and workers > 1:
         raise ConfigError("--tasks needs --workers 1: sessions live in one process")

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, reason_of
 
 
 class Placed(dict[Any, Any]):
@@ -56,25 +56,13 @@ def read_yaml(path: Path) -> Any:
         given = loader.construct_document(node) if node is not None and not twice else None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}{_line_of(error)} is not valid YAML: {_problem(error)}") from None
-    except ValueError as error:
-        raise InputError(f"{path} is not valid YAML: {str(error).splitlines()[0]}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"{path} is not valid YAML: {reason_of(error)}") from None
     except RecursionError:
         raise InputError(f"{path} is nested too deeply") from None
     if twice:
         raise InputError(f"{path} has a key twice: {twice}; keep one")
     return given
-
-
-def _line_of(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    return f", line {mark.line + 1}," if mark is not None else ""
-
-
-def _problem(error: yaml.YAMLError) -> str:
-    said = getattr(error, "problem", None) or getattr(error, "context", None)
-    return str(said or str(error).partition("\n")[0])
 
 
 def _key_that_stands_twice(root: yaml.Node | None) -> str:

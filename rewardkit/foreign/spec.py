@@ -153,6 +153,8 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
         InputError: nothing can be made of it.
     """
     source, spec = _split_source(text)
+    if text.startswith("="):
+        raise InputError(f"--reward {text}: no data source before `=`; expected [SOURCE=]SPEC")
     if _is_ours(spec):
         if "?" in spec:
             raise InputError(

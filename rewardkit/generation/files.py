@@ -37,6 +37,8 @@ def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
             tables += [_table(records, schema, source.path) for records in file.chunks()]
         finally:
             file.close()
+    if not tables:
+        raise InputError(f"{path} has no rows")
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:

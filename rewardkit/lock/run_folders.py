@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, reason_of
 from rewardkit.files.publishing import published
 from rewardkit.lock.identity import Identity
 
@@ -34,4 +34,6 @@ def read_identities(folder: Path) -> dict[str, Identity]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Identity])
     except (OSError, msgspec.DecodeError) as error:
-        raise InputError(f"{folder} is not the folder of a run: cannot read its {NAME} ({error})") from None
+        raise InputError(
+            f"{folder} is not the folder of a run: cannot read its {NAME} ({reason_of(error)})"
+        ) from None

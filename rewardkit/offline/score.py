@@ -164,7 +164,7 @@ def _score_to(
     kind = check_output(out)
     for source in sources:
         if out != STDIN and Path(out).resolve() == Path(source.path).resolve():
-            raise InputError(f"the output would overwrite the input {source.path}; choose another --out")
+            raise InputError(f"the output would overwrite the input {source.path}; choose another name")
     with contextlib.ExitStack() as stack:
         files = [
             stack.enter_context(opened(source, settings.options, with_keys=with_keys)) for source in sources

@@ -84,6 +84,112 @@ def test_an_option_that_would_do_nothing_is_refused(
 @pytest.mark.parametrize(
     "words",
     [
+        ["score", "responses.jsonl", "--out", ""],
+        ["score", "", "--out", "new.jsonl"],
+        ["score", "responses.jsonl", "--response-key="],
+        ["eval", "responses.jsonl", "--report", ""],
+        ["prep", "arithmetic", "--out", ""],
+        ["import", ""],
+        ["train", "--config", ""],
+        ["serve", "--host", ""],
+    ],
+)
+def test_an_empty_value_as_of_a_variable_that_is_not_set_is_refused(
+    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    assert run(words) == 2
+    assert " is empty; pass a value, or leave it out\n" in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_text_may_be_empty(folder: Path) -> None:
+    assert run(["explain", "--reward", "qa", "--gold", "a", "--response", "", "--prompt", ""]) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "score responses.jsonl --out ./responses.jsonl --force",
+        "eval responses.jsonl --report responses.jsonl",
+        "view scored.jsonl --html scored.jsonl",
+        "diff responses.jsonl --pin responses.jsonl",
+        "labels responses.jsonl --responses scored.jsonl --out scored.jsonl",
+        "lock responses.jsonl --lock responses.jsonl --force",
+        "generate responses.jsonl --model m --out responses.jsonl --force",
+    ],
+)
+def test_no_command_overwrites_its_input(
+    words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in folder.glob("*.jsonl")}
+    assert run(words.split()) == 2
+    assert "the output would overwrite the input" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in folder.glob("*.jsonl")} == before
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("rollout.temperature=-1", "temperature of the configuration: -1.0 is not in the range x>=0"),
+        ("rollout.temperature=.nan", "temperature of the configuration: nan is not a finite number"),
+        ("rollout.top_p=7", "top_p of the configuration: 7.0 is not in the range 0<x<=1"),
+        ("data.n_samples=0", "n of the configuration: 0 is not in the range x>=1"),
+    ],
+)
+def test_settings_of_verls_have_the_bounds_of_the_options(
+    setting: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["generate", "responses.jsonl", "model.path=m", "data.output_path=new.parquet", setting]
+    assert run([*words, "--url", "http://127.0.0.1:9/v1"]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "score responses.jsonl --out new.jsonl --options-file bad.yaml",
+        "score responses.jsonl --out new.jsonl --rewards bad.yaml",
+        "check responses.jsonl --tools bad.yaml",
+        "eval responses.jsonl --config bad.yaml",
+        "prep custom --raw responses.jsonl --mapping bad.yaml --out new",
+        "train --config bad.yaml",
+        "serve --port 0 --config bad.yaml",
+    ],
+)
+def test_what_is_wrong_in_a_yaml_file_is_said_with_its_line(
+    words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.yaml").write_text("a: 1\nb: [\n")
+    assert run(words.split()) == 2
+    said = capsys.readouterr().err
+    assert "bad.yaml" in said and ": line 3: " in said and "expected" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("score responses.jsonl --reward =one.py", "--reward =one.py: no data source before `=`"),
+        (
+            "serve --port 0 --gold-tokenizer m",
+            "--gold-tokenizer has no effect: it is for the prompts of --gold",
+        ),
+        ("generate empty.jsonl --model m --out new.parquet", "empty.jsonl has no rows"),
+        ("eval arithmetic --model m --prep nosuch=1", "no option 'nosuch'; there are: n_train, "),
+    ],
+)
+def test_what_is_missing_is_named(
+    words: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty.jsonl").write_text("")
+    assert run([*words.split()]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         "score responses.jsonl --out resluts/scored.jsonl",
         "eval responses.jsonl --out resluts/scored.jsonl",
         "eval scored.jsonl --report resluts/page.html",

@@ -15,7 +15,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, reason_of
 
 BUILT_IN = ("ppo_trainer", "sft_trainer", "sft_trainer_engine")
 """verl's configurations that need no file: their defaults are ours."""
@@ -64,7 +64,7 @@ def read_mapping(path: Path) -> Any:
     try:
         loaded = OmegaConf.load(path)
     except Exception as error:  # whatever the YAML parser raises
-        raise ConfigError(f"{path} is not valid YAML: {str(error).splitlines()[0]}") from None
+        raise ConfigError(f"{path} is not valid YAML: {reason_of(error)}") from None
     if not OmegaConf.is_dict(loaded):
         raise ConfigError(f"{path} must be a mapping of settings, found {type(loaded).__name__}")
     return loaded

@@ -20,7 +20,7 @@ import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, reason_of
 from rewardkit.http_addresses import without_credentials
 from rewardkit.trainer.config.hydra import compose
 from rewardkit.trainer.config.root import Config, RunConfig
@@ -201,9 +201,8 @@ def _assigned(word: str) -> Any:
     try:
         return _converted(OmegaConf.from_dotlist, [word])
     except yaml.YAMLError as error:
-        about = str(getattr(error, "problem", None) or error).splitlines()[0]
         key, _, value = word.partition("=")
-        raise ConfigError(f"{key}: the value is not valid YAML ({about}): {value}") from None
+        raise ConfigError(f"{key}: the value is not valid YAML ({reason_of(error)}): {value}") from None
 
 
 def _load_recipe(path: Path, recipes: Path) -> Any:

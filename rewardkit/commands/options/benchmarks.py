@@ -192,7 +192,9 @@ def _parsed(options: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in given.items():
         option = flags.get(key.replace("-", "_"))
         if not isinstance(option, click.Option):
-            raise InputError(f"no option '{key}'{did_you_mean(key, [name for name in flags if name])}")
+            names = [name for name in flags if name]
+            near = did_you_mean(key, names) or f"; there are: {', '.join(names)}"
+            raise InputError(f"no option '{key}'{near}")
         words += _words(option, value)
     try:
         return command.make_context("", words).params

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from rewardkit.commands.options.numbers import (
     SHARE,
     SHARE_ABOVE_0,
 )
+from rewardkit.errors import ConfigError
 from rewardkit.generation.engines import ENGINES, default_engine
 from rewardkit.generation.types import EngineSettings, EpisodeSettings, GenerationSettings
 
@@ -133,6 +134,25 @@ def generation_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(GENERATION):
         command = option(command)
     return command
+
+
+def check_settings(values: Mapping[str, Any]) -> None:
+    """Refuse settings from a file that the options of the same names would refuse.
+
+    Raises:
+        ConfigError: the first number that is out of its bounds.
+    """
+    command = click.Command(None)
+    for decorate in GENERATION:
+        decorate(command)
+    for option in command.params:
+        value = values.get(str(option.name))
+        if value is None or not isinstance(option.type, click.IntRange | click.FloatRange):
+            continue
+        try:
+            option.type.convert(value, option, None)
+        except click.BadParameter as error:
+            raise ConfigError(f"{option.name} of the configuration: {error.message}") from None
 
 
 def to_settings(

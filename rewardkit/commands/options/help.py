@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from rewardkit.commands.options.mistaken import refuse_mistaken
+
 WIDTH = 100
 """Columns that a line of help may have where the terminal has them."""
 
@@ -63,6 +65,13 @@ class GroupedCommand(click.Command):
                 help="Show all options.",
             )
             self.params.append(everything)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and refuse what no command can mean."""
+        words = list(args)
+        left = super().parse_args(ctx, args)
+        refuse_mistaken(ctx, self.make_parser(ctx).parse_args(words)[0])
+        return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in their groups."""

@@ -13,7 +13,7 @@ import msgspec
 from rewardkit.commands.options.numbers import ABOVE_0
 from rewardkit.commands.options.printing import err
 from rewardkit.composition import check, load_compositions
-from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
+from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, reason_of
 from rewardkit.foreign import is_spec, load_reward
 from rewardkit.registry import REGISTRY, Reward
 from rewardkit.rewards.judge.file import register_judge
@@ -239,5 +239,4 @@ def read_mapping(path: Path, kind: Any, what: str) -> Any:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
-        reason = str(error).replace("\n", " ")
-        raise InputError(f"{path} is not a YAML mapping of {what}: {reason}") from None
+        raise InputError(f"{path} is not a YAML mapping of {what}: {reason_of(error)}") from None

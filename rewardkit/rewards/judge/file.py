@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.errors import InputError, OptionsError, did_you_mean
+from rewardkit.errors import InputError, OptionsError, did_you_mean, reason_of
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
@@ -153,6 +153,5 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"cannot read the judge's file {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
-        reason = str(error).replace("\n", " ")
-        raise InputError(f"{path} is not a YAML mapping of a judge's options: {reason}") from None
+        raise InputError(f"{path} is not a YAML mapping of a judge's options: {reason_of(error)}") from None
     return values

@@ -1,0 +1,53 @@
+"""Values that no command can mean: empty ones, as of a shell's variable that is not set, and an output that
+would replace an input."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rewardkit.commands.options.files import OutputFile
+from rewardkit.errors import InputError, OptionsError
+
+_MAY_BE_EMPTY = ("ground_truth", "response", "prompt", "system", "template", "prefix")
+"""Parameters that are texts."""
+
+
+def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
+    """Refuse such values of a command line.
+
+    Args:
+        words: what stands in it by parameter, as it stands.
+
+    Raises:
+        OptionsError: an empty value.
+        InputError: an output that is an input.
+    """
+    for one in context.command.params:
+        if one.name not in _MAY_BE_EMPTY and "" in _values(words.get(str(one.name))):
+            name = max(one.opts, key=len) if isinstance(one, click.Option) else one.make_metavar(context)
+            raise OptionsError(f"{name} is empty; pass a value, or leave it out")
+    given = {str(one.name): context.params.get(str(one.name)) for one in context.command.params}
+    for one in context.command.params:
+        out = given.pop(str(one.name)) if isinstance(one.type, OutputFile) else None
+        if out is not None:
+            refuse_overwriting(out, (word for found in given.values() for word in _values(found)))
+
+
+def refuse_overwriting(out: Path, words: Iterable[Any]) -> None:
+    """Refuse an output that is one of the files among some words.
+
+    Raises:
+        InputError: it is.
+    """
+    for word in words:
+        if isinstance(word, str | Path) and os.path.isfile(word) and out.resolve() == Path(word).resolve():
+            raise InputError(f"the output would overwrite the input {word}; choose another name")
+
+
+def _values(found: Any) -> Iterator[Any]:
+    yield from found if isinstance(found, tuple | list) else [found]
