@@ -64,7 +64,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "first_words",
     multiple=True,
     metavar="SOURCE:NAME=VALUE",
-    help="Option of the first scorer. Default: the defaults. May be repeated.",
+    help="Option of the first scorer. Default: the reward's own options. May be repeated.",
 )
 @click.option(
     "--second",

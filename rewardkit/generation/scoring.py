@@ -56,7 +56,7 @@ class ScoringAlong:
             return
         episode = one.episode
         if episode is not None and episode.status != "ok":
-            why = f"the episode ended by {episode.ended}: {episode.detail or ''}".removesuffix(": ")
+            why = f"the episode ended with {episode.ended}: {episode.detail or ''}".removesuffix(": ")
             self._failed[one.row, one.sample] = failure(episode.status, why)
             self._group_ends(one.row)
             return

@@ -87,7 +87,7 @@ class Played:
     def known_score(self) -> Score | None:
         """The score of an episode that no reward is asked for: it failed, or its interaction knows."""
         if self.status != "ok":
-            return failure(self.status, f"the episode ended by {self.ended}: {self.detail}")
+            return failure(self.status, f"the episode ended with {self.ended}: {self.detail}")
         if self.interaction_score is not None:
             return Score(self.interaction_score, scorer="interaction@1")
         return None

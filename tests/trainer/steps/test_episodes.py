@@ -186,7 +186,7 @@ def test_what_is_scored_is_the_last_turn_and_what_failed_is_not(rows: list[Promp
     pending.take_episode(1, played(interaction_score=0.75))
     found = [each.score for each in pending.wait(world)]
     assert [(score.score, score.status) for score in found] == [(0.5, "ok"), (0.75, "ok"), (0.0, "timeout")]
-    assert "ended by seconds: took 9 s" in str(found[2].detail)
+    assert "ended with seconds: took 9 s" in str(found[2].detail)
     (sample,) = spy.samples
     assert sample.response == "c"
     assert sample.extra_info["turn_scores"] == [0.5, 0.25]
