@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from keyword import iskeyword
 from typing import Any
@@ -60,18 +61,28 @@ class _ReaderGoneError(Exception):
     """Whoever read our output (`| head`) has gone; that is no error of ours."""
 
 
+@contextlib.contextmanager
+def _without_reader() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:  # click would end the process with status 1
+        raise _ReaderGoneError from None
+    except SystemExit as stop:  # as rich does
+        if isinstance(stop.__context__, BrokenPipeError):
+            raise _ReaderGoneError from None
+        raise
+
+
 class _LazyGroup(click.Group):
     """A group whose commands are imported only when one of them is called."""
 
+    def make_context(self, *arguments: Any, **rest: Any) -> click.Context:
+        with _without_reader():  # it prints --help
+            return super().make_context(*arguments, **rest)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _without_reader():
             return super().invoke(ctx)
-        except BrokenPipeError:  # click would end the process with status 1
-            raise _ReaderGoneError from None
-        except SystemExit as stop:  # as rich does
-            if isinstance(stop.__context__, BrokenPipeError):
-                raise _ReaderGoneError from None
-            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -142,7 +142,7 @@ def command(
                 note(f"{kept} exists, so the new scores are not saved; --force overwrites it")
                 kept = None
             where = kept or f"{stack.enter_context(tempfile.TemporaryDirectory())}/scored.jsonl"
-            score_files(files, where, run, read_options, options, timeout_s)
+            score_files(files, where, run, read_options, options, timeout_s, kept=kept is not None)
             scored = [where]
         found = evaluate(read_groups(scored, read_options, run.prefix))
         if report is not None:

@@ -74,7 +74,8 @@ def command(
     dumps = find_dumps(files[0]) if len(files) == 1 and step is None else {}
 
     def score(paths: Sequence[str], out: str) -> object:
-        return score_files(paths, out, RunOptions(prefix=prefix), read_options, options, timeout_s)
+        run = RunOptions(prefix=prefix)
+        return score_files(paths, out, run, read_options, options, timeout_s, kept=False)
 
     with ExitStack() as stack:
         temporary = stack.enter_context(tempfile.TemporaryDirectory())

@@ -97,12 +97,14 @@ def command(
     facts = _facts(given)
     reward = foreign_reward(given)
     score = _tried(reward, sample)
+    if out is not None:
+        _write(out, spec, given, reward)
     if as_json:
         click.echo(json.dumps({"scorer": reward.scorer, **facts, "tried": score_fields(score)}, indent=2))
     else:
         _print(reward, facts, score, given_row=row is not None)
-    if out is not None:
-        _write(out, spec, given, reward)
+    if out is not None and not as_json:
+        click.echo(f"{out}: {reward.name}")
     return 0 if score.ok else 1
 
 
@@ -198,4 +200,3 @@ def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
     named = {reward.name: msgspec.to_builtins(entry)}
     with published(out) as file:
         file.write(yaml.safe_dump(named, sort_keys=False, allow_unicode=True).encode())
-    click.echo(f"{out}: {reward.name}")

@@ -115,7 +115,7 @@ def test_a_malformed_option_says_what_is_expected(word: str, capsys: pytest.Capt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["list"], ["list", "--json"]])
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"], ["--help"], ["score", "--help"]])
 def test_a_reader_that_goes_is_no_error(words: list[str]) -> None:
     """As `| head` does; rich and click each end the process with status 1."""
     reading, writing = os.pipe()

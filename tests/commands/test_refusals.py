@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,6 +129,19 @@ def test_no_command_overwrites_its_input(
     assert run(words.split()) == 2
     assert "the output would overwrite the input" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in folder.glob("*.jsonl")} == before
+
+
+@pytest.mark.slow
+def test_an_entry_is_written_though_nobody_reads_what_is_printed(folder: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "rewardkit", "import", "one.py", "--out", "one.yaml"]
+    try:
+        done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (folder / "one.yaml").is_file()
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,13 @@ def score_files(
     read_options: ReadOptions,
     options: dict[str, dict[str, Any]],
     timeout_s: float | None,
+    *,
+    kept: bool = True,
 ) -> Report:
     """Score files with a progress bar, and report the rows that could not be used.
+
+    Args:
+        kept: the output is there after the command, so that an interrupted run can be resumed.
 
     Raises:
         click.exceptions.Exit: the run was interrupted, and a note says so.
@@ -135,7 +140,7 @@ def score_files(
         try:
             report = _scored(files, out, run, read_options, scorer, workers, progress)
         except KeyboardInterrupt:
-            note("interrupted; --resume continues this run, --restart starts again")
+            note(f"interrupted{'; --resume continues this run, --restart starts again' if kept else ''}")
             raise click.exceptions.Exit(130) from None
         except (NoDataSourceError, UnknownDataSourceError) as error:
             advice = which_reward(files, read_options, scorer)
