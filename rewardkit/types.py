@@ -57,6 +57,19 @@ def fits(sample: Sample) -> bool:
     return all(isinstance(getattr(sample, name), types) for name, types in FIELD_TYPES.items())
 
 
+def with_exact_texts(sample: Sample) -> Sample:
+    """Return the sample with its texts as `str` where they are of a subclass, such as NumPy's: whoever gets
+    it, here or in another process, gets the same."""
+    texts = {name: value for name in FIELD_TYPES if isinstance(value := getattr(sample, name), str)}
+    others = {name: exact_text(text) for name, text in texts.items() if type(text) is not str}
+    return msgspec.structs.replace(sample, **others) if others else sample
+
+
+def exact_text(text: str) -> str:
+    """Return a text as a `str`, with the same characters; `str(text)` is what a subclass says of itself."""
+    return str.__str__(text)
+
+
 class Score(msgspec.Struct, frozen=True, gc=False):
     """The result of scoring one sample. `score` is meaningful only when `status == "ok"`."""
 

@@ -21,7 +21,7 @@ from rewardkit.registry import Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.worker import Load, Runner, WorkResult, frame
 from rewardkit.text import writable
-from rewardkit.types import Sample, Score
+from rewardkit.types import Sample, Score, exact_text
 from rewardkit.user_files import UserFile, user_reward_file
 
 MODEL_LOAD_TIMEOUT_S = 1_800.0
@@ -42,7 +42,15 @@ _LEAST_S = 1e-4
 _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
 
-_encoder = msgspec.msgpack.Encoder()
+
+def _within(value: Any) -> str:
+    """What a text of a subclass of `str` is sent as, within a prompt or `extra_info`."""
+    if isinstance(value, str):
+        return exact_text(value)
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_within)
 _decoder = msgspec.msgpack.Decoder(Sample)
 
 UNENCODABLE = (TypeError, ValueError, AttributeError, OverflowError, RecursionError)

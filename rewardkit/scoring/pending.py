@@ -20,7 +20,7 @@ from rewardkit.errors import InputError
 from rewardkit.registry import Reward
 from rewardkit.scoring.jobs import Scores, ScoringJob, encode, misfit
 from rewardkit.scoring.runner import RewardRunner
-from rewardkit.types import Sample, Score, failure, fits
+from rewardkit.types import Sample, Score, failure, fits, with_exact_texts
 
 SLICE = 64
 SLICE_CHARACTERS = 10_000
@@ -135,6 +135,8 @@ class Pending:
 
     def _start(self) -> Iterator[None]:
         places: dict[str, list[int]] = {}
+        if not self._fit:
+            yield from self._make_exact()
         for i, sample in enumerate(self._samples):
             if self._fit or fits(sample):
                 places.setdefault(sample.data_source, []).append(i)
@@ -156,6 +158,14 @@ class Pending:
                 yield from self._score_in_workers(plan, rest)
         for plan, mine in here:  # last, so that the workers run meanwhile
             yield from self._score_here(plan, mine)
+
+    def _make_exact(self) -> Iterator[None]:
+        exact: list[Sample] = []
+        for sample in self._samples:
+            exact.append(with_exact_texts(sample))
+            if not len(exact) % _STRIDE:
+                yield
+        self._samples = exact
 
     def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
         """What is scored in this thread, and what in the workers; a batch that belongs together stays so."""

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
-from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
+from rewardkit.errors import InputError, OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
 from rewardkit.registry import REGISTRY, Registry, Reward, check_timeout, import_target
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn, WorkerJob
@@ -30,9 +30,10 @@ from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.pool import Counts, WorkerPool
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.worker import Runner
-from rewardkit.types import FIELD_TYPES, Sample, Score, failure
+from rewardkit.types import FIELD_TYPES, Sample, Score, failure, fits
 from rewardkit.user_files import UserFile, user_reward_file
 
+_SAMPLE = frozenset([Sample])
 _TYPES = [(attrgetter(name), frozenset(types)) for name, types in FIELD_TYPES.items()]
 """What the fields of nearly all samples are; other samples are looked at one by one (`types.fits`)."""
 _CHUNK_S = 0.25
@@ -113,14 +114,19 @@ class Scorer:
         """Score samples; the result has one Score for each, in order.
 
         Raises:
-            ScoringError: the scorer was closed meanwhile.
+            InputError: one is no Sample.
+            ScoringError: the scorer is closed, or was meanwhile.
         """
         plan = self._sole_inline_plan(samples)
         return plan.runner.run(samples) if plan else self.submit(samples).wait()
 
     def submit(self, samples: Sequence[Sample]) -> Pending:
-        """Start scoring samples and return at once; `Pending.wait` has the scores."""
-        pending = Pending(samples, self._plan, self._send, fit=_fit(samples))
+        """Start scoring samples and return at once; `Pending.wait` has the scores.
+
+        Raises:
+            InputError, ScoringError: as in `score_batch`.
+        """
+        pending = Pending(samples, self._plan, self._send, fit=self._fit(samples))
         pending.start()
         return pending
 
@@ -143,7 +149,7 @@ class Scorer:
         if plan:
             return plan.runner.run(samples)
         send = partial(self._send, turn=turn)
-        return await Pending(samples, self._plan, send, fit=_fit(samples)).score(timeout_s)
+        return await Pending(samples, self._plan, send, fit=self._fit(samples)).score(timeout_s)
 
     def scores_by_group(self, data_source: str) -> bool:
         """True when the reward of this data source looks at all responses to a prompt at once: they have to
@@ -153,13 +159,18 @@ class Scorer:
 
     def _without_group(self, sample: Sample) -> Score | None:
         """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
-        if not (_fit([sample]) and self.scores_by_group(sample.data_source)):
+        if not (self._fit([sample]) or fits(sample)) or not self.scores_by_group(sample.data_source):
             return None
         why = needs_group(sample.data_source, "pass all of them in one call of score_batch")
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def scores_here(self, sample: Sample) -> bool:
-        """True when this sample is scored in the calling thread (one of an unknown data source is, too)."""
+        """True when this sample is scored in the calling thread (one of an unknown data source is, too).
+
+        Raises:
+            InputError: it is no Sample.
+        """
+        _require_samples([sample])
         plan = self._plan(sample.data_source)
         return isinstance(plan, Score) or plan.runner.may_run([sample])
 
@@ -190,7 +201,7 @@ class Scorer:
     def _next_batch(self, source: Peekable, batch_size: int) -> list[Sample]:
         """The next samples: a few more where a group would be cut, if its reward needs all of it."""
         batch = list(islice(source, batch_size))
-        if batch and _fit(batch[-1:]) and self.scores_by_group(batch[-1].data_source):
+        if batch and self._fit(batch[-1:]) and self.scores_by_group(batch[-1].data_source):
             while source.next_belongs_to(batch[-1]):
                 batch.append(next(source))
         return batch
@@ -216,8 +227,9 @@ class Scorer:
 
         Raises:
             UnknownDataSourceError, OptionsError: as in `check`.
-            InputError: the ground truth cannot be used.
+            InputError: the ground truth cannot be used, or it is no Sample.
         """
+        _require_samples([sample])
         reward = self.reward_for(sample.data_source)
         own: Callable[[Sample], object] | None = getattr(reward.target, "explain", None)
         if own is not None:  # a composition: what explains it is made with it
@@ -302,7 +314,8 @@ class Scorer:
     # --- life ----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Kill the workers. Batches still running in other threads get a ScoringError."""
+        """Kill the workers. Batches still running in other threads get a ScoringError, and so does whoever
+        has something scored afterwards."""
         with self._making:
             self._closed = True
             pools = list(self._pools.values())
@@ -327,6 +340,17 @@ class Scorer:
             elif not any(c in key for c in "*?["):
                 self._registry.resolve(key).make_options(values)
 
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ScoringError("this Scorer is closed; create a new one")
+
+    def _fit(self, samples: Sequence[Sample]) -> bool:
+        """Whether the fields of all samples have their types, at no cost for each. All that is to be scored
+        comes by here."""
+        self._require_open()
+        _require_samples(samples)
+        return all(types.issuperset(map(type, map(get, samples))) for get, types in _TYPES)
+
     def _plan(self, data_source: str) -> ScoringPlan | Score:
         """The plan for a data source, or the Score that all its samples get since it is unknown."""
         plan = self._plans.get(data_source)
@@ -340,7 +364,7 @@ class Scorer:
 
     def _sole_inline_plan(self, samples: Sequence[Sample]) -> ScoringPlan | None:
         """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
-        if not _fit(samples):
+        if not self._fit(samples):
             return None
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
@@ -375,8 +399,7 @@ class Scorer:
     def _pool(self, job: WorkerJob) -> WorkerPool:
         key = job.job_id if job.own_workers else None
         with self._making:
-            if self._closed:
-                raise ScoringError("this Scorer is closed; create a new one")
+            self._require_open()
             if key not in self._pools:
                 self._pools[key] = WorkerPool(
                     job.own_workers or self.workers, express=self._express and not job.own_workers
@@ -406,6 +429,10 @@ def _rank(key: str, data_source: str, names: set[str]) -> int | None:
     return 1 if fnmatchcase(data_source, key) else None
 
 
-def _fit(samples: Sequence[Sample]) -> bool:
-    """Whether the fields of all samples have their types, at no cost for each."""
-    return all(types.issuperset(map(type, map(get, samples))) for get, types in _TYPES)
+def _require_samples(samples: Sequence[Any]) -> None:
+    if _SAMPLE.issuperset(map(type, samples)):
+        return
+    for found in samples:
+        if not isinstance(found, Sample):
+            what = f"found {type(found).__name__}: {found!r:.60}"
+            raise InputError(f"what is scored must be a rewardkit.Sample, {what}")

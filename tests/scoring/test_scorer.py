@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 import os
 import signal
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rewardkit import Sample, Score, Scorer, reward
-from rewardkit.errors import OptionsError, ScoringError, UnknownDataSourceError
+from rewardkit.errors import InputError, OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.scoring import pending
 from tests.living import alive, descendants, held, nothing_more_than, until
@@ -410,6 +411,60 @@ def test_a_sample_of_wrong_types_is_invalid_alone_and_says_which_field(
         assert (score.status == "invalid") is (i in wrong)
         assert i not in wrong or (score.detail or "").startswith(f"{wrong[i]} must be ")
     assert scorer.worker_counts.died == 0
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "something else"
+
+
+@pytest.mark.parametrize("kind", [np.str_, _Text])
+def test_a_text_of_a_subclass_of_str_is_the_same_text_wherever_it_is_scored(kind: type[str]) -> None:
+    def exact(sample: Sample) -> float:
+        texts = (sample.data_source, sample.response, sample.ground_truth, sample.prompt)
+        return float({type(text) for text in texts} == {str} and sample.response.endswith("7"))
+
+    registry = Registry()
+    for place in ("inline", "process"):
+        registry.register(Reward(place, 1, exact, (place,), runs=place))
+    within = {"prompt": [{"role": "user", "content": kind("Q")}], "extra_info": {"a": [kind("b")]}}
+    with Scorer(registry=registry, workers=1) as scorer:
+        for place, long in itertools.product(("inline", "process"), (1, 20_000)):
+            sample = Sample(kind(place), kind("7" * long), kind("7"), kind("Q"))
+            assert (scorer.score(sample).score, scorer.score(sample).status) == (1.0, "ok")
+        sent = scorer.score(replace(Sample("process", "7", "7"), **within))
+        assert sent.status == "ok", sent.detail
+
+
+@pytest.mark.parametrize("found", [{"response": "7"}, None, "7", 7])
+def test_what_is_no_sample_is_refused_in_one_line(scorer: Scorer, found: Any) -> None:
+    given = [Sample("gsm8k", "7", "7"), found]
+    for call in (scorer.score_batch, scorer.submit, lambda samples: [*scorer.stream(samples)]):
+        with pytest.raises(InputError, match=r"must be a rewardkit\.Sample, found \w+: ") as refused:
+            call(given)
+        assert "\n" not in str(refused.value)
+    for one in (scorer.score, scorer.explain, scorer.scores_here):
+        with pytest.raises(InputError, match=r"must be a rewardkit\.Sample"):
+            one(found)
+    with pytest.raises(InputError, match=r"must be a rewardkit\.Sample"):
+        asyncio.run(scorer.ascore_batch(given))
+    assert scorer.score(given[0]).ok
+
+
+@pytest.mark.parametrize("source", ["gsm8k", "test/obey", "nobody/knows"])
+def test_a_closed_scorer_scores_nothing_wherever_the_reward_runs(misbehaving: None, source: str) -> None:
+    scorer = Scorer(workers=1)
+    scorer.close()
+    sample = Sample(source, "#### 7", "7")
+    for call in (scorer.score_batch, scorer.submit, lambda samples: [*scorer.stream(samples)]):
+        with pytest.raises(ScoringError, match="this Scorer is closed; create a new one"):
+            call([sample])
+    with pytest.raises(ScoringError, match="closed"):
+        scorer.score(sample)
+    with pytest.raises(ScoringError, match="closed"):
+        asyncio.run(scorer.ascore(sample))
 
 
 def test_a_long_response_is_scored_the_same_by_an_inline_reward_though_in_a_worker() -> None:
