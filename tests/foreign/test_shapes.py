@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +172,66 @@ def test_what_cannot_be_called_is_refused_at_the_door(
     with pytest.raises(InputError, match=said) as refused:
         load_reward(f"x={tmp_path}/theirs.py{name}")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "package"),
+    [
+        ("verl:openai/gsm8k", "verl"),
+        ("verifiers:reverse-text", "verifiers"),
+        ("skyrl-gym:gsm8k", "skyrl-gym"),
+        ("lm-eval:gsm8k", "lm-eval"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_what_helps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, registry: Registry, spec: str, package: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if importlib.util.find_spec(package.replace("-", "_")) is not None:
+        pytest.skip(f"{package} is installed")
+    with pytest.raises(InputError) as refused:
+        load_reward(f"x={spec}")
+    message = str(refused.value)
+    assert message == (
+        f"{spec} needs the package {package}: pip install {package} for {sys.executable}, or name an "
+        "interpreter that has it with `python:`"
+    )
+
+
+def test_a_package_that_a_function_lacks_is_named_with_what_helps(tmp_path: Path, registry: Registry) -> None:
+    helps = "No module named 'nonesuch'; install it for .*, or name an interpreter that has it with `python:`"
+    (tmp_path / "theirs.py").write_text("import nonesuch\ndef f(solution_str): return 1\n")
+    with pytest.raises(InputError, match=helps):
+        load_reward(f"x={tmp_path}/theirs.py:f")
+    (tmp_path / "late.py").write_text("def f(solution_str):\n    import nonesuch\n")
+    load_reward(f"x={tmp_path}/late.py:f")
+    with Scorer(workers=1) as scorer:
+        found = scorer.score(Sample("x", "", ""))
+    assert found.status == "error"
+    assert re.search(helps, found.detail or "")
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_file_of_a_package_is_the_one_there_though_its_package_is_installed_too(
+    tmp_path: Path, registry: Registry, monkeypatch: pytest.MonkeyPatch, marked: bool
+) -> None:
+    for place, worth in (("installed", 1.0), ("here", 2.0)):
+        package = tmp_path / place / "theirs" / "scores"
+        package.mkdir(parents=True)
+        if marked or place == "installed":
+            (package / "__init__.py").touch()
+            (package.parent / "__init__.py").touch()
+        (package / "helper.py").write_text(f"WORTH = {worth}\n")
+        (package / "late.py").write_text(f"MORE = {worth}\n")
+        (package / "mine.py").write_text(
+            "from .helper import WORTH\ndef f(solution_str):\n"
+            "    from .late import MORE\n    return WORTH + MORE\n"
+        )
+    folder = "installed" if marked else "installed/theirs"  # without marks the package is the last folder
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / folder))
+    load_reward(f"x={tmp_path}/here/theirs/scores/mine.py:f")
+    with Scorer(workers=1) as scorer:
+        assert scorer.score(Sample("x", "", "")).score == 4.0
 
 
 RUBRICS = """

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .lm_eval_task import LmEvalTask
-from .loading import LoadRequest, load_call, load_object
+from .loading import LoadRequest, load_call, load_object, require
 from .shapes import (
     GETTERS,
     CallNotes,
@@ -30,8 +30,10 @@ def load(request: LoadRequest) -> Any:
     if request.kind == "verl" and ":" not in request.target and not request.target.endswith(".py"):
         return _verl(request)
     if request.kind == "skyrl-gym":
+        require(request.kind, f"{request.kind}:{request.target}")
         return SkyrlGym(request)
     if request.kind == "lm-eval":
+        require(request.kind, f"{request.kind}:{request.target}")
         return LmEvalTask(request)
     if request.kind == "verifiers" or _is_of_verifiers(request):
         return _verifiers(request)
@@ -40,6 +42,7 @@ def load(request: LoadRequest) -> Any:
 
 def _verl(request: LoadRequest) -> FunctionCall:
     """verl's own function; the target is the data source, empty for each row's own."""
+    require("verl", f"verl:{request.target}")
     source = {"data_source": request.target} if request.target not in ("", "*") else {}
     target = "verl.utils.reward_score:default_compute_score"
     return load_call(request._replace(target=target, options={**source, **request.options}))
@@ -78,6 +81,7 @@ def _is_of_verifiers(request: LoadRequest) -> bool:
 
 def _verifiers(request: LoadRequest) -> LibraryCall:
     if ":" not in request.target:
+        require("verifiers", f"verifiers:{request.target}")
         module, of_type = load_object(request._replace(target="verifiers.v1.utils.loaders:task_type"))
         return TaskRewards(module.__name__, of_type(request.target), request)
     module, found = load_object(request)

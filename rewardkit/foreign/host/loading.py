@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -59,6 +59,19 @@ class _Held(importlib.abc.MetaPathFinder):
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         return _spec(name, *self.sources[name]) if name in self.sources else None
+
+
+class _Beside(importlib.abc.MetaPathFinder):
+    """Finds the package of a file in the folder where that lies: another may be installed under its name."""
+
+    def __init__(self, package: str, root: str) -> None:
+        self.package = package
+        self.root = root
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, [self.root]) if name == self.package else None
 
 
 class _TextLoader(SourceFileLoader):
@@ -141,6 +154,9 @@ def _import_file(file: str, known: str) -> ModuleType:
         if not relative and known not in sys.modules:
             hold({known: (path, _read(path, file))})
     root = root or package_of(path, at_least_one="." in known)[0]
+    if "." in known:
+        held = sum(isinstance(finder, _Held) for finder in sys.meta_path)
+        sys.meta_path.insert(held, _Beside(known.partition(".")[0], root))
     _search_in(os.getcwd(), root, os.path.dirname(path))
     return _import(known, file)
 
@@ -192,8 +208,25 @@ def _import(name: str, shown: str) -> ModuleType:
 
 
 def said(error: BaseException) -> str:
-    """An error in one line."""
-    return f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+    """An error in one line, and what helps where a package is missing."""
+    line = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
+    return f"{line}; install it {for_us()}" if isinstance(error, ModuleNotFoundError) else line
+
+
+def require(package: str, shown: str) -> None:
+    """Refuse what needs a package that is missing; its module is called like it.
+
+    Raises:
+        NoRewardError: it is.
+    """
+    _search_in(os.getcwd())
+    if importlib.util.find_spec(package.replace("-", "_")) is None:
+        raise NoRewardError(f"{shown} needs the package {package}: pip install {package} {for_us()}")
+
+
+def for_us() -> str:
+    """Where a missing package has to be."""
+    return f"for {sys.executable}, or name an interpreter that has it with `python:`"
 
 
 def _find(module: ModuleType, name: str, request: LoadRequest) -> Any:
