@@ -103,8 +103,9 @@ FUNCTIONS = (
     PublicFunction("SkyRL", "skyrl-gym|skyrl_gym", "make", "f('gsm8k', env_config={}, extras={'reward_spec': {'ground_truth': g}}).step(r['response'])['reward']", kind="skyrl-gym:gsm8k"),
     *(
         PublicFunction("open-instruct", ".|open_instruct.ground_truth_utils", name, "f([], r['response'], g).score", make=True)
-        for name in ("GSM8KVerifier", "MathVerifier", "StrictMathVerifier", "StringMatcherVerifier", "F1Verifier", "PuzzleMatcherVerifier", "FlanVerifier")
+        for name in ("GSM8KVerifier", "MathVerifier", "StringMatcherVerifier", "F1Verifier", "PuzzleMatcherVerifier", "FlanVerifier")
     ),
+    PublicFunction("open-instruct", ".|open_instruct.ground_truth_utils", "StrictMathVerifier", "f([], r['response'], g).score", "minerva", make=True),
     *(
         PublicFunction("understand-r1-zero", "understand_r1_zero/math_grader.py", name, f"{TWO}[1]", columns=("model_response=response", "gt_answer=ground_truth"))
         for name in ("boxed_reward_fn", "answer_tag_reward_fn", "answer_tag_reward_fn_for_orz")
@@ -118,7 +119,7 @@ FUNCTIONS = (
     PublicFunction("GRPO-Zero", ".|countdown_task", "reward_function", "f(r['response'], g['numbers'], g['target'])['reward']", "countdown", columns=("numbers=numbers", "target=target")),
     PublicFunction("GRPO-Zero", ".|countdown_task", "format_reward_function", "f(r['response'])"),
     PublicFunction("ToRA", "src/eval/grader.py", "math_equal", TWO, "bare", columns=("prediction=response", "reference=ground_truth")),
-    PublicFunction("verifiers", ".|reverse_text.taskset", "ReverseTextTask", "task_score(f, r)", "reverse"),
+    PublicFunction("verifiers", "environments/reverse_text|reverse_text.taskset", "ReverseTextTask", "task_score(f, r)", "reverse"),
 )  # fmt: skip
 
 _GOLDS = ("72", "-3", "0.5", "1,000", "\\frac{1}{2}", "x^2+1", "12", "Paris")
@@ -151,6 +152,13 @@ _QA = (
     "<answer>in %s it is</answer> <answer> %s </answer>",
     "%s",
 )
+_MINERVA = (
+    "So\nFinal Answer: The final answer is $%s$. I hope it is correct.",
+    "Final Answer: The final answer is %s. I hope it is correct. No.",
+    "Final Answer: The final answer is %s",
+    "\\boxed{%s}",
+    "%s",
+)
 _SUMS = (
     "(%s)",
     "<answer>%s</answer>",
@@ -179,6 +187,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
         "bare": (("%s", " $%s$", "%s.0", "+%s") * 6, _GOLDS, lambda gold: gold, "17"),
         "answers": (_FORMS, _GOLDS, lambda gold: [gold, "other"], "17"),
         "qa": (_QA, ("Paris", "the cat", "1984"), lambda gold: {"target": [gold, "other"]}, "Rome"),
+        "minerva": (_MINERVA, _GOLDS, lambda gold: gold, "17"),
         "countdown": (_SUMS, ("6 * 4", "(4 * 6)", "6*4+0"), lambda gold: {"target": 24, "numbers": [6, 4]}, "6+4"),
         "tools": (_TOOLS, ("add", "sub"), lambda gold: _TOOL.replace("%s", gold), "mul"),
         "knights": (_KNIGHTS, ("knight", "knave"), lambda gold: {"solution_text_format": f"(1) Ann is a {gold}\n(2) Bob is a knave", "statements": "x"}, "fool"),

@@ -1,7 +1,8 @@
 """Public reward functions give the same numbers here as called natively.
 
 They are fetched by whoever runs this and never committed: REWARDKIT_PUBLIC_FUNCTIONS names a folder with a snapshot of
-each project (`public_functions.FUNCTIONS`), and in `lib` the packages that these need.
+each project (`public_functions.FUNCTIONS`), and in `lib` the packages that these need, those of OpenRLHF, rLLM and
+verifiers among them. Beside open-r1's package, in `src`, lies the TRL that it was written for.
 """
 
 from __future__ import annotations
