@@ -432,6 +432,6 @@ def module_path() -> list[str]:
 
 
 def readable_paths(path: list[str]) -> list[str]:
-    """Return what runs may read: the modules and the shared libraries. No home, no /etc, no /proc."""
+    """Return what runs may read: the modules and the shared libraries. No home, no /proc."""
     base = os.path.join(os.path.realpath(sys.base_prefix), "lib")
     return list(dict.fromkeys([*(p for p in path if os.path.isdir(p)), base, *_LIBRARIES]))

@@ -15,10 +15,11 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.options.files import OutputFile, input_options
+from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import load_rewards, option_words_to_options
 from rewardkit.commands.options.scoring import note

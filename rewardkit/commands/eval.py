@@ -19,10 +19,11 @@ from rich.table import Table
 from rewardkit.commands.eval_datasets import eval_datasets, print_datasets, write_page
 from rewardkit.commands.generate import PromptForm, generate_file
 from rewardkit.commands.options.benchmarks import BenchmarkOptions, benchmark_options, find_benchmarks
-from rewardkit.commands.options.files import OutputFile, files_and_settings, hydra_options, input_options
+from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import GENERATION_NAMES, generation_options
 from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.printing import err, figure, interval, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options

@@ -16,11 +16,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.commands.options.files import OutputFile, files_and_settings, hydra_options, input_options
+from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import check_settings, generation_options, to_settings
 from rewardkit.commands.options.given import REWARDS, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, print_findings, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options

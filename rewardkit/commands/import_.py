@@ -11,9 +11,9 @@ import click
 import msgspec
 import yaml
 
-from rewardkit.commands.options.files import OutputFile
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import ABOVE_0
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import score_fields
 from rewardkit.errors import OptionsError
 from rewardkit.files.publishing import exists_already, published

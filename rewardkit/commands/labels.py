@@ -12,10 +12,11 @@ import click
 import msgspec
 from rich.table import Table
 
-from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY, OutputFile
+from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import InputError

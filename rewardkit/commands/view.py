@@ -19,10 +19,11 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from rewardkit.commands.options.files import OutputFile, looking_options
+from rewardkit.commands.options.files import looking_options
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0, NUMBER
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.errors import InputError
 from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report

@@ -280,7 +280,7 @@ def _rules(setup: Setup) -> list[tuple[str, int]]:
     rules = [(path, kernel.READ_ONLY) for path in setup.readable]
     rules += [
         (path, kernel.READ_ONLY)
-        for path in ("/dev/zero", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo")
+        for path in ("/dev/zero", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo", "/etc/mime.types")
     ]
     rules.append(("/dev/null", kernel.READ_WRITE_FILE | 1 << 14))
     box = namespaces.BOX if setup.level == "warm" else setup.scratch

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 from rewardkit.errors import OptionsError
-from rewardkit.files.publishing import require_folder_of
 from rewardkit.offline import ReadOptions, read_join
 from rewardkit.rows import RowNames
 from rewardkit.verl_keys import config_file, is_setting
@@ -37,23 +35,6 @@ _OPTIONS = (
         "--on", metavar="KEY[=OTHER]", help="Column to join on; OTHER is its name in the joined file."
     ),
 )
-
-
-class OutputFile(click.Path):
-    """A file that a command writes at its end: a folder that is not there is reported at its beginning."""
-
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path.
-
-        Raises:
-            InputError: its folder cannot be written.
-        """
-        path = super().convert(value, param, ctx)
-        require_folder_of(Path(value))
-        return path
 
 
 def input_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from rewardkit.commands.options.files import OutputFile
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.errors import InputError, OptionsError
 
-_MAY_BE_EMPTY = ("ground_truth", "response", "prompt", "system", "template", "prefix")
+_MAY_BE_EMPTY = ("ground_truth", "response", "prompt", "system", "instruction", "template", "prefix")
 """Parameters that are texts."""
 
 
