@@ -39,7 +39,7 @@ TASKS = {
         "eval": "Evaluate a model on datasets, or the responses in files.",
         "compare": "Compare two scored files prompt by prompt.",
         "diff": "Compare two scorers on the same responses.",
-        "replay": "Score a scored file again from its receipt, and compare.",
+        "replay": "Score a scored file again; report rows that differ.",
     },
     "Train models": {
         "train": "Train a language model with PPO, GRPO and related algorithms.",

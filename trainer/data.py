@@ -165,7 +165,7 @@ def _message(turn: Any, where: str) -> Any:
         part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
     ]
     if not texts or len(texts) < len(parts):
-        raise InputError(f"{where}: expected text, found {type(content).__name__}")
+        raise InputError(f"{where}: content must be text or a list of text parts")
     return {**turn, "content": "".join(texts)}
 
 
@@ -333,8 +333,8 @@ class PromptLoader(Generic[LoadedRow]):
     def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
         if len(rows) < batch_size:
             raise InputError(
-                f"data.train_batch_size={batch_size}, but only {len(rows)} rows are within the "
-                "limit of tokens; lower it, or raise the limit"
+                f"data.train_batch_size={batch_size}, but only {len(rows)} rows are there, without "
+                "those that are too long; lower it, or add rows"
             )
         self.rows = rows
         self._batch_size = batch_size

@@ -147,8 +147,8 @@ def short_enough(
 
 
 def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
-    """Return a function from prompts, chats or texts, to their numbers of tokens with the model's chat
-    template.
+    """Return a function that counts the tokens of each prompt: of a chat with the model's chat template, of a
+    text as it is.
 
     Raises:
         InputError: the folder holds no tokenizer.

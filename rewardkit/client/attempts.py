@@ -29,7 +29,9 @@ class Attempts:
         return left
 
     def too_late(self) -> DeadlineError:
-        return DeadlineError(f"{self.url} did not answer within {self.timeout_s:g} s; set a longer timeout_s")
+        return DeadlineError(
+            f"{self.url}: no answer within {self.timeout_s:g} s, retries included; set a longer timeout_s"
+        )
 
     def pause_after_failure(self, error: Exception) -> float:
         """Seconds to wait. Raises ServerError when it was tried often enough."""

@@ -93,7 +93,7 @@ def command(
     found = signal(groups)
     if all(source.groups == source.lone for source in found.values()):
         raise InputError(
-            f"{' '.join(files)} has one scored response per prompt; advantages in groups need at least two"
+            f"each prompt in {' '.join(files)} has only one scored response; group advantages (GRPO) need two"
         )
     _print_signal(found, as_json)
 

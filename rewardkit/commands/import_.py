@@ -64,7 +64,7 @@ _SAMPLE: dict[str, Any] = {
 )
 @click.option("--row", metavar="JSON", help="Row to try it on: response, ground_truth, prompt, extra_info.")
 @click.option("--timeout", "timeout_s", type=ABOVE_0, help="Time limit per call, in seconds.")
-@click.option("--out", type=OutputFile(), help="Write an entry for --rewards.")
+@click.option("--out", type=OutputFile(), help="Write a YAML file for --rewards of score, eval and others.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     spec: str,

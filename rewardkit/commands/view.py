@@ -56,7 +56,7 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
     "--sort",
     "order",
     type=click.Choice(ORDERS),
-    help="Lowest score, longest response, or most disagreement in a prompt first. Default: as in the files.",
+    help="Lowest score, longest response or most disagreement in a prompt first. Default: file order.",
 )
 @click.option("--by-prompt", "prompts", is_flag=True, help="Show one line per prompt.")
 @click.option(

@@ -125,6 +125,6 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
 
 
 def at_k_sizes(n: int) -> list[int]:
-    """Return the k for which figures over k of n responses are given: 2, 4, 8, ... and n."""
+    """Return the k of figures over k of n responses: 2, 4, 8, ... and n; none for one response."""
     powers = [2**i for i in range(1, n.bit_length()) if 2**i < n]
     return [*powers, n] if n > 1 else []

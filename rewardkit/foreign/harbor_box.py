@@ -76,7 +76,9 @@ def read_command(outcome: Outcome, before: bytes) -> BoxRun:
         return BoxRun(outcome, left)
     if outcome.status in (*TIMED_OUT, *OVER_LIMIT):
         return BoxRun(outcome, before)  # it was killed before it could be kept: as if it had not run
-    raise BoxError(f"cannot save /app: it is larger than {_OUTPUT >> 20} MB, or the command has broken it")
+    raise BoxError(
+        f"cannot save /app: it is larger than {_OUTPUT >> 20} MB, or the command prevented saving it"
+    )
 
 
 def grader_job(task: HarborTask, state: bytes) -> Job:

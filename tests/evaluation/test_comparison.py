@@ -145,7 +145,7 @@ def test_gradient_prints_the_shares_of_each_estimator(
     printed = capsys.readouterr().out
     assert "groups without a right" in printed and "by correct (weight 0.9)" in printed
     assert run(["gradient", str(write(tmp_path / "single.jsonl", "10"))]) == 2
-    assert "one scored response per prompt" in capsys.readouterr().err
+    assert "has only one scored response" in capsys.readouterr().err
 
 
 def test_a_source_whose_reward_names_no_answers_is_left_out_of_majorities_and_of_nothing_else() -> None:

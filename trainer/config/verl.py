@@ -137,7 +137,7 @@ def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str
     """
     inside = next((k for k in known if k.startswith(f"{key}.")), None)
     if inside is not None and value is not None and value != {}:
-        raise ConfigError(f"'{key}' in {where} is a section; set one of its settings, as {inside}")
+        raise ConfigError(f"'{key}' in {where} is a section; set one of its settings, such as {inside}")
     return inside is not None
 
 

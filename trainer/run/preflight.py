@@ -198,8 +198,8 @@ def _check_shared_models(config: Config) -> None:
         described = load_model_config(model.path, model)
         if reason := why_unshared(described, remote=model.trust_remote_code):
             raise ConfigError(
-                f"{name}.{SHARING}={size} is not for {described.model_type} ({model.path}): {reason}; "
-                "set it to 1"
+                f"{name}.{SHARING}={size} does not work with {described.model_type} ({model.path}): "
+                f"{reason}; set it to 1"
             )
 
 

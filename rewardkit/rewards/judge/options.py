@@ -173,7 +173,9 @@ class JudgeOptions(CredentialsUnshown):
             raise ValueError("structured needs a score_field without a dot")
         low, high = self.score_range
         if self.logprobs and not self.verdicts and not (low >= 0 and high <= 9):
-            raise ValueError("logprobs needs verdicts of one token: words, or score_range within 0 and 9")
+            raise ValueError(
+                "logprobs needs one-token verdicts: set verdicts, or a score_range between 0 and 9"
+            )
 
     def _check_combining(self) -> None:
         if self.votes < 1:

@@ -94,7 +94,10 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
         ),
         ("actor_rollout_ref.rollout.urls={a: 1}", "actor_rollout_ref.rollout.urls must be a list; found"),
         ("data.seed", "expected key=value"),
-        ("data=3", "'data' in the command line is a section; set one of its settings, as data.train_files"),
+        (
+            "data=3",
+            "'data' in the command line is a section; set one of its settings, such as data.train_files",
+        ),
         ("trainer.alarms=off", "'trainer.alarms' in the command line is a section"),
         ("~data.seed", "cannot be removed"),
         (

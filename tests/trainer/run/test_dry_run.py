@@ -312,7 +312,7 @@ def test_a_critic_of_another_tokenizer_is_refused(
         ([{"content": "x"}], "message 0 of the prompt has no role"),
         (
             [{"role": "user", "content": [{"type": "image", "text": None}]}],
-            "message 0 of the prompt: expected text, found list",
+            "message 0 of the prompt: content must be text or a list of text parts",
         ),
     ],
 )

@@ -108,13 +108,13 @@ def test_a_model_whose_sequences_cannot_be_shared_is_refused_by_name(tmp_path: P
     LlamaConfig().save_pretrained(tmp_path)
     check()
     Gemma2Config().save_pretrained(tmp_path)
-    with pytest.raises(ConfigError, match=r"=2 is not for gemma2 .*attn_logit_softcapping"):
+    with pytest.raises(ConfigError, match=r"=2 does not work with gemma2 .*attn_logit_softcapping"):
         check()
     check(f"{SHARED}=1")
     factors = [1.0] * 48
     rope = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": factors, "long_factor": factors}
     Phi3Config(rope_parameters=rope).save_pretrained(tmp_path)
-    with pytest.raises(ConfigError, match=r"is not for phi3 .*longrope"):
+    with pytest.raises(ConfigError, match=r"does not work with phi3 .*longrope"):
         check()
     with pytest.raises(ConfigError, match="set use_remove_padding=true"):
         check_settings(f"{SHARED}=2", "actor_rollout_ref.model.use_remove_padding=false")
