@@ -98,7 +98,7 @@ class WorkerProcess:
         self.deadline = self.since + job.patience_s if busy else float("inf")
 
     def dear_from(self) -> float:
-        """Return the monotonic time from which its sample counts as slow: now, if it is expected to be."""
+        """Return the monotonic time from which its sample counts as slow: its start, if that is expected."""
         assert self.chunk is not None
         return self.since if self.chunk.job.expected_s >= DEAR_S else self.since + DEAR_S
 
