@@ -39,7 +39,8 @@ def register_agents(path: str | None, option: str) -> None:
     )
     if not named:
         raise InputError(
-            f"{path} must be a list of mappings with `name`, and with `_target_` for your own loops"
+            f"{path} must be a YAML list of mappings: each needs `name`, and your own agents also need "
+            "`_target_`"
         )
     for entry in entries:
         settings = {str(key): value for key, value in entry.items() if key not in ("name", "_target_")}
@@ -55,13 +56,15 @@ def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
     """What the loop's settings come to."""
     if found.settings is None:
         if settings:
-            raise ConfigError(f"agent '{name}': this loop has no settings, found {', '.join(settings)}")
+            raise ConfigError(
+                f"agent '{name}' takes no settings; remove {', '.join(settings)} from the entry"
+            )
         return None
     try:
         inspect.signature(found.settings).bind(**settings)
     except TypeError as error:
         takes = ", ".join(inspect.signature(found.settings).parameters)
-        raise ConfigError(f"agent '{name}': {error}; it takes {takes}") from None
+        raise ConfigError(f"agent '{name}': invalid settings: {error}; the agent takes {takes}") from None
     try:
         return found.settings(**settings)
     except ConfigError as error:
@@ -76,13 +79,16 @@ def _target(name: str, target: str) -> Agent:
     try:
         loop = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"agent '{name}': cannot import {target}: {error}") from None
+        raise ConfigError(
+            f"agent '{name}': cannot import {target}: {error}; `_target_` must be FILE.py:function or "
+            "package.module.function"
+        ) from None
     found = getattr(loop, "__rewardkit_agent__", None)
     if isinstance(found, Agent):
         return found
     if isinstance(loop, type):
         raise ConfigError(
-            f"{target} is a class; expected a coroutine function of an Episode, decorated with "
-            "@agent (docs/agents.md)"
+            f"agent '{name}': {target} is a class; `_target_` must name a coroutine function that takes an "
+            "Episode (docs/agents.md)"
         )
     return Agent(target, loop)

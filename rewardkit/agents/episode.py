@@ -169,7 +169,9 @@ class Episode:
             ValueError: the reason is not one of `ENDED`.
         """
         if reason not in ENDED:
-            raise ValueError(f"an episode cannot end by '{reason}'; expected one of {', '.join(ENDED)}")
+            raise ValueError(
+                f"unknown reason '{reason}' for the end of an episode; expected one of {', '.join(ENDED)}"
+            )
         if self.ended is None:
             self.ended = reason
             self.status = FAILED.get(reason, "ok")
@@ -252,14 +254,17 @@ class Episode:
         """
         self._go_on()
         if self.interaction is None:
-            raise RuntimeError(f"the agent '{self.agent_name}' needs an interaction, but the row has none")
+            raise RuntimeError(
+                f"the agent '{self.agent_name}' needs an interaction, but the row has no "
+                "extra_info.interaction_kwargs with a name"
+            )
         self._user_turn_left()
         left = self.seconds_left()
         timeout = self.limits.tool_seconds if left is None else min(self.limits.tool_seconds, max(left, 0.0))
         try:
             said = await within(self.interaction.respond(list(self.messages)), timeout)
         except TimeoutError:
-            self._end_late("interaction_failed", f"the interaction did not answer in {timeout:g} s")
+            self._end_late("interaction_failed", f"the interaction did not answer within {timeout:g} s")
             raise EpisodeEnded(self.ended) from None
         except Exception as error:
             self.end("interaction_failed", f"the interaction failed: {describe(error)}")

@@ -65,7 +65,7 @@ async def _without_exit(work: Awaitable[T]) -> T:
     try:
         return await work
     except SystemExit as error:
-        raise RuntimeError(f"it asked the program to exit ({error.code})") from None
+        raise RuntimeError(f"the code tried to exit the process: {error.code}") from None
 
 
 async def within(work: Awaitable[T], seconds: float | None) -> T:
@@ -88,7 +88,7 @@ async def within(work: Awaitable[T], seconds: float | None) -> T:
         await _stop(task)
         raise TimeoutError
     if task.cancelled():  # by itself, which is not that the episode is cancelled
-        raise RuntimeError("it was cancelled")
+        raise RuntimeError("the call cancelled itself")
     return task.result()
 
 

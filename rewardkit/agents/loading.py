@@ -208,7 +208,7 @@ def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
     config, schema = entry.get("config") or {}, entry.get("tool_schema")
     if entry.get("mcp"):  # verl has the servers beside the config
         if name != MCP:
-            raise ConfigError(f"{name} takes no servers: 'mcp' needs the class_name {MCP}")
+            raise ConfigError(f"{name} takes no MCP servers: the key 'mcp' is only for class_name {MCP}")
         config = {**config, **entry["mcp"]}
     if name not in _TOOL.shipped:
         config = {key: value for key, value in config.items() if key != "type" or value != "native"}
@@ -245,8 +245,8 @@ def _targets(name: str) -> list[Any]:
 
 def _none_declared(module: ModuleType, where: str) -> list[Any]:
     names = [key for key, one in vars(module).items() if inspect.isfunction(one)]
-    hint = f"; it has {', '.join(names)}" if names else ""
-    raise ConfigError(f"{where} has no function or class with @tool above it{hint}")
+    hint = f"; add @tool to one of its functions: {', '.join(names)}" if names else ""
+    raise ConfigError(f"{where} has no function or class that is decorated with @tool{hint}")
 
 
 def _declarations(module: ModuleType) -> list[Declared]:
@@ -280,18 +280,18 @@ def _maker(entry: Mapping[str, Any]) -> Maker:
         return lambda: OpenInteraction(lambda: verl.interaction_parts(shared))
     _made(target, name, config)  # that it can be made is seen here
     if not callable(getattr(target, "respond", None)):
-        raise ConfigError(f"{name} has no method 'respond'")
+        raise ConfigError(f"the interaction class {name} has no method 'respond'")
     return lambda: OpenInteraction(lambda: InteractionParts.of(target(**config)))
 
 
 def _made(target: Any, name: str, config: Mapping[str, Any]) -> Any:
     if not inspect.isclass(target):
-        raise ConfigError(f"{name} is not a class")
+        raise ConfigError(f"{name} is not a class; an interaction must be a class")
     try:
         inspect.signature(target).bind(**config)
     except TypeError as error:
         takes = ", ".join(inspect.signature(target).parameters) or "nothing"
-        raise ConfigError(f"{name}: invalid config: {error}; it takes {takes}") from None
+        raise ConfigError(f"{name}: invalid config: {error}; the class takes {takes}") from None
     return target(**config)
 
 
@@ -300,7 +300,7 @@ def _class(name: str) -> Any:
     if module is None:
         return attribute
     if not attribute:
-        raise ConfigError(f"no class given; expected {where}:Class")
+        raise ConfigError(f"an interaction must name a class: write {where}:CLASS")
     found = getattr(module, attribute, None)
     if found is None:
         classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
@@ -324,12 +324,12 @@ def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
         return None, entry.load(), name
     if "." not in name:
         hint = did_you_mean(name, kind.shipped) or f"; known: {', '.join(kind.shipped)}"
-        raise ConfigError(f"there is no {kind.what} '{name}' (your own: {kind.own}){hint}")
+        raise ConfigError(f"unknown {kind.what} '{name}'{hint}; for your own {kind.what}, pass {kind.own}")
     package, _, attribute = name.replace(":", ".").rpartition(".")
     try:
         return verl.import_user_module(package), attribute, package
     except ImportError as error:
-        own = f"; add its folder to PYTHONPATH, or pass {kind.own}"
+        own = f"; add the package's folder to PYTHONPATH, or pass {kind.own}"
         hint = (
             f"; of verl's classes, these are available: {', '.join(verl.OURS)}"
             if name.startswith("verl.")
@@ -356,7 +356,7 @@ def _open(
                 made = list(opened(entry))
             for name, one in made:
                 if name in found:
-                    raise ConfigError(f"two {kind.what}s have the name '{name}'")
+                    raise ConfigError(f"two {kind.what}s have the name '{name}'; rename or remove one")
                 found[name] = one
     return found
 
@@ -375,7 +375,7 @@ def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
         raise ConfigError(f"{path} is not valid YAML: {reason_of(error)}") from None
     entries = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise ConfigError(f"{path} needs a list '{key}' of mappings with a class_name each")
+        raise ConfigError(f"{path} must have a list '{key}' of mappings, each with a class_name")
     return entries
 
 
@@ -387,7 +387,7 @@ def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]
         if unknown or not isinstance(entry.get("class_name"), str):
             what = f"unknown key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
             known = f"{', '.join(kind.fields[:-1])} and {kind.fields[-1]}"
-            raise ConfigError(f"{where}{what}; an entry has {known}")
+            raise ConfigError(f"{where}{what}; the keys of an entry are {known}")
         for key in kind.mappings:
             if not isinstance(entry.get(key, {}), Mapping | None):
                 raise ConfigError(f"{where}{key} is {entry[key]!r:.40}; expected a mapping")

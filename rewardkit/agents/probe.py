@@ -45,12 +45,15 @@ class TemplateReport:
 
     def lines(self) -> list[str]:
         """Return one line for each thing that a user should know."""
-        said = [f"the chat template rejects turns of {kind}: {why}" for kind, why in self.refused.items()]
+        said = [
+            f"the chat template cannot append a turn of kind '{kind}': {why}"
+            for kind, why in self.refused.items()
+        ]
         if self.rewrites:
             what = "; ".join(f"{kind}: {how}" for kind, how in self.rewrites.items())
             said.append(
-                f"the chat template renders earlier turns differently ({what}); within an "
-                "episode they stay as the model produced them"
+                f"the chat template changes earlier turns when others follow ({what}); within an "
+                "episode all turns stay as the model produced them"
             )
         return [*said, *self.notes]
 
@@ -83,10 +86,11 @@ def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateR
     for one in agents:
         kind = {"template": "tool", "text": "user"}.get(one.tools, "")
         if kind in report.refused:
-            hint = "; react_agent needs only a template for user turns" if kind == "tool" else ""
+            hint = "; use react_agent, which needs only user turns" if kind == "tool" else ""
             raise TemplateError(
-                f"'{one.name}' cannot run with this chat template, which rejects a {kind} turn "
-                f"after an assistant turn: {report.refused[kind]}{hint}"
+                f"the agent '{one.name}' cannot run with this chat template, which cannot append a {kind} "
+                "turn "
+                f"to an assistant turn: {report.refused[kind]}{hint}"
             )
     return report
 
@@ -99,7 +103,9 @@ def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
         text = _rendered(transcript, [*before, *messages], ())
         later.append(text.rpartition("zqsaid")[2])
     if later[0] != later[1]:
-        raise TemplateError("it renders a turn differently when more turns precede it")
+        raise TemplateError(
+            "the template renders the same turn differently at another place in the conversation"
+        )
 
 
 def _shows_tools(transcript: Transcript) -> bool:
@@ -119,11 +125,11 @@ def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
             continue  # said by `refused`, or a field that the template does not take
         lost = "zqthought" in alone and "zqthought" not in whole
         if lost:
-            yield kind, "is dropped when a turn follows"
+            yield kind, "dropped when a turn follows"
         elif not whole.startswith(alone.rstrip()):
-            yield kind, "is rendered differently when a turn follows"
+            yield kind, "rendered differently when a turn follows"
         elif kind == "outer spaces" and "  zqsaid  " not in whole:
-            yield kind, "are trimmed"
+            yield kind, "trimmed"
 
 
 def _histories() -> list[tuple[str, list[Message], list[Message], Schemas]]:
@@ -141,7 +147,7 @@ def _histories() -> list[tuple[str, list[Message], list[Message], Schemas]]:
         ("plain answers", [said("zqsaid")], [_MORE], ()),
         ("outer spaces", [said("  zqsaid  ")], [_MORE], ()),
         ("reasoning in the content", [said(thought)], [_MORE], ()),
-        ("reasoning beside the content", [said("zqsaid", reasoning_content="zqthought")], [_MORE], ()),
+        ("reasoning in reasoning_content", [said("zqsaid", reasoning_content="zqthought")], [_MORE], ()),
         ("calls", [called], [_HEARD], (_TOOL,)),
         ("calls with reasoning", [said(thought, tool_calls=[call])], [_HEARD], (_TOOL,)),
         ("a round of tools", [called, _HEARD, said("zqsaid")], [_MORE], (_TOOL,)),
@@ -153,14 +159,14 @@ def _notes(transcript: Transcript, refused: Mapping[str, str]) -> list[str]:
     notes = []
     if "tool" not in refused and not _shows_tools(transcript):
         notes.append(
-            "the chat template does not list the tools for the model: list them in the "
+            "the chat template does not show the tools to the model: describe the tools in the "
             "prompts, or use react_agent"
         )
     if "strftime_now" in template and "date_string" not in transcript.template_kwargs:
         notes.append(
             "the chat template can write today's date into the prompt, so a run resumed on "
-            "another day has different prompts; if the template reads date_string, set that in "
-            "its arguments"
+            "another day has different prompts; if the template reads date_string, set date_string in "
+            "the template's arguments"
         )
     return notes
 

@@ -112,7 +112,7 @@ class Agents:
             return load_agent(name)
         names = self.names()
         hint = did_you_mean(name, names) or f"; known: {', '.join(names)}"
-        raise InputError(f"there is no agent '{name}'{hint}; pass your own loop as path.py:name")
+        raise InputError(f"there is no agent '{name}'{hint}; pass an agent of your own as path.py:name")
 
     def names(self) -> tuple[str, ...]:
         """Return the names: those offered, those registered and those of installed packages."""
@@ -179,7 +179,11 @@ def load_agent(spec: str) -> Agent:
     loop = getattr(module, name, None)
     if not callable(loop):
         has = [*found, *(key for key, value in vars(module).items() if callable(value))]
-        raise InputError(f"{path} has no agent '{name}'{did_you_mean(name, has)}; decorate it with @agent")
+        raise InputError(
+            f"{path} has no agent or function '{name}'{did_you_mean(name, has)}; decorate the agent's "
+            "function "
+            "with @agent"
+        )
     return _agent_of(loop) or AGENTS.register(Agent(spec, loop))
 
 

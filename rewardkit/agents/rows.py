@@ -47,7 +47,7 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
         if settings is None or says_nothing(settings):
             continue
         if not isinstance(settings, Mapping):
-            raise InputError(f"tools_kwargs['{name}'] is {settings!r:.40}; expected a mapping")
+            raise InputError(f"extra_info.tools_kwargs['{name}'] is {settings!r:.40}; expected a mapping")
         create = settings.get("create_kwargs")
         kwargs[str(name)] = create if isinstance(create, Mapping) else {}
     names = _plain(extra_info, "tool_selection", Sequence)

@@ -82,11 +82,11 @@ def notes_on(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[str]:
     unknown = set().union(*asked) - set(setting.tools)
     notes = []
     if replaced:
-        which = f"rows with the agent '{SINGLE_TURN}': {replaced:,} of {len(rows):,}"
-        notes.append(f"{which}; the agent of the run, '{setting.default_agent}', plays them")
+        which = f"{replaced:,} of {len(rows):,} rows name the agent '{SINGLE_TURN}'"
+        notes.append(f"{which}; the run's agent '{setting.default_agent}' is used for these rows instead")
     if unknown:
         names = ", ".join(sorted(unknown))
-        notes.append(f"rows have settings for tools that this run does not have; they are ignored: {names}")
+        notes.append(f"rows have tools_kwargs for tools that this run does not have; ignored: {names}")
     return notes
 
 
@@ -99,7 +99,8 @@ def check_tools(agents: Iterable[Agent], setting: EpisodeSetup) -> None:
     if setting.tools and not any(agent.takes_tools for agent in agents):
         names = ", ".join(setting.tools)
         raise InputError(
-            f"the run has the tools {names}, but no row has an agent that calls tools; use 'tool_agent'"
+            f"the run has the tools {names}, but no row has an agent that calls tools; use the agent "
+            "'tool_agent'"
         )
 
 
@@ -115,7 +116,7 @@ def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
     if found.settings is not None and found.given is None:
         raise InputError(
             f"the agent '{found.name}' needs settings; pass a file of agents with an entry of "
-            "that name (--agent-file, or rollout.agent.agent_loop_config_path; docs/programs.md)"
+            "this name (--agent-file, or rollout.agent.agent_loop_config_path; docs/programs.md)"
         )
     return found
 
@@ -177,7 +178,7 @@ async def run_episode(
     try:
         await _live(episode, prompt.agent, given, begun)
     except asyncio.CancelledError:
-        episode.end("cancelled", "cancelled")
+        episode.end("cancelled", "the episode was cancelled")
     except Exception as error:
         episode.end("error", describe(error))
     finally:
@@ -215,7 +216,7 @@ async def _create(
         try:
             await within(tool.create(**kwargs.get(name, {})), seconds)
         except Exception as error:
-            episode.end("tool_failed", f"cannot create {name}: {describe(error)}")
+            episode.end("tool_failed", f"cannot create the tool {name}: {describe(error)}")
 
     await asyncio.gather(*(create(name, tool) for name, tool in episode.tools.items()))
     if episode.interaction is not None:

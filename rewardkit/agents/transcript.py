@@ -160,7 +160,7 @@ def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Sc
     """Return the skeleton of messages of these (role, name), see `Transcript.skeleton`."""
     for role, _ in shape:
         if role not in ("tool", "user"):
-            raise TemplateError(f"cannot append a turn of the role '{role}'; expected tool or user")
+            raise TemplateError(f"a turn of the role '{role}' cannot be appended; expected tool or user")
     marks = [_HEARD.format(i) for i in range(len(shape))]
     tail, closing = _tail(transcript, _messages(shape, marks), schemas)
     parts = _cut(tail, marks)
@@ -206,7 +206,7 @@ def _tails_in_turn(transcript: Transcript, new: Sequence[Message], schemas: Sche
         opening = tail.removeprefix(bare)
         begin = transcript.encoder.decode(closing, special=True)
         if opening == tail or not bare.startswith(begin):
-            raise TemplateError("the template renders the result of a call differently when a turn follows")
+            raise TemplateError("the template renders a tool result differently when a turn follows")
         whole = f"{whole.removesuffix(opening) or begin}{bare.removeprefix(begin)}{opening}"
     return whole, closing
 
@@ -240,7 +240,7 @@ def _tail_of_call(
     alone = _behind(transcript.render(before, schemas, prompt=False), len(calls))
     tail = _behind(transcript.render([*before, *new], schemas, prompt=prompt), len(calls))
     if not tail.startswith(alone):
-        raise TemplateError("the template renders a call differently when its result follows")
+        raise TemplateError("the template renders a tool call differently when a tool result follows")
     closing = _closing(transcript, transcript.encoder.trusted(alone), schemas)
     return transcript.encoder.decode(closing, special=True) + tail[len(alone) :], closing
 
@@ -266,7 +266,7 @@ def _content_of(
     for write in (_as_it_is, str.strip, _as_json, _as_stripped_json):
         if tail.count(write(marks[place])) == 1:
             return write
-    raise TemplateError(f"the template changes the content of a message of {shape[place][0]}")
+    raise TemplateError(f"the template changes the text of a {shape[place][0]} message")
 
 
 def _as_it_is(text: str) -> str:
@@ -296,7 +296,7 @@ def _cut(tail: str, marks: Sequence[str]) -> list[str]:
     for mark in marks:
         before, found, tail = tail.partition(mark)
         if not found:
-            raise TemplateError("the template leaves out a message or changes their order")
+            raise TemplateError("the template leaves out a message or changes the order of messages")
         parts.append(before)
     if any(mark in part for mark in marks for part in (*parts, tail)):
         raise TemplateError("the template renders a message twice")

@@ -202,7 +202,7 @@ def _function_of(schema: Mapping[str, Any] | None, target: Any) -> Mapping[str, 
     function = (schema or {}).get("function")
     if not isinstance(function, Mapping) or not function.get("name"):
         raise ConfigError(
-            f"{target.__qualname__} has no tool_schema with a function's name; set it in the file"
+            f"{target.__qualname__} has no name; set tool_schema.function.name in the entry of the tool"
         )
     return function
 
@@ -332,7 +332,7 @@ def _function_tools() -> dict[str, Any]:
             called = name if isinstance(name, str) else fn.__name__
             known = registry.get(called)
             if known is not None and known.fn is not fn:
-                raise ValueError(f"two tools under @function_tool have the name '{called}'")
+                raise ValueError(f"two functions with @function_tool have the name '{called}'; rename one")
             registry[called] = FunctionTool(called, fn, schema)
             return fn
 

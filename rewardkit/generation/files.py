@@ -51,7 +51,7 @@ def _table(records: Records, schema: pa.Schema, path: str) -> pa.Table:
         try:
             records.table.validate(full=True)  # texts that are no UTF-8, which Arrow reads without a word
         except pa.ArrowException as error:
-            raise InputError(f"{path}, in the rows from {records.first_row}: {error}") from None
+            raise InputError(f"{path}, row {records.first_row} or later: {error}") from None
         return records.table
     if records.damaged is not None:
         raise InputError(f"{path}, row {records.first_row}: {records.damaged}")

@@ -48,8 +48,9 @@ class Journal:
         if path.exists():
             if not resume:
                 raise InputError(
-                    f"found {path.name} of an interrupted run; pass --resume to continue it, "
-                    "or --restart to discard it"
+                    f"an interrupted run left {path.name}; pass --resume to continue the run, or --restart "
+                    "to "
+                    "discard its responses"
                 )
             found = _read(path, about)
         try:
@@ -98,11 +99,12 @@ def _read(path: Path, about: dict[str, Any]) -> dict[tuple[int, int], Completion
         theirs = msgspec.json.decode(lines[0])
         completions = [_decoder.decode(line) for line in lines[1:]]
     except msgspec.DecodeError as error:
-        raise InputError(f"cannot read {path} ({error}); --restart discards it") from None
+        raise InputError(f"cannot read {path} ({error}); pass --restart to discard this file") from None
     changed = sorted(key for key in {*theirs, *about} if theirs.get(key) != about.get(key))
     if changed:
         raise InputError(
-            f"cannot resume: {', '.join(changed)} differ from the interrupted run; use its settings, "
-            "or pass --restart to discard it"
+            f"cannot resume: the interrupted run had other values of {', '.join(changed)}; use the same "
+            "values, "
+            "or pass --restart to discard that run's responses"
         )
     return {(one.row, one.sample): one for one in completions if one.error is None}

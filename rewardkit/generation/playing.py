@@ -138,7 +138,9 @@ def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
         return "hermes"  # the server finds calls itself
     found = detect(transcript.tokenizer.chat_template)
     if found is None and chosen.tools:
-        raise ConfigError("the chat template's format of tool calls is unknown; set it with --tool-format")
+        raise ConfigError(
+            "the chat template does not show a known format of tool calls; set the format with --tool-format"
+        )
     return found or "hermes"
 
 

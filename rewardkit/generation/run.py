@@ -218,4 +218,7 @@ def check_columns(schema: pa.Schema) -> None:
     """Raise InputError if the rows already have a column that generation adds."""
     taken = [name for name in COLUMNS if name in schema.names]
     if taken:
-        raise InputError(f"the file already has a column '{taken[0]}'; leave it out of the file of prompts")
+        raise InputError(
+            f"the file of prompts has a column '{taken[0]}', which generation writes; remove or rename this "
+            "column"
+        )

@@ -92,7 +92,10 @@ class ScoringAlong:
         columns = score_columns(scores, [self._n] * len(table))
         for name in columns.schema.names:
             if name in table.schema.names:
-                raise InputError(f"the file already has a column '{name}'; leave it out of the prompts")
+                raise InputError(
+                    f"the file of prompts has a column '{name}', which --score writes; remove or rename this "
+                    "column"
+                )
             table = table.append_column(columns.schema.field(name), columns.column(name))
         return table, report
 
@@ -143,6 +146,7 @@ def _check(table: pa.Table, names: RowNames, data_source: str | None) -> None:
     for what, (name, option) in wanted.items():
         if name is None or type_of(table.schema, name) is None:
             raise InputError(
-                f"--score needs a column '{name or what}', and the file has none; name it with {option} "
+                f"--score needs a column '{name or what}', which the file of prompts does not have; pass "
+                f"{option} "
                 f"(columns: {has})"
             )

@@ -176,7 +176,7 @@ def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, text: str
 
 
 def test_a_tool_that_is_not_there_is_said(users: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no tool 'nothing'"):
+    with pytest.raises(ConfigError, match="unknown tool 'nothing'"):
         load_tools("nothing")
     with pytest.raises(ConfigError, match="did you mean double"):
         load_tools(f"{users}:dubble")

@@ -168,7 +168,7 @@ def of(template: str) -> Transcript:
 def test_thinking_that_a_template_drops_stays_in_the_episode() -> None:
     transcript = of(DROPS_THINKING)
     report = probe(transcript)
-    assert report.rewrites["reasoning in the content"] == "is dropped when a turn follows"
+    assert report.rewrites["reasoning in the content"] == "dropped when a turn follows"
     assert not report.refused
     assert any("stay as the model produced them" in line for line in report.lines())
     text = transcript.text_of(transcript.appended([5], USER), special=True)
@@ -177,7 +177,7 @@ def test_thinking_that_a_template_drops_stays_in_the_episode() -> None:
 
 def test_a_template_that_trims_is_followed() -> None:
     transcript = of(TRIMS)
-    assert probe(transcript).rewrites == {"outer spaces": "are trimmed"}
+    assert probe(transcript).rewrites == {"outer spaces": "trimmed"}
     text = transcript.text_of(transcript.appended([5], USER), special=True)
     assert text == "<|im_end|>\n<|im_start|>user\nmore<|im_end|>\n<|im_start|>assistant\n"
 

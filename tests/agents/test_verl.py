@@ -160,7 +160,7 @@ def test_results_are_written_as_verl_writes_them(functions: str) -> None:
 def test_two_function_tools_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "twice.py"
     path.write_text(FUNCTIONS.replace('@function_tool("web_search")', '@function_tool("get_weather")'))
-    with pytest.raises(RewardkitError, match="two tools"):
+    with pytest.raises(RewardkitError, match="'get_weather'; rename one"):
         load_tools(str(path))
 
 

@@ -100,7 +100,7 @@ def test_a_model_behind_a_server_calls_tools(
     rows = generated(prompts, tmp_path / "a.parquet", *words)
     said = capsys.readouterr()
     assert "episodes ended: 12 answered" in said.out
-    assert "'single_turn_agent': 1 of 6" in said.err
+    assert "1 of 6 rows name the agent 'single_turn_agent'" in said.err
     assert "ignored: calc_gsm8k_reward" in said.err
     for i, row in enumerate(rows):
         assert row["responses"] == [f"#### {2 * i}"] * 2
@@ -139,7 +139,7 @@ def test_a_tool_that_exits_has_failed_and_the_run_goes_on(chat: Chat, tmp_path: 
     rows = generated(prompts_of(tmp_path / "p.parquet"), tmp_path / "a.parquet", *words)
     heard = [row["turns"][0][1] for row in rows]
     assert {tuple(turn["statuses"]) for turn in heard} == {("error",)}
-    assert all("exit (no arguments)" in turn["text"] for turn in heard)
+    assert all("exit the process: no arguments" in turn["text"] for turn in heard)
 
 
 def test_an_interaction_answers_until_it_is_content(chat: Chat, tmp_path: Path) -> None:

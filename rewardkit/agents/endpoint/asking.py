@@ -89,15 +89,17 @@ def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
         if value is None or value in ([], {}) or name in HARMLESS:
             continue
         if name in RUNS_OWN:
-            say_once(
-                f"external programs: '{name}' in their requests is ignored; the setting of the run is used"
-            )
+            say_once(f"'{name}' in requests of external programs is ignored; the run's own setting is used")
         elif name not in honoured:
-            raise ApiError(f"'{name}' is not supported here", code="unsupported_parameter", param=name)
+            raise ApiError(
+                f"the field '{name}' is not supported by rewardkit's endpoint; leave '{name}' out",
+                code="unsupported_parameter",
+                param=name,
+            )
         elif honoured[name] is not None and value not in honoured[name]:
             takes = " or ".join(json.dumps(one) for one in honoured[name])
             text = json.dumps(value, default=str)[:80]
-            raise ApiError(f"{name}={text} is not supported here; expected {takes}", param=name)
+            raise ApiError(f"{name}={text} is not supported by rewardkit's endpoint; use {takes}", param=name)
 
 
 @functools.cache
@@ -130,7 +132,7 @@ def stops_in(body: Mapping[str, Any]) -> tuple[str, ...]:
     given = body.get("stop") or []
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(one, str) and one for one in texts):
-        raise ApiError("'stop' must be a string or a list of strings", param="stop")
+        raise ApiError("'stop' must be a string or a list of non-empty strings", param="stop")
     return tuple(texts)
 
 
@@ -146,7 +148,10 @@ def text_in(content: Any, param: str = "messages") -> str:
     for part in content if isinstance(content, list) else [content]:
         kind = part.get("type") if isinstance(part, dict) else type(part).__name__
         if kind not in TEXT_PARTS or not isinstance(part.get("text"), str):
-            raise ApiError(f"content of type '{kind}' is not supported here; expected text", param=param)
+            raise ApiError(
+                f"'{param}' has content of the type '{kind}'; rewardkit's endpoint supports only text",
+                param=param,
+            )
         texts.append(plain_text(part["text"]))
     return "\n".join(texts)
 
@@ -173,7 +178,9 @@ def schema_of(tool: Mapping[str, Any], function: Any) -> dict[str, Any]:
     """
     if tool.get("type") != "function" or not isinstance(function, dict) or not function.get("name"):
         raise ApiError(
-            f"tools of type '{tool.get('type')}' are not supported; expected function", param="tools"
+            f"'tools' has an entry of type '{tool.get('type')}'; each must be of type 'function' and have a "
+            "name",
+            param="tools",
         )
     kept = {name: value for name, value in function.items() if value is not None and name not in _OF_THE_API}
     kept.setdefault("parameters", {"type": "object", "properties": {}})
@@ -202,7 +209,7 @@ def call_in(id: Any, function: Any, param: str) -> dict[str, Any]:
     given = function if isinstance(function, dict) else {}
     name, arguments = given.get("name"), given.get("arguments")
     if not isinstance(name, str) or not name:
-        raise ApiError("a tool call has no name", param=param)
+        raise ApiError(f"a tool call in '{param}' has no function name", param=param)
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
     return {
         "id": str(id or ""),

@@ -43,7 +43,7 @@ def read(body: Mapping[str, Any]) -> AskedTurn:
     refuse_others(body, HONOURED)
     messages = named([_message(one) for one in objects_in(body, "messages")])
     if not messages:
-        raise ApiError("'messages' is empty", param="messages")
+        raise ApiError("'messages' is missing or empty; send at least one message", param="messages")
     tools = [] if body.get("tool_choice") == "none" else objects_in(body, "tools")
     return AskedTurn(
         messages,
@@ -59,7 +59,11 @@ def read(body: Mapping[str, Any]) -> AskedTurn:
 def _message(given: Mapping[str, Any]) -> Message:
     role = ROLES.get(str(given.get("role")))
     if role is None:
-        raise ApiError(f"there is no role '{given.get('role')}'", param="messages")
+        raise ApiError(
+            f"'messages' has a message with the role '{given.get('role')}'; expected one of "
+            f"{', '.join(ROLES)}",
+            param="messages",
+        )
     message: Message = {"role": role, "content": text_in(given.get("content"))}
     if role == "tool":
         message["tool_call_id"] = str(given.get("tool_call_id") or "")

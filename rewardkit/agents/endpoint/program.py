@@ -46,20 +46,21 @@ class HarnessProgram:
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.function):
-            raise ConfigError("set either command (a list of words) or function (FILE.py:name)")
+            raise ConfigError("set exactly one of `command` (a list of words) and `function` (FILE.py:name)")
         words = self.command
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
             raise ConfigError(
-                f"command must be a list of words, such as [python, agent.py]; found {words!r:.60}"
+                f"`command` must be a list of words, such as [python, agent.py]; found {words!r:.60}"
             )
         if words and shutil.which(words[0]) is None:
-            raise ConfigError(f"there is no program '{words[0]}'")
+            raise ConfigError(f"`command`: the program '{words[0]}' does not exist or cannot be run")
         for name, value, kind in (
             ("timeout_s", self.timeout_s, float),
             ("max_branches", self.max_branches, int),
         ):
             if isinstance(value, bool) or not isinstance(value, int | kind) or value <= 0:
-                raise ConfigError(f"{name} must be above 0; found {value!r:.40}")
+                what = "a whole number" if kind is int else "a number"
+                raise ConfigError(f"`{name}` must be {what} above 0; found {value!r:.40}")
         if self.function:
             load_function(self.function)
 
@@ -87,7 +88,7 @@ def load_function(spec: str) -> Callable[[str, Any], Coroutine[Any, Any, Any]]:
     function: Any = getattr(module, name, None)
     if not inspect.iscoroutinefunction(function):
         names = [key for key, one in vars(module).items() if inspect.iscoroutinefunction(one)]
-        hint = did_you_mean(name, names) or f"; it has {', '.join(names) or 'none'}"
+        hint = did_you_mean(name, names) or f"; the file has {', '.join(names) or 'no coroutine function'}"
         raise ConfigError(f"{path} has no coroutine function '{name}'{hint}")
     found: Callable[[str, Any], Coroutine[Any, Any, Any]] = function
     return found

@@ -48,7 +48,10 @@ def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> A
     previous = body.get("previous_response_id")
     if previous is not None:
         if not isinstance(previous, str) or previous not in earlier:
-            raise ApiError(f"there is no response '{previous}'", param="previous_response_id")
+            raise ApiError(
+                f"previous_response_id: this episode has no response '{previous}'",
+                param="previous_response_id",
+            )
         before = list(earlier[previous])
     instructions = text_in(body.get("instructions"), "instructions")
     if instructions:
@@ -57,7 +60,7 @@ def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> A
     items = [{"role": "user", "content": asked}] if isinstance(asked, str) else objects_in(body, "input")
     messages = named([*before, *_messages(items)])
     if not messages:
-        raise ApiError("'input' is empty", param="input")
+        raise ApiError("'input' is missing or empty; send a string or a list of items", param="input")
     tools = [] if body.get("tool_choice") == "none" else objects_in(body, "tools")
     return AskedTurn(
         messages,
@@ -83,7 +86,11 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
         if kind == "message":
             role = ROLES.get(str(item.get("role")))
             if role in (None, "tool"):
-                raise ApiError(f"there is no role '{item.get('role')}'", param="input")
+                raise ApiError(
+                    f"'input' has a message with the role '{item.get('role')}'; expected one of "
+                    f"{', '.join(name for name in ROLES if name != 'tool')}",
+                    param="input",
+                )
             messages.append({"role": role, "content": text_in(item.get("content"), "input")})
         elif kind == "function_call":
             if not messages or messages[-1]["role"] != "assistant":
@@ -94,7 +101,12 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
             text = text_in(item.get("output"), "input")
             messages.append({"role": "tool", "tool_call_id": str(item.get("call_id")), "content": text})
         elif kind != "reasoning":  # none is handed out: it is part of the text
-            raise ApiError(f"items of type '{kind}' are not supported here", param="input")
+            raise ApiError(
+                f"'input' has an item of type '{kind}'; rewardkit's endpoint supports message, "
+                "function_call, "
+                "function_call_output and reasoning",
+                param="input",
+            )
     return messages
 
 

@@ -131,7 +131,7 @@ class EpisodeEndpoint:
     def _session(self, request: web.Request) -> ProgramSession:
         found = self._sessions.get(request.match_info["key"])
         if found is None:
-            raise ApiError("there is no such episode, or it has ended", code="episode_ended")
+            raise ApiError("the episode of this URL has ended, or never existed", code="episode_ended")
         return found
 
     async def _models(self, request: web.Request) -> web.Response:
@@ -140,7 +140,7 @@ class EpisodeEndpoint:
 
     async def _nothing(self, request: web.Request) -> web.Response:
         known = "POST .../v1/chat/completions and .../v1/responses"
-        return _refusal(ApiError(f"there is no {request.method} {request.path}; routes: {known}", status=404))
+        return _refusal(ApiError(f"unknown route {request.method} {request.path}; use {known}", status=404))
 
 
 _ENDPOINTS: WeakKeyDictionary[asyncio.AbstractEventLoop, EpisodeEndpoint] = WeakKeyDictionary()
@@ -157,7 +157,7 @@ def _body(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise ApiError("the body must be a JSON object")
+        raise ApiError("the request body must be a JSON object")
     return body
 
 

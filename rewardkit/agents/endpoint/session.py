@@ -9,6 +9,7 @@ from typing import Any
 from rewardkit.agents.endpoint.asking import ApiError, AskedTurn, SaidTurn
 from rewardkit.agents.endpoint.branches import TOO_LONG, EpisodeBranch, EpisodeBranches
 from rewardkit.agents.episode import FAILED, Episode, EpisodeEnded
+from rewardkit.agents.executing import describe
 from rewardkit.agents.transcript import TemplateError
 from rewardkit.types import Message
 
@@ -67,7 +68,7 @@ class ProgramSession:
             except Exception as error:  # of the engine, or ours: the run has to know
                 self.failed = error
                 self.over.set()
-                raise ApiError("the episode has failed") from error
+                raise ApiError(f"the episode has failed: {describe(error)}") from error
             self.refused, self._refusals = None, 0
             self.branches.last = branch
             return said
@@ -110,7 +111,7 @@ class ProgramSession:
     def _check_open(self) -> None:
         """Refuse a turn where the whole episode has none left."""
         if self.failed is not None:
-            raise ApiError("the episode has failed", code="episode_ended")
+            raise ApiError(f"the episode has failed: {describe(self.failed)}", code="episode_ended")
         limits, left = self.episode.limits, self.episode.seconds_left()
         if left is not None and left <= 0:
             raise self._limit("seconds")
@@ -142,10 +143,10 @@ class ProgramSession:
 _MESSAGES: Mapping[str, str] = {
     "response_tokens": "This model's maximum context length is reached: the history has no tokens left.",
     "context_tokens": "This model's maximum context length is reached: the history has no tokens left.",
-    "assistant_turns": "the episode has no turns left",
-    "user_turns": "the episode has no turns of tools or users left",
-    "branches": "the episode's history has been rewritten too often",
-    "seconds": "the episode's time is up",
+    "assistant_turns": "the episode has reached its limit of assistant turns",
+    "user_turns": "the episode has reached its limit of tool and user turns",
+    "branches": "the program has rewritten its message history more often than max_branches allows",
+    "seconds": "the episode has reached its time limit",
 }
 
 

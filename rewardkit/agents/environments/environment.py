@@ -94,18 +94,24 @@ def spec_of(row: EpisodeRow, default: str) -> EnvironmentSpec:
     """
     given = row.extra_info.get("env") or default
     if not given:
-        raise InputError("no environment given: set env for the run, or extra_info.env in the row")
+        raise InputError(
+            "the agent 'env' has no environment; set extra_info.env in the row, or the run's environment: "
+            "--env, "
+            "or actor_rollout_ref.rollout.agent.env in training"
+        )
     if isinstance(given, str) and given.startswith("{"):
-        given = json.loads(given)
+        given = _decoded(given, "env")
+    if not isinstance(given, str | Mapping):
+        raise InputError(f"extra_info.env is {given!r:.40}; expected text or an object")
     values = _parsed(given) if isinstance(given, str) else {k: v for k, v in given.items() if v is not None}
     if values.get("kind") not in KINDS:
         kind = str(values.get("kind"))
-        hint = did_you_mean(kind, KINDS) or f"; expected KIND:TARGET with one of {', '.join(KINDS)}"
-        raise InputError(f"there is no kind '{kind}' of environment{hint}")
+        hint = did_you_mean(kind, KINDS) or f"; write KIND:TARGET, where KIND is one of {', '.join(KINDS)}"
+        raise InputError(f"unknown kind of environment '{kind}'{hint}")
     try:
         return msgspec.convert(values, EnvironmentSpec)
     except msgspec.ValidationError as error:
-        raise InputError(f"the environment {given!r:.80}: {error}") from None
+        raise InputError(f"invalid environment {given!r:.80}: {error}") from None
 
 
 def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
@@ -124,10 +130,17 @@ def row_arguments(row: EpisodeRow) -> dict[str, Any]:
     """Return what a row says to its environment: `extra_info.env_kwargs`, else its `split` and `index`."""
     given = row.extra_info.get("env_kwargs")
     if isinstance(given, str) and given:
-        given = json.loads(given)
+        given = _decoded(given, "env_kwargs")
     if isinstance(given, Mapping):
         return {str(name): value for name, value in given.items() if value is not None}
     return {name: row.extra_info[name] for name in ("split", "index") if row.extra_info.get(name) is not None}
+
+
+def _decoded(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(f"extra_info.{name} is not valid JSON: {error}") from None
 
 
 def _parsed(text: str) -> dict[str, Any]:

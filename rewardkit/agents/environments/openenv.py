@@ -91,7 +91,9 @@ class OpenEnvEnvironment:
         schema = await self._service.json("GET", f"{self._prefix}/schema")
         action = schema.get("action") if isinstance(schema, Mapping) else None
         if not isinstance(action, Mapping):
-            raise EnvironmentFailed(f"{self._service.who} has no schema of its actions")
+            raise EnvironmentFailed(
+                f"{self._service.who} returned a schema without 'action' from {self._prefix}/schema"
+            )
         self._field = one_text(action)
         return [] if self._field else [_schema(STEP, action.get("description"), action)]
 
@@ -127,12 +129,12 @@ class OpenEnvEnvironment:
             await self._socket.send_json({"type": kind, "data": data})
             answer = await self._socket.receive_json()
         except (TypeError, ValueError, aiohttp.ClientError, OSError) as error:
-            raise EnvironmentFailed(f"{self._service.who} has closed the connection: {error}") from None
+            raise EnvironmentFailed(f"the connection to {self._service.who} failed: {error}") from None
         except asyncio.CancelledError:
             await self._socket.close()  # an answer that comes late is no answer to what is asked next
             raise
         if not isinstance(answer, Mapping):
-            raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.80}; expected an object")
+            raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.80}; expected a JSON object")
         return answer
 
 

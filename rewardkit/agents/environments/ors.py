@@ -23,7 +23,10 @@ class OrsEnvironment:
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         task = task_of(row_arguments(row))
         if task is None:
-            raise InputError("the row has no task: extra_info needs split and index, or env_kwargs")
+            raise InputError(
+                "the row names no task: set extra_info.split (text) and extra_info.index (integer), or "
+                "extra_info.env_kwargs with split and index or task_spec"
+            )
         self._task = task
         service = Service(spec.target, who="the ORS server", timeout_s=REQUEST_S, retries=5)
         self._session = OrsSession(service, spec.name)

@@ -70,13 +70,17 @@ class EnvironmentSession:
         """
         graded = await self._asked(self._environment.grade())
         if graded is not None and not graded.ok:
-            raise EpisodeUnscored(graded.status, graded.detail or "it was not scored")
+            raise EpisodeUnscored(graded.status, graded.detail or "the environment did not score the episode")
         if graded is not None:
             return graded.score
         if self._rewards:
             return self._rewards[-1] if self._spec.reward == "last" else sum(self._rewards)
         if self._spec.without_reward is None:
-            raise EpisodeUnscored("invalid", "the environment returned no reward")
+            raise EpisodeUnscored(
+                "invalid",
+                "the environment returned no reward; set without_reward in the environment's settings to use "
+                "a fixed reward",
+            )
         return self._spec.without_reward
 
     async def finish(self) -> None:
@@ -94,7 +98,8 @@ class EnvironmentSession:
                 work.close()
             raise self._broken
         self._broken = TimeoutError(
-            "the last step of the environment was interrupted"
+            "an earlier step of the environment was interrupted, so the environment cannot be used any "
+            "further"
         )  # unless it ends below
         try:
             found = await work

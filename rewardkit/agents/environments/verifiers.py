@@ -42,7 +42,11 @@ class VerifiersEnvironment:
             self._scorer = _scorer(spec.target, spec.python)
         index = row_arguments(row).get("index")
         if not isinstance(index, int) or not 0 <= index < len(tasks):
-            raise InputError(f"{spec.target} has no task of index {index!r} (number of tasks: {len(tasks)})")
+            raise InputError(
+                f"the row's index is {index!r}, but the taskset {spec.target} has {len(tasks)} tasks, "
+                "numbered "
+                "from 0"
+            )
         self._data = tasks[index]
         self._source = row.data_source
         self._answer = ""

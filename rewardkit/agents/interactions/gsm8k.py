@@ -32,7 +32,7 @@ class Gsm8k:
         """Take the row's ground truth."""
         self._ground_truth = ground_truth_text(ground_truth) or ""
         if not self._ground_truth:
-            raise InputError("the interaction gsm8k needs the row's ground truth")
+            raise InputError("the interaction 'gsm8k' needs a ground truth, but the row has none")
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
         """Score the last answer, strictly: the number after `####`."""

@@ -85,4 +85,4 @@ def user_turn(said: Any) -> UserTurn:
         metrics = more if isinstance(more, Mapping) else {}
         numbers = {str(k): float(v) for k, v in metrics.items() if isinstance(v, int | float)}
         return UserTurn(str(text or ""), number(reward), done, numbers)
-    raise TypeError(f"an interaction answers with a UserTurn, a string or None; found {said!r:.60}")
+    raise TypeError(f"an interaction must return a UserTurn, a string or None; found {said!r:.60}")

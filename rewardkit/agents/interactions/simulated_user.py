@@ -51,11 +51,12 @@ class UserSettings(CredentialsUnshown):
         if not self.url.startswith(("http://", "https://")) or not self.model:
             shown = without_credentials(self.url)
             raise ConfigError(
-                f"simulated_user needs url (http://...) and model; found {shown!r} and {self.model!r}"
+                f"simulated_user needs `url` (http://...) and `model`; found url={shown!r}, "
+                f"model={self.model!r}"
             )
         check_timeout(self.request_timeout_s)
         if not self.stop_word:
-            raise ConfigError("simulated_user needs a stop_word")
+            raise ConfigError("simulated_user: `stop_word` is empty; leave it out to use [DONE]")
 
     def extra_body_of(self, turn: int) -> Mapping[str, Any]:
         """Return the further fields of the request for a turn."""
@@ -69,7 +70,7 @@ class SimulatedUser:
         try:
             settings = UserSettings(**config)
         except TypeError as error:
-            raise ConfigError(f"simulated_user: {str(error).partition(') ')[2]}") from None
+            raise ConfigError(f"simulated_user: invalid config: {str(error).partition(') ')[2]}") from None
         require_openai("simulated_user")
         self._settings = settings
         self._endpoint = Endpoint(
@@ -94,7 +95,8 @@ class SimulatedUser:
         missing = [name for name in wanted if name not in values]
         if missing:
             raise InputError(
-                f"the simulated user's instructions use the field '{missing[0]}', which the row does not have"
+                f"the instructions of simulated_user use the field '{missing[0]}', but the row's "
+                f"interaction_kwargs have no '{missing[0]}'"
             )
         self._system = self._settings.instructions.format_map(values)
 

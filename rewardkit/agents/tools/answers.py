@@ -39,7 +39,9 @@ async def score_answer(data_source: str, response: str, ground_truth: str) -> Sc
     """
     score = await shared_scorer().ascore(Sample(data_source, response, ground_truth))
     if not score.ok:
-        raise RuntimeError(f"{data_source}: {score.status}: {score.detail}")
+        raise RuntimeError(
+            f"the reward of '{data_source}' could not score the answer: {score.status}: {score.detail}"
+        )
     return score
 
 
@@ -64,8 +66,8 @@ class _Answers:
 
     async def _score(self, answer: str) -> Observation:
         if not self._ground_truth:
-            where = "extra_info.tools_kwargs.NAME.create_kwargs.ground_truth"
-            raise ConfigError(f"the row has no ground truth for this tool; it is expected in {where}")
+            where = "extra_info.tools_kwargs.TOOL.create_kwargs.ground_truth"
+            raise ConfigError(f"the row has no ground truth for this tool; set {where}")
         if len(answer) > _MAX_CHARS:
             raise BadCall(f"the answer is longer than {_MAX_CHARS} characters")
         found = await score_answer(self._data_source, self._form % answer.strip(), self._ground_truth)

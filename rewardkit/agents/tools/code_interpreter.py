@@ -60,9 +60,11 @@ class CodeInterpreter:
         language: str = "python",
     ) -> None:
         if language != "python":
-            raise ConfigError(f"code_interpreter runs python; its config has the language '{language}'")
+            raise ConfigError(f"code_interpreter runs only python, but its config sets language '{language}'")
         if cpu_s <= 0 or memory_mb <= 0:
-            raise ConfigError("code_interpreter needs cpu_s and memory_mb above 0")
+            raise ConfigError(
+                f"code_interpreter: cpu_s and memory_mb must be above 0; found {cpu_s} and {memory_mb}"
+            )
         self._cpu_s = float(cpu_s)
         self._memory_mb = int(memory_mb)
         self._calls_left = calls

@@ -212,7 +212,7 @@ def accepted(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[st
 
 def _function_kind(found: Declared, config: dict[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
     if config:
-        raise ConfigError(f"tool {found.name} is a function and has no config; found {', '.join(config)}")
+        raise ConfigError(f"tool {found.name} is a function and takes no config; remove {', '.join(config)}")
     if not callable(found.target):
         raise ConfigError(f"tool {found.name}: {found.target!r:.60} is neither a function nor a class")
     return _kind(found, found.target, "", lambda: ToolParts(found.target), schema)
@@ -233,9 +233,9 @@ def _kind(
     known = list(takes.get("properties") or ())
     for one in parameters.get("properties") or ():
         if one not in known:
-            hint = did_you_mean(one, known) or f"; it takes {', '.join(known) or 'none'}"
+            hint = did_you_mean(one, known) or f"; the function takes {', '.join(known) or 'nothing'}"
             raise ConfigError(
-                f"tool {name}: its schema has the argument '{one}', but its function does not{hint}"
+                f"tool {name}: the schema has the argument '{one}', but the function does not{hint}"
             )
     return ToolKind(name, function_schema(name, description, parameters), make, convert, found.inline)
 
@@ -262,7 +262,7 @@ def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
         inspect.signature(found.target).bind(**config)
     except TypeError as error:
         shown = ", ".join(inspect.signature(found.target).parameters) or "nothing"
-        raise ConfigError(f"tool {found.name}: invalid config: {error}; it takes {shown}") from None
+        raise ConfigError(f"tool {found.name}: invalid config: {error}; the config takes {shown}") from None
     return lambda: found.target(**config)
 
 
@@ -319,7 +319,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
-        raise ConfigError(f"tool {what}: cannot read its type hints: {error}") from None
+        raise ConfigError(f"tool {what}: cannot read the type hints: {error}") from None
     fields = [
         _field(what, parameter, hints, described)
         for parameter in inspect.signature(function).parameters.values()
@@ -328,7 +328,8 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         struct = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
         (_,), components = msgspec.json.schema_components((struct,), ref_template="#/$defs/{name}")
     except TypeError as error:
-        raise ConfigError(f"tool {what}: {' '.join(str(error).split())[:200]}") from None
+        why = " ".join(str(error).split())[:200]
+        raise ConfigError(f"tool {what}: cannot make a JSON schema of the type hints: {why}") from None
     schema = components.pop("Arguments")
     parameters = {"type": "object", "properties": schema["properties"], "required": schema["required"]}
     return Signature(parameters | ({"$defs": components} if components else {}), text, struct)
@@ -341,9 +342,7 @@ def function_schema(name: str, description: str, parameters: Mapping[str, Any]) 
         ConfigError: the name has characters other than letters, digits, `_`, `-` and `.`, or more than 64.
     """
     if not _NAME.fullmatch(name):
-        raise ConfigError(
-            f"'{name}' is not a valid name of a tool; use at most 64 letters, digits, _, - and ."
-        )
+        raise ConfigError(f"'{name}' is not a valid tool name; use at most 64 letters, digits, _, - and .")
     function = {"name": name, "description": description, "parameters": dict(parameters)}
     return {"type": "function", "function": function}
 
@@ -382,11 +381,10 @@ def _field(
     name = parameter.name
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigError(
-            f"tool {what}: the parameter '{parameter}' has no name for the model to use; give "
-            "each argument a name"
+            f"tool {what}: the parameter '{parameter}' cannot be passed by name; use only parameters that can"
         )
     if name not in hints:
-        raise ConfigError(f"tool {what}: argument '{name}' has no type hint")
+        raise ConfigError(f"tool {what}: argument '{name}' has no type hint; add one, such as `{name}: str`")
     hint = hints[name]
     if name in described:
         hint = Annotated[hint, msgspec.Meta(description=described[name])]

@@ -127,7 +127,7 @@ class Index:
             raise InputError(f"the index {folder} is broken ({what}); {remedy}") from None
         if rows != len(self):
             raise InputError(
-                f"the index {folder} has {rows} documents, but its file has {len(self)}; {remedy}"
+                f"the index {folder} has {rows} documents, but the file has {len(self)}; {remedy}"
             )
         return index
 
@@ -138,7 +138,7 @@ def _library() -> Any:
             return importlib.import_module("bm25s")
     except ImportError:
         raise MissingDependencyError(
-            "search over a file needs bm25s: pip install 'rewardkit[search]'"
+            "the tool 'search' with `path` needs bm25s: pip install 'rewardkit[search]'"
         ) from None
 
 
@@ -165,14 +165,17 @@ def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else _jsonl(path)
     except FileNotFoundError:
-        raise InputError(f"no such file of documents: {path}") from None
+        raise InputError(f"the file of documents {path} does not exist") from None
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"cannot read {path}: {str(error).splitlines()[0][:200]}") from None
     names = table.column_names
     wanted = (text_field,) if text_field else TEXT_FIELDS
     text = next((name for name in wanted if name in names), None)
     if text is None:
-        raise InputError(f"{path} has no column {' or '.join(wanted)}; it has {', '.join(names)}")
+        raise InputError(
+            f"{path} has no column {' or '.join(wanted)}; set text_field to one of its columns: "
+            f"{', '.join(names)}"
+        )
     title = next((name for name in _TITLE_FIELDS if name in names), None)
     return (_texts(table, title, path) if title else None), _texts(table, text, path)
 

@@ -27,6 +27,7 @@ from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
 from rewardkit.registry import check_timeout
 
+_SETTINGS = ("mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s")
 CONNECT_S = 60.0
 """Time limit for opening a connection, in which the server's process may have to start."""
 _CLOSE_S = 5.0
@@ -59,25 +60,28 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
     """
     given = {**config, **(config.get("mcp") or {})}
     given.pop("mcp", None)
-    unknown = given.keys() - {"mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s"}
+    unknown = sorted(given.keys() - set(_SETTINGS))
     if unknown:
-        raise ConfigError(f"mcp: unknown setting '{sorted(unknown)[0]}'")
+        hint = did_you_mean(unknown[0], _SETTINGS) or f"; expected one of {', '.join(_SETTINGS)}"
+        raise ConfigError(f"mcp: unknown setting '{unknown[0]}'{hint}")
     timeout_s = check_timeout(given.get("timeout_s", 30.0))
     servers = _servers(given)
-    kinds = {}
+    kinds: dict[str, ToolKind] = {}
+    selected = given.get("tool_selected_list") or None
     for name, server in servers.items():
         connection = connection_to(msgspec.json.encode(server))
         for one in connection.tools(name):
-            if one.name in kinds:
+            if one.name in kinds and (selected is None or one.name in selected):
                 raise ConfigError(
-                    f"two MCP servers have a tool '{one.name}'; choose one with tool_selected_list"
+                    f"two MCP servers have a tool '{one.name}'; leave out one server, or this tool with "
+                    "tool_selected_list"
                 )
             kinds[one.name] = _kind(connection, one, timeout_s)
-    selected = given.get("tool_selected_list") or list(kinds)
+    selected = selected or list(kinds)
     for name in selected:
         if name not in kinds:
             hint = did_you_mean(name, kinds) or f"; known: {', '.join(kinds) or 'none'}"
-            raise ConfigError(f"no MCP server has a tool '{name}'{hint}")
+            raise ConfigError(f"tool_selected_list: no MCP server has a tool '{name}'{hint}")
     return [kinds[name] for name in selected]
 
 
@@ -87,7 +91,7 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
     if raw is None:
         where = str(given.get("mcp_servers_config_path") or "")
         if not where:
-            raise ConfigError("mcp needs mcp_servers_config_path (a JSON file) or servers")
+            raise ConfigError("the tool mcp needs mcp_servers_config_path (a JSON file) or servers")
         try:
             raw = msgspec.json.decode(Path(where).read_bytes())["mcpServers"]
         except OSError as error:
@@ -100,7 +104,7 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
         raise ConfigError(f"{where}: {error}") from None
     for name, server in found.items():
         if (server.url is None) == (server.command is None):
-            raise ConfigError(f"MCP server '{name}' of {where} needs one of url and command")
+            raise ConfigError(f"MCP server '{name}' of {where} must have either url or command")
     return found
 
 

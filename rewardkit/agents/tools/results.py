@@ -84,7 +84,7 @@ def _json(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, msgspec.EncodeError, RecursionError):
-        raise TypeError(f"a tool returned a {type(value).__name__}; expected text or JSON") from None
+        raise TypeError(f"a tool returned a {type(value).__name__}, which is neither text nor JSON") from None
 
 
 async def called(function: Callable[..., Any], *args: Any, inline: bool = False, **kwargs: Any) -> Any:

@@ -63,9 +63,11 @@ class Search:
         timeout_s: float = 30.0,
     ) -> None:
         if (path is None) == (url is None):
-            raise ConfigError("search needs one of path (documents as jsonl or parquet) and url (a service)")
+            raise ConfigError(
+                "search: set either path (documents, jsonl or parquet) or url (a retrieval service)"
+            )
         if not isinstance(top_k, int) or not 1 <= top_k <= 100:
-            raise ConfigError(f"search: top_k is {top_k!r}; expected 1 to 100")
+            raise ConfigError(f"search: top_k is {top_k!r}; expected a whole number from 1 to 100")
         if url is not None:
             try:
                 address_of(url)

@@ -47,8 +47,8 @@ def require_engine(name: str) -> None:
         MissingDependencyError: what it needs is not installed.
     """
     if name not in ENGINES:
-        near = did_you_mean(name, ENGINES) or f"; there are: {', '.join(ENGINES)}"
-        raise ConfigError(f"no engine '{name}'{near}")
+        near = did_you_mean(name, ENGINES) or f"; expected one of {', '.join(ENGINES)}"
+        raise ConfigError(f"unknown engine '{name}'{near}")
     for package in ENGINES[name].packages:
         require(f"the engine '{name}'", package, ENGINES[name].extra)
 

@@ -130,7 +130,7 @@ def _as_ours(error: Exception) -> RewardkitError:
     if isinstance(cause, RewardkitError):
         return cause
     return ConfigError(
-        f"an engine's actor failed: {str(error).strip().splitlines()[-1]}; --resume continues the run"
+        f"a Ray actor failed: {str(error).strip().splitlines()[-1]}; pass --resume to continue the run"
     )
 
 

@@ -134,6 +134,9 @@ def test_a_prompt_that_is_too_long_is_an_error(tokenizer: Any, server: GameServe
         ("ors:http://localhost?rewards=sum", {}, "rewards"),
         ("ors:http://localhost", {"index": None}, "index"),
         ("harbor:/nowhere", {}, "no Harbor task"),
+        ("", {"env": '{"kind": "ors"'}, r"extra_info\.env is not valid JSON"),
+        ("", {"env": ["ors:http://localhost"]}, r"extra_info\.env is .*; expected text or an object"),
+        ("ors:http://localhost", {"env_kwargs": "{"}, r"extra_info\.env_kwargs is not valid JSON"),
     ],
 )
 def test_what_cannot_be_played_is_said_before_a_model_loads(
@@ -195,7 +198,7 @@ def test_a_taskset_of_verifiers_asks_and_scores(
     assert "Add." in prompt and "7+1" in prompt and "Be quick" not in prompt
     assert play(tokenizer, spec, ["9"]).interaction_score == 0.0
     assert play(tokenizer, spec, ["raise"]).status == "error"
-    with pytest.raises(InputError, match="no task of index 9"):
+    with pytest.raises(InputError, match="index is 9, but"):
         play(tokenizer, spec, ["9"], env_kwargs={"index": 9})
     with pytest.raises(InputError, match="cannot load"):
         play(tokenizer, "verifiers:sums:Nothing", ["9"])

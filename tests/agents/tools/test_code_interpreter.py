@@ -128,7 +128,7 @@ def test_a_cancelled_call_ends_its_program_and_the_next_call_works() -> None:
 
 def test_a_configuration_that_does_not_fit_is_refused() -> None:
     for config, why in (
-        ({"language": "c"}, "runs python"),
+        ({"language": "c"}, "runs only python"),
         ({"cpu_s": 0}, "above 0"),
         ({"cpus": 1}, "cpus"),
     ):

@@ -224,9 +224,9 @@ def _odd(x: threading.Event) -> str:
     ("target", "config", "why"),
     [
         (_no_hint, {}, "argument 'x' has no type hint"),
-        (_many, {}, "no name"),
+        (_many, {}, "cannot be passed by name"),
         (_odd, {}, "Event"),
-        (Counter, {"begin": 1}, "begin.*it takes start"),
+        (Counter, {"begin": 1}, "begin.*takes start"),
         (Place, {"city": "x"}, "has no method 'execute'"),
         (tool(lambda: "", name="a b"), {}, "a b"),
     ],

@@ -55,6 +55,20 @@ if __name__ == "__main__":
 '''
 
 
+ADDS_ONLY = '''
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("other")
+
+@server.tool()
+def add(a: int) -> int:
+    """Add."""
+    return a
+
+server.run("stdio")
+'''
+
+
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("mcp") / "server.py"
@@ -100,6 +114,18 @@ def test_tools_over_stdio_are_listed_called_and_checked(script: Path, tmp_path: 
 
 
 @pytest.mark.slow
+def test_tools_of_one_name_exclude_each_other_only_where_they_are_selected(script: Path) -> None:
+    server = {"command": sys.executable, "args": [str(script)]}
+    other = {"command": sys.executable, "args": ["-c", ADDS_ONLY]}
+    config = {"servers": {"one": server, "two": other}}
+    assert [kind.name for kind in mcp_kinds({**config, "tool_selected_list": ["pid"]})] == ["pid"]
+    with pytest.raises(ConfigError, match=r"two MCP servers have a tool 'add'.*tool_selected_list"):
+        mcp_kinds(config)
+    with pytest.raises(ConfigError, match="two MCP servers have a tool 'add'"):
+        mcp_kinds({**config, "tool_selected_list": ["add"]})
+
+
+@pytest.mark.slow
 def test_a_server_that_dies_is_started_again_and_goes_when_it_is_closed(servers: Any) -> None:
     kinds = mcp_kinds({"servers": servers, "timeout_s": 20.0})
     first = int(_call(kinds, "pid", {}).text)
@@ -142,7 +168,7 @@ def test_tools_over_http(address: str) -> None:
     ("config", "why"),
     [
         ({"servers": {"a": {"command": "/nonexistent/program"}}}, "MCP server 'a'"),
-        ({"servers": {"a": {}}}, "needs one of url and command"),
+        ({"servers": {"a": {}}}, "either url or command"),
         ({"mcp_servers_config_path": "/nonexistent.json"}, "cannot read"),
         ({"server": {}}, "'server'"),
         ({"servers": {}, "timeout_s": "soon"}, "timeout_s must be positive and finite, found 'soon'"),

@@ -121,7 +121,7 @@ def test_an_index_of_another_file_is_refused(documents: Path, tmp_path: Path) ->
     ("name", "content", "why"),
     [
         ("d.jsonl", b'{"text": "a"}\n{', "line 2"),
-        ("d.jsonl", b'{"words": "a"}', "it has words"),
+        ("d.jsonl", b'{"words": "a"}', "columns: words"),
         ("d.jsonl", b"", "no column"),
         ("d.parquet", b"PAR1 not", "cannot read"),
         ("d.csv", b"text", ".jsonl"),
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_used_is_one_clear_line(
 
 
 def test_what_a_configuration_lacks_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="does not exist"):
         kind_of(Search, {"path": str(tmp_path / "none.jsonl")})
     for config in ({}, {"path": "a", "url": "b"}, {"path": "a", "top_k": 0}):
         with pytest.raises(ConfigError):
