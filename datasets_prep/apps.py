@@ -66,7 +66,7 @@ def _read(problems: list[Path], raw: Path, bad: BadRows) -> Iterator[Record]:
             told = problem / "metadata.json"
             metadata = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
         except (OSError, ValueError) as error:
-            bad.add(InputError(f"{where}: cannot read it: {str(error)[:120]}"))
+            bad.add(InputError(f"{where}: cannot read the problem's files: {str(error)[:120]}"))
             continue
         number = int(problem.name) if problem.name.isdecimal() else index
         yield Record(where, index, {**values, **metadata, "problem_id": number})

@@ -59,7 +59,7 @@ def prepare(
     if level != "tiny" and level not in LEVELS:
         known = ("tiny", *LEVELS)
         raise InputError(
-            f"no level '{level}'; expected one of {', '.join(known)}{did_you_mean(level, known)}"
+            f"unknown level '{level}'; expected one of {', '.join(known)}{did_you_mean(level, known)}"
         )
     sizes = {"train": n_train, "test": n_test}
     for split, wanted in sizes.items():

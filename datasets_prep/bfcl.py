@@ -55,7 +55,7 @@ def _messages(record: Record) -> tuple[dict[str, str], ...]:
     """The messages of the one turn; a system message of the set becomes the user's first words."""
     turns = record.value("question")
     if not isinstance(turns, list) or len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
-        raise InputError(f"{record.where}: 'question' must be a list with one turn")
+        raise InputError(f"{record.where}: 'question' must be a list with one turn, a list of messages")
     said = [m for m in turns[0] if isinstance(m, dict) and isinstance(m.get("content"), str)]
     if len(said) != len(turns[0]):
         raise InputError(f"{record.where}: a message of 'question' has no text")
@@ -68,7 +68,7 @@ def _wanted(record: Record, category: str) -> list[dict[str, Any]]:
         return []
     wanted = record.values.get(_ANSWER)
     if not isinstance(wanted, list):
-        raise InputError(f"{record.where}: {ANSWERS}/ has no answer for it")
+        raise InputError(f"{record.where}: {ANSWERS}/ has no answer for this question")
     return wanted
 
 

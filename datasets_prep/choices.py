@@ -84,11 +84,11 @@ def _check(question: ChoiceQuestion, where: str) -> None:
     if not 2 <= len(question.options) <= len(LETTERS):
         raise InputError(f"{where}: expected 2 to {len(LETTERS)} options, found {len(question.options)}")
     if not all(isinstance(text, str) and text.strip() for text in question.options):
-        raise InputError(f"{where}: an option is empty")
+        raise InputError(f"{where}: an option is empty or not text")
     if not 0 <= question.right < len(question.options):
         raise InputError(
-            f"{where}: the right option is number {question.right}, but there are "
-            f"{len(question.options)} options"
+            f"{where}: the right option has the index {question.right}, but there are only "
+            f"{len(question.options)} options, numbered from 0"
         )
 
 
@@ -162,7 +162,9 @@ def _place(record: Record, name: str) -> int:
         return LETTERS.index(value.strip())
     if isinstance(value, int) or (isinstance(value, str) and value.strip().isdecimal()):
         return int(value)
-    raise InputError(f"{record.where}: '{name}' must be a letter or a number, found {str(value)[:40]!r}")
+    raise InputError(
+        f"{record.where}: '{name}' must be the letter or number of an option, found {str(value)[:40]!r}"
+    )
 
 
 _NO_TEST = {name: split for name, split in ALL_THREE.items() if split != "test"}

@@ -26,7 +26,8 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     for column in ("input_file", "output_file"):
         if name := optional_text(record, column):
             raise InputError(
-                f"{record.where}: '{column}' is {name[:40]!r}; expected standard input and output"
+                f"{record.where}: '{column}' is {name[:40]!r}, but only standard input and output are "
+                "supported"
             )
     tests = [test for column in TESTS for test in _pairs(record, column, "input", "output")][:max_tests]
     ground_truth: dict[str, Any] = {
@@ -59,7 +60,7 @@ def _pairs(record: Record, column: str, first: str, second: str) -> list[tuple[A
     left, right = (lists.get(name) if isinstance(lists, dict) else None for name in (first, second))
     if not isinstance(left, list) or not isinstance(right, list) or len(left) != len(right):
         raise InputError(
-            f"{record.where}: '{column}' must contain lists '{first}' and '{second}' of equal length"
+            f"{record.where}: '{column}' must contain two lists '{first}' and '{second}' of equal length"
         )
     return list(zip(left, right, strict=True))
 

@@ -52,7 +52,7 @@ def _cases(record: Record, name: str) -> list[dict[str, str]]:
         for c in cases
     ):
         raise InputError(
-            f"{record.where}: '{name}' must be a list of objects with the strings input and output"
+            f"{record.where}: '{name}' must be a list of objects, each with the strings 'input' and 'output'"
         )
     return [{"input": case["input"], "output": case["output"]} for case in cases]
 

@@ -90,7 +90,7 @@ class Preferences:
         if split != "all" and split not in FORMS:
             known = ("all", *FORMS)
             raise InputError(
-                f"no split '{split}'; expected one of {', '.join(known)}{did_you_mean(split, known)}"
+                f"unknown split '{split}'; expected one of {', '.join(known)}{did_you_mean(split, known)}"
             )
         settings = settings or PrepSettings()
         settings.refuse(self.name, "instruction", "template", "agent", "interaction", "split_name")
@@ -126,7 +126,7 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
     if not parts:
         return ({"role": "user", "content": dialogue.strip()},)
     if before.strip():
-        raise ValueError("text before the first speaker")
+        raise ValueError("there is text before the first turn")
     messages: list[dict[str, str]] = []
     for speaker, said in zip(parts[::2], parts[1::2], strict=True):
         role = _ROLES[speaker]
@@ -138,7 +138,7 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
         else:
             messages.append({"role": role, "content": content})
     if not messages or messages[-1]["role"] != "user":
-        raise ValueError("the last turn is not the human's")
+        raise ValueError("the last turn before the answer is not the human's")
     return tuple(messages)
 
 
@@ -182,24 +182,27 @@ def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[PreferencePair]:
 def _pair(record: Record) -> PreferencePair:
     chosen, rejected = record.text("chosen"), record.text("rejected")
     if "prompt" in record.values or "response" in record.values:
-        prompt = record.text("prompt")
+        prompt, place = record.text("prompt"), "'prompt'"
     else:
         prompt, chosen, rejected = _parted(record, chosen, rejected)
+        place = "'chosen', up to the last answer,"
     try:
         return PreferencePair(record.index, prompt, chosen, rejected, turns(prompt))
     except ValueError as error:
-        raise InputError(f"{record.where}: 'prompt' is not a dialogue: {error}") from None
+        raise InputError(f"{record.where}: {place} is not a dialogue: {error}") from None
 
 
 def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
     """The common prompt of two whole dialogues, and how each goes on."""
     prompt, marker, last = chosen.rpartition(_ASSISTANT)
     other, _, other_last = rejected.rpartition(_ASSISTANT)
-    if not marker or prompt != other:
+    if not marker:
+        raise InputError(f"{record.where}: 'chosen' has no turn of the assistant")
+    if prompt != other:
         raise InputError(f"{record.where}: 'chosen' and 'rejected' differ before the last answer")
     for name, text in (("chosen", last), ("rejected", other_last)):
         if not text.strip() or "\n\nHuman:" in text:
-            raise InputError(f"{record.where}: '{name}' does not end with an answer")
+            raise InputError(f"{record.where}: '{name}' does not end with an answer of the assistant")
     return prompt + marker, last, other_last
 
 

@@ -27,7 +27,9 @@ def _to_row(record: Record, context: RowContext) -> Row:
     images = tuple(_bytes(image, record.where) for image in record.value("images") or ())
     marks = problem.count("<image>")
     if marks != len(images):
-        raise InputError(f"{record.where}: the problem has {marks} times <image>, but {len(images)} images")
+        raise InputError(
+            f"{record.where}: 'problem' contains <image> {marks} times, but the row has {len(images)} images"
+        )
     return Row(
         data_source=DATA_SOURCE,
         prompt=chat(after(problem, context.instruction)),
@@ -45,7 +47,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 def _bytes(image: Any, where: str) -> bytes:
     data = image.get("bytes") if isinstance(image, dict) else image
     if not isinstance(data, bytes) or not data:
-        raise InputError(f"{where}: an image must have its file's bytes, found {type(data).__name__}")
+        raise InputError(f"{where}: an image must be the bytes of an image file, found {type(data).__name__}")
     return data
 
 

@@ -25,7 +25,9 @@ def _to_row(data_source: str, record: Record, context: RowContext) -> Row:
     names = record.texts("instruction_id_list")
     given = [_used(kwargs, record.where) for kwargs in _list(record)]
     if len(given) != len(names):
-        raise InputError(f"{record.where}: {len(names)} instructions and {len(given)} kwargs")
+        raise InputError(
+            f"{record.where}: 'instruction_id_list' has {len(names)} entries, but 'kwargs' has {len(given)}"
+        )
     return Row(
         data_source=data_source,
         prompt=chat(f"{prompt} {context.instruction}" if context.instruction else prompt),
@@ -48,9 +50,12 @@ def _list(record: Record) -> list[Any]:
 
 def _used(kwargs: Any, where: str) -> dict[str, Any]:
     """What is not null: Arrow fills every object up to the names of all."""
-    kwargs = {} if kwargs is None else json.loads(kwargs) if isinstance(kwargs, str) else kwargs
+    try:
+        kwargs = {} if kwargs is None else json.loads(kwargs) if isinstance(kwargs, str) else kwargs
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: an entry of 'kwargs' is not valid JSON: {str(error)[:80]}") from None
     if not isinstance(kwargs, dict):
-        raise InputError(f"{where}: each of 'kwargs' must be an object, found {type(kwargs).__name__}")
+        raise InputError(f"{where}: each entry of 'kwargs' must be an object, found {type(kwargs).__name__}")
     return {name: value for name, value in kwargs.items() if value is not None}
 
 

@@ -41,9 +41,11 @@ def _private(record: Record) -> list[Any]:
     try:
         cases = json.loads(unpack(text))
     except (GroundTruthError, ValueError, RecursionError) as error:
-        raise InputError(f"{record.where}: '{column}': {str(error)[:160]}") from None
+        raise InputError(f"{record.where}: cannot unpack '{column}': {str(error)[:160]}") from None
     if not isinstance(cases, list):
-        raise InputError(f"{record.where}: '{column}' must pack a JSON list, found {type(cases).__name__}")
+        raise InputError(
+            f"{record.where}: '{column}' must contain a packed JSON list, found {type(cases).__name__}"
+        )
     return cases
 
 

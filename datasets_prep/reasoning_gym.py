@@ -79,7 +79,10 @@ def _rows(
         task = tasks[index % len(tasks)]
         entry = next(drawn[index % len(tasks)], None)
         if entry is None:
-            raise InputError(f"reasoning_gym has fewer different problems of '{task}'; ask for fewer")
+            raise InputError(
+                f"reasoning_gym has too few different problems of '{task}' for n_{split}={wanted}; lower "
+                f"n_{split}"
+            )
         question = str(entry["question"])
         answer = entry["answer"]
         kept = {"question": question, "answer": answer, "metadata": entry["metadata"]}

@@ -159,7 +159,7 @@ def _searchr1(record: Record) -> AcceptedAnswers:
 def _texts(value: Any, record: Record) -> AcceptedAnswers:
     texts = value if isinstance(value, list) else [value]
     if not all(isinstance(text, str) for text in texts):
-        raise InputError(f"{record.where}: expected answers as strings, found {str(value)[:60]!r}")
+        raise InputError(f"{record.where}: the answers must be strings, found {str(value)[:60]!r}")
     return texts
 
 

@@ -75,7 +75,9 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
     if len(files) == 1 and not Path(raw).is_dir():
         (file,) = files
         if not _is_data(file):
-            raise InputError(f"cannot read {raw}: expected a file of {_KNOWN} (.gz, .zst)")
+            raise InputError(
+                f"cannot read {raw}: the name must end in one of {_KNOWN}, also with .gz or .zst"
+            )
         split = _split_of(PurePosixPath(file.name), layout)
         return Found({split or layout.alone: files}, (), () if split else (file.name,))
     found: dict[str, list[Input]] = {}

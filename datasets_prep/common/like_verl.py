@@ -149,7 +149,10 @@ def _dapo(record: Record) -> dict[str, Any]:
     """The columns of a row as DAPO publishes it."""
     prompt, told = record.value("prompt"), record.value("reward_model")
     if not isinstance(prompt, list) or not prompt or not isinstance(told, dict) or "ground_truth" not in told:
-        raise InputError(f"{record.where}: expected a chat in 'prompt', and 'reward_model.ground_truth'")
+        raise InputError(
+            f"{record.where}: 'prompt' must be a list of messages, and 'reward_model' must have a "
+            "ground_truth"
+        )
     return record.values
 
 
@@ -231,10 +234,12 @@ def form_of(dataset: str, like: str) -> Make:
     """
     forms = FORMS.get(dataset)
     if forms is None:
-        raise InputError(f"--like: verl has no script for {dataset}; it has scripts for {', '.join(FORMS)}")
+        raise InputError(f"--like does not support {dataset}; verl has scripts for {', '.join(FORMS)}")
     if like not in forms:
         known = ", ".join(forms)
-        raise InputError(f"{dataset} has no form '{like}'; --like takes {known}{did_you_mean(like, forms)}")
+        raise InputError(
+            f"--like {like}: unknown form of {dataset}; expected {known}{did_you_mean(like, forms)}"
+        )
     return forms[like]
 
 
@@ -283,4 +288,4 @@ def _array(rows: list[RowOfVerl], kind: pa.StructType | None) -> pa.StructArray:
     try:
         return pa.array(rows, type=kind)
     except (pa.ArrowException, TypeError) as error:
-        raise InputError(f"rows of one file need columns of one type each: {error}") from None
+        raise InputError(f"a column has values of different types in different rows: {error}") from None

@@ -36,7 +36,7 @@ def read_template(path: Path | None) -> str | None:
         why = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read the template {path}: {why}") from None
     if not _FIELD.search(text):
-        raise InputError(f"the template {path} names no field; expected one like {{question}} in it")
+        raise InputError(f"the template {path} has no field; write at least one, such as {{question}}")
     return text
 
 
@@ -55,7 +55,7 @@ def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str |
             if _LATEX.search(template[: match.start()]):
                 continue  # an argument, as in \boxed{x}
             known = ", ".join(values)
-            raise InputError(f"the template has an unknown field {match[0]}; known: {known}")
+            raise InputError(f"the template has an unknown field {match[0]}; fields: {known}")
         found.append((template[done : match.start()], match[1]))
         done = match.end()
     return [*found, (template[done:], None)]
@@ -93,7 +93,10 @@ def published_chat(record: Record, column: str) -> tuple[str, tuple[dict[str, st
     given = value if isinstance(value, list) else []
     said = [m for m in given if isinstance(m, dict) and isinstance(m.get("content"), str)]
     if not said or len(said) != len(given) or said[-1].get("role") != "user":
-        raise InputError(f"{record.where}: '{column}' must be a chat that ends with a user message")
+        raise InputError(
+            f"{record.where}: '{column}' must be a list of messages with text; the last must be a user "
+            "message"
+        )
     last = said[-1]["content"].strip()
     wrapped = _DAPO.match(last)
     question = (wrapped[1] if wrapped else last).strip()

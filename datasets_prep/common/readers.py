@@ -41,7 +41,7 @@ class BadRows:
             self.left_out[str(error)] += count
             return
         if not self.skip:
-            raise InputError(f"{error}; fix it or pass --skip-bad to drop such rows") from error
+            raise InputError(f"{error}; fix the row, or pass --skip-bad to drop bad rows") from error
         self.dropped += count
         if len(self.first) < 20:
             self.first.append(str(error))

@@ -234,7 +234,8 @@ def named(source: Source, split_name: str | None) -> Source:
         return source
     if len(source.splits) > 1:
         raise InputError(
-            f"split_name needs raw data with one split, found {', '.join(source.splits)}; pass one file"
+            f"--split-name needs raw data with one split, found {', '.join(source.splits)}; pass one file "
+            "with --raw"
         )
     (read,) = source.splits.values()
     return replace(source, splits={split_name: read}, notes=())
@@ -249,7 +250,7 @@ def without_repeats(rows: Mapping[str, Iterable[Located]], bad: BadRows) -> dict
             # A digest for each question rather than its text: 16 bytes instead of hundreds.
             digest = hashlib.blake2b(row.question.strip().encode("utf-8", "replace"), digest_size=16).digest()
             if digest in seen:
-                bad.add(LeftOutError("the same question again"))
+                bad.add(LeftOutError("an earlier row has the same question"))
                 continue
             seen.add(digest)
             yield where, row
@@ -281,7 +282,7 @@ def _rows(
         yield where, (replace(row, index=place) if recipe.expand else row)
     if none_good and (bad.first or bad.left_out):
         first = bad.first[0] if bad.first else next(iter(bad.left_out))
-        raise InputError(f"no row of split '{context.split}' can be used; the first: {first}")
+        raise InputError(f"no row of split '{context.split}' can be used; the first reason: {first}")
 
 
 def _made(

@@ -179,10 +179,12 @@ def validate(row: AnyRow) -> None:
         _check_text(name, text)
     _check_text("answer", row.answer, may_be_empty=True)
     if not row.prompt:
-        raise InputError("prompt must have at least one message")
+        raise InputError("the prompt must have at least one message")
     for message in row.prompt:
         if message.get("role") not in _ROLES:
-            raise InputError(f"prompt role must be one of {', '.join(_ROLES)}, not {message.get('role')!r}")
+            raise InputError(
+                f"the role of a message must be one of {', '.join(_ROLES)}, not {message.get('role')!r}"
+            )
         _check_text("prompt content", message.get("content"))
 
 

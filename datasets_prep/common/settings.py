@@ -61,7 +61,7 @@ class PrepSettings:
         if self.val_size is not None and self.val_size <= 0:
             raise InputError(f"val_size must be above 0, not {self.val_size:g}")
         if (self.max_prompt_tokens is None) != (self.tokenizer is None):
-            raise InputError("max_prompt_tokens and tokenizer go together: pass both")
+            raise InputError("max_prompt_tokens and tokenizer need each other: pass both")
         if self.split_name is not None and not self.split_name.replace("_", "").isalnum():
             raise InputError(f"split_name must be a plain name such as test, not {self.split_name!r}")
         if self.like is not None:

@@ -57,7 +57,7 @@ class Record:
         if column not in self.values:
             near = did_you_mean(column, self.values)
             found = ", ".join(self.values) or "none"
-            raise InputError(f"{self.where}: no column '{column}'; found: {found}{near}")
+            raise InputError(f"{self.where}: there is no column '{column}'; columns: {found}{near}")
         return self.values[column]
 
     def texts(self, column: str) -> list[str]:
@@ -68,7 +68,9 @@ class Record:
         """
         value = self.value(column)
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
-            raise InputError(f"{self.where}: '{column}' must be a list of strings, found {str(value)[:40]!r}")
+            raise InputError(
+                f"{self.where}: '{column}' must be a non-empty list of strings, found {str(value)[:40]!r}"
+            )
         return value
 
 
@@ -162,7 +164,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
         f"download {hub.raw_files} from https://huggingface.co/datasets/{name} and pass the folder with --raw"
     )
     if not hub.splits:
-        raise InputError(f"cannot read {name} from the hub: {remedy}")
+        raise InputError(f"rewardkit cannot fetch {name} itself: {remedy}")
     try:
         datasets = importlib.import_module("datasets")
         huggingface_hub = importlib.import_module("huggingface_hub")

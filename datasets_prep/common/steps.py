@@ -72,7 +72,9 @@ class AskedAgain:
     def lines(self) -> list[str]:
         """Return one line if there are any."""
         again = len(self._seen) - len(set(self._seen))
-        return [f"rows with the question of an earlier row: {again:,}; --dedup drops them"] if again else []
+        return (
+            [f"rows with the question of an earlier row: {again:,}; --dedup drops such rows"] if again else []
+        )
 
 
 def apply(
@@ -125,7 +127,10 @@ def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tup
         rows = table.num_rows if table is not None else 0
         wanted = int(size) if size >= 1 else round(size * rows)
         if not 0 < wanted < rows:
-            raise InputError(f"val_size {size:g} is {wanted:,} of {rows:,} rows; both splits need some rows")
+            raise InputError(
+                f"val_size {size:g} puts {wanted:,} of {rows:,} rows into the split val; each split needs a "
+                "row"
+            )
         order = _order(rows, seed)
         for split, chosen in (("val", order[:wanted]), ("train", order[wanted:])):
             in_order = chosen.take(pc.array_sort_indices(chosen))
@@ -138,7 +143,7 @@ def short_enough(
     """Leave out the rows whose prompt has more tokens than `most`."""
     for batch in batches:
         if "prompt" not in batch.schema.names:
-            raise InputError("max_prompt_tokens needs a column 'prompt'")
+            raise InputError("max_prompt_tokens needs a column 'prompt', which these rows do not have")
         lengths = count(batch.column("prompt").to_pylist())
         kept = batch.filter(pa.array([n <= most for n in lengths]))
         notes.too_long[split] = notes.too_long.get(split, 0) + batch.num_rows - kept.num_rows

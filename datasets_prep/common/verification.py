@@ -183,7 +183,7 @@ def _unread_tests(ground_truth: str) -> str:
     try:
         read(ground_truth or "{}")
     except GroundTruthError as error:
-        return f"cannot use its tests: {error}"
+        return f"cannot use the row's tests: {error}"
     return ""
 
 

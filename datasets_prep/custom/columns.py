@@ -60,7 +60,7 @@ def batches(
             if made.num_rows:
                 yield made
     if none_good and bad.first:
-        raise InputError(f"no row of split '{split}' can be used; the first: {bad.first[0]}")
+        raise InputError(f"no row of split '{split}' can be used; the first reason: {bad.first[0]}")
 
 
 def _batch(

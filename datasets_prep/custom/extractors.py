@@ -60,7 +60,9 @@ def parse(text: str) -> Expression:
     """
     column, *steps = (part.strip() for part in _SPLIT.split(text))
     if not column:
-        raise InputError(f"'{text}' has no column; expected COLUMN|STEP|..., for example answer|last_number")
+        raise InputError(
+            f"'{text}' names no column; expected COLUMN|STEP|..., for example answer|last_number"
+        )
     return Expression(text, column, tuple(_step(step, text) for step in steps))
 
 
@@ -69,13 +71,13 @@ def _step(written: str, text: str) -> ExtractStep:
     name = match[1] if match else written
     if match is None or name not in _STEPS:
         near = did_you_mean(name, _STEPS)
-        raise InputError(f"no extractor '{name}' in '{text}'; expected one of {', '.join(_STEPS)}{near}")
+        raise InputError(f"unknown step '{name}' in '{text}'; expected one of {', '.join(_STEPS)}{near}")
     argument = match[2] if match[2] is not None else match[3]
     make = _STEPS[name]
     if name in _WITH_ARGUMENT and not argument:
-        raise InputError(f"'{name}' in '{text}' needs a quoted argument: {_WITH_ARGUMENT[name]}")
+        raise InputError(f"the step '{name}' in '{text}' needs a quoted argument: {_WITH_ARGUMENT[name]}")
     if name not in _WITH_ARGUMENT and argument is not None:
-        raise InputError(f"'{name}' in '{text}' takes no argument")
+        raise InputError(f"the step '{name}' in '{text}' takes no argument")
     return make(argument or "")
 
 

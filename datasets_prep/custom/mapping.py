@@ -81,7 +81,10 @@ def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
         fields["answer"] = parse(said["answer_key"])
     for target, option in (("question", "--prompt-key"), ("ground_truth", "--answer-key")):
         if target not in fields:
-            raise InputError(f"no column for the {target}; pass {option}; found: {', '.join(there)}")
+            what = target.replace("_", " ")
+            raise InputError(
+                f"no column is known to hold the {what}; pass {option} COLUMN; columns: {', '.join(there)}"
+            )
     roots = [_root(e.column, there) for e in fields.values()]
     roots += [_root(column, there) for column in said.get("keep", ())]
     sources = sources_of(said)
@@ -114,7 +117,7 @@ def _root(column: str, there: Sequence[str]) -> str:
     root = next((name for name in (column, column.split(".")[0]) if name in there), None)
     if root is None:
         near = did_you_mean(column, there)
-        raise InputError(f"no column '{column}'; found: {', '.join(there)}{near}")
+        raise InputError(f"the data has no column '{column}'; columns: {', '.join(there)}{near}")
     return root
 
 
@@ -130,7 +133,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
             known = ", ".join(TARGETS)
             unknown = f"unknown target '{target.strip()}'; " if equals else ""
             raise InputError(
-                f"--map {word!r}: {unknown}expected TARGET=COLUMN|STEP|..., TARGET one of {known}"
+                f"--map {word!r}: {unknown}expected TARGET=COLUMN|STEP|..., where TARGET is one of {known}"
             )
         made[target.strip()] = text
     return made
@@ -142,15 +145,19 @@ def _from_file(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"cannot read the mapping {path}: {reason_of(error)}") from None
     if not isinstance(said, dict):
-        raise InputError(f"the mapping {path} must be a mapping of names, found {type(said).__name__}")
+        raise InputError(f"the file {path} must contain a YAML mapping, found {type(said).__name__}")
     for key in said:
         if key not in _KEYS:
-            raise InputError(f"{path}: no key '{key}'; expected one of {', '.join(_KEYS)}")
+            raise InputError(f"{path}: unknown key '{key}'; expected one of {', '.join(_KEYS)}")
     if not isinstance(said.get("map", {}), dict) or not isinstance(said.get("keep", []), list):
-        raise InputError(f"{path}: 'map' must be a mapping of targets, 'keep' a list of columns")
+        raise InputError(
+            f"{path}: 'map' must be a mapping of targets to columns, and 'keep' must be a list of columns"
+        )
     if not isinstance(said.get("reward_of", {}), dict):
-        raise InputError(f"{path}: 'reward_of' must be a mapping of words to rewards")
+        raise InputError(f"{path}: 'reward_of' must be a mapping of data sources to rewards")
     for target in said.get("map", {}):
         if target not in TARGETS:
-            raise InputError(f"{path}: no target '{target}' in 'map'; expected one of {', '.join(TARGETS)}")
+            raise InputError(
+                f"{path}: unknown target '{target}' in 'map'; expected one of {', '.join(TARGETS)}"
+            )
     return {**said, "keep": tuple(said.get("keep", ()))}

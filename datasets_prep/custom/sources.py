@@ -92,9 +92,9 @@ class RowSources:
             source, composed = scored_by(name, reward)
         except UnknownDataSourceError as error:
             why = str(error).partition("; see")[0]
-            return f"{why}: choose its reward with --reward-of {word}=REWARD (`rewardkit list` shows all)"
+            return f"{why}: choose a reward with --reward-of {word}=REWARD (`rewardkit list` shows all)"
         except InputError as error:
-            return f"{error}, --data-source PREFIX"
+            return f"{error} PREFIX"
         if composed:
             self.composed.append(composed)
         return source
@@ -118,7 +118,7 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
     rewards = dict(said.get("reward_of", {}))
     if key is None:
         if rewards:
-            raise InputError("--reward-of needs --data-source-key, the column with these words")
+            raise InputError("--reward-of needs --data-source-key COLUMN, the column with the data sources")
         one, composed = scored_by(said.get("data_source"), said.get("reward"))
         return RowSources(one, composed=[composed] if composed else [])
     if said.get("reward"):
@@ -154,7 +154,10 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
         compose(data_source, composed)
         return RowSource(data_source, named), composed
     if known != named:
-        raise InputError(f"'{data_source}' is scored by {known}, not by {named}; give the data another name")
+        raise InputError(
+            f"data source '{data_source}' has the reward {known}, not {named}; use another name: "
+            "--data-source"
+        )
     return RowSource(data_source, named), None
 
 
@@ -181,6 +184,6 @@ def reward_pairs(words: Sequence[str]) -> dict[str, str]:
     for text in words:
         word, equals, reward = text.rpartition("=")
         if not equals or not word.strip() or not reward.strip():
-            raise InputError(f"--reward-of {text!r}: expected WORD=REWARD, for example gsm8k=math")
+            raise InputError(f"--reward-of {text!r}: expected DATA_SOURCE=REWARD, for example gsm8k=math")
         made[word.strip()] = reward.strip()
     return made

@@ -155,7 +155,7 @@ def test_prepared_problems_verify_and_say_how_they_were_made(tmp_path: Path) -> 
     [
         (
             {"level": "hart"},
-            r"no level 'hart'; expected one of tiny, easy, medium, hard; did you mean hard\?",
+            r"unknown level 'hart'; expected one of tiny, easy, medium, hard; did you mean hard\?",
         ),
         ({"n_train": 25_441, "level": "tiny"}, "n_train must be from 1 to 25,440 at level tiny, not 25,441"),
     ],

@@ -134,11 +134,11 @@ def test_a_new_name_is_scored_by_the_reward_that_is_named(tmp_path: Path) -> Non
         ({"reward": None}, "--reward NAME, --data-source NAME, or both"),
         (
             {"prompt_key": "qestion"},
-            "no column 'qestion'; found: question, answer, id; did you mean question",
+            "no column 'qestion'; columns: question, answer, id; did you mean question",
         ),
-        ({"map": ("ground_truth=answer|last_numbr",)}, "no extractor 'last_numbr'.*did you mean last_number"),
+        ({"map": ("ground_truth=answer|last_numbr",)}, "'last_numbr'.*did you mean last_number"),
         ({"map": ("ground_truth=answer|after('=')",)}, "row 0: answer.*does not match .*skip-bad"),
-        ({"data_source": "openai/gsm8k"}, "'openai/gsm8k' is scored by gsm8k, not by math"),
+        ({"data_source": "openai/gsm8k"}, "'openai/gsm8k' has the reward gsm8k, not math"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_one_line(
@@ -218,7 +218,7 @@ def test_what_became_of_a_file_that_names_no_split_is_said(tmp_path: Path) -> No
     prepared = custom.prepare(tmp_path / "out", PrepSettings(raw=raw), reward="math")
     assert prepared.notes == (
         "the name of mmlu_stem.jsonl has no split; using train (--split-name sets another)",
-        "rows with the question of an earlier row: 1; --dedup drops them",
+        "rows with the question of an earlier row: 1; --dedup drops such rows",
     )
 
 
@@ -334,7 +334,7 @@ TESTS = '[{"input": "1", "output": "1"}]'
 def test_tests_that_the_reward_cannot_read_are_bad_rows(tmp_path: Path) -> None:
     rows = [{"question": "Fix it.", "patch": "diff --git a/x b/x"}, {"question": "Echo.", "patch": TESTS}]
     path = write_jsonl(tmp_path / "my.jsonl", rows)
-    with pytest.raises(InputError, match=r"my\.jsonl.* 0: .*its tests: .*neither JSON nor Python"):
+    with pytest.raises(InputError, match=r"my\.jsonl.* 0: .*the row's tests: .*neither JSON nor Python"):
         made(path, reward="code", answer_key="patch")
     assert len(made(path, reward="code", answer_key="patch", skip_bad=True)) == 1
 

@@ -133,7 +133,7 @@ def test_what_is_left_out_is_named(prepared: Prepare) -> None:
         made = prepared(name, place)[1]
         return "; ".join((*made.notes, *made.unread))
 
-    assert "skipped rows: 1 (the same question again)" in said("dapo-math")
+    assert "skipped rows: 1 (an earlier row has the same question)" in said("dapo-math")
     assert "skipped rows: 1 (no answer is stated)" in said("numina")
     assert "skipped rows: 1 (the program reads and writes files)" in said("codeforces")
     assert "use_with_caution-00000-of-00001.parquet ('use_with_caution' is another part" in said("kodcode")

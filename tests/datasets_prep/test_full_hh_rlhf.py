@@ -93,7 +93,10 @@ def test_verls_forms_are_options(tmp_path: Path) -> None:
     ("record", "why"),
     [
         ({**pair(0), "chosen": " "}, "'chosen' is empty"),
-        ({**pair(0), "prompt": "Hello\n\nHuman: hi"}, "text before the first speaker"),
+        (
+            {**pair(0), "prompt": "Hello\n\nHuman: hi"},
+            "'prompt' is not a dialogue: there is text before the first turn",
+        ),
     ],
 )
 def test_a_pair_that_cannot_be_used_stops_or_is_counted(
@@ -114,6 +117,27 @@ def test_a_pair_that_cannot_be_used_stops_or_is_counted(
     )
 
 
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "why"),
+    [
+        ("Human: a", "Human: a", "'chosen' has no turn of the assistant"),
+        ("\n\nHuman: a\n\nAssistant: b", "\n\nHuman: c\n\nAssistant: b", "differ before the last answer"),
+        (
+            "x\n\nHuman: a\n\nAssistant: b",
+            "x\n\nHuman: a\n\nAssistant: c",
+            "'chosen', up to the last answer, is",
+        ),
+    ],
+)
+def test_a_row_without_a_prompt_is_refused_by_the_columns_that_it_has(
+    chosen: str, rejected: str, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "train.jsonl").write_text(json.dumps({"chosen": chosen, "rejected": rejected}) + "\n")
+    with pytest.raises(InputError, match=why) as caught:
+        prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "train.jsonl"))
+    assert "'prompt'" not in str(caught.value)
+
+
 def test_a_dialogue_becomes_turns() -> None:
     assert turns("Just a question") == ({"role": "user", "content": "Just a question"},)
     joined = turns("Human: a\n\nHuman: b\n\nAssistant:\n\nHuman: c\n\nAssistant:")
@@ -126,7 +150,7 @@ def test_the_command_names_the_forms_and_verifies_nothing(
     data = raw(tmp_path, train=[pair(i) for i in range(4)])
     command = ["prep", "full_hh_rlhf", "--raw", str(data), "--out", str(tmp_path / "out")]
     assert run([*command, "--split", "rml"]) == 2
-    assert "no split 'rml'; expected one of all, sft, rm, rl; did you mean" in capsys.readouterr().err
+    assert "unknown split 'rml'; expected one of all, sft, rm, rl; did you mean" in capsys.readouterr().err
     assert run(command) == 0
     assert "rm/test" in capsys.readouterr().out
     assert run([*command, "--verify", "--force"]) == 2

@@ -81,7 +81,7 @@ def test_the_same_raw_files_give_the_same_bytes_wherever_they_lie(tmp_path: Path
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"question": "q"}, "train.jsonl row 3: no column 'answer'; found: question"),
+        ({"question": "q"}, "train.jsonl row 3: there is no column 'answer'; columns: question"),
         ({"question": "q", "answer": None}, "train.jsonl row 3: 'answer' must be text, found null"),
         ({"question": "", "answer": "#### 1"}, "train.jsonl row 3: 'question' is empty"),
         ({"question": "q", "answer": "1"}, "train.jsonl row 3: 'answer' has no '####'"),
@@ -92,7 +92,7 @@ def test_a_bad_row_is_named_or_skipped_and_counted(
     tmp_path: Path, record: dict[str, object], message: str
 ) -> None:
     raw = write_raw(tmp_path / "raw", [*TRAIN, record])
-    with pytest.raises(InputError, match=f"{message}.*; fix it or pass --skip-bad") as caught:
+    with pytest.raises(InputError, match=f"{message}.*; fix the row, or pass --skip-bad") as caught:
         gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
@@ -107,14 +107,14 @@ def test_questions_that_came_before_are_counted_and_stay(tmp_path: Path) -> None
         tmp_path / "out", PrepSettings(raw=write_raw(tmp_path / "raw", [*TRAIN, again, *TEST]))
     )
     assert made.files["train"].rows == len(TRAIN) + 2
-    assert made.notes == ("rows with the question of an earlier row: 2; --dedup drops them",)
+    assert made.notes == ("rows with the question of an earlier row: 2; --dedup drops such rows",)
 
 
 def test_wrong_columns_are_an_error_even_when_bad_rows_are_skipped(tmp_path: Path) -> None:
     raw = write_raw(tmp_path / "raw", [{"Question": "q", "Answer": "#### 1"}])
     expected = (
-        "no row of split 'train' can be used; the first: train.jsonl row 0: "
-        "no column 'question'; found: Question, Answer; did you mean Question?"
+        "no row of split 'train' can be used; the first reason: train.jsonl row 0: "
+        "there is no column 'question'; columns: Question, Answer; did you mean Question?"
     )
     with pytest.raises(InputError, match=expected.replace("?", r"\?")):
         gsm8k.prepare(tmp_path / "out", PrepSettings(raw=raw, skip_bad=True))

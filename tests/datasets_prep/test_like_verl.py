@@ -138,10 +138,10 @@ def test_our_own_tools_read_verls_rows(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("gsm8k", "--like", "verl:tol"), "gsm8k has no form 'verl:tol'"),
+        (("gsm8k", "--like", "verl:tol"), "--like verl:tol: unknown form of gsm8k"),
         (("gsm8k", "--like", "verl", "--system", "Hi."), "--like verl has no option --system"),
         (("gsm8k", "--like", "verl", "--dedup"), "--like cannot be combined with"),
-        (("arithmetic", "--like", "verl"), "verl has no script for arithmetic"),
+        (("arithmetic", "--like", "verl"), "--like does not support arithmetic"),
     ],
 )
 def test_what_does_not_go_with_verls_rows_is_refused(

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.cli import run
-from rewardkit.datasets_prep import apps, code_contests, livecodebench, taco
+from rewardkit.datasets_prep import DATASETS, apps, code_contests, livecodebench, taco
 from rewardkit.datasets_prep.common.recipe import PrepResult
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.verification import solutions_scored_by, verify_file
@@ -177,7 +177,7 @@ def test_max_tests_keeps_the_first(prepare: Prepare, record: Record, tmp_path: P
             {**CONTEST, "public_tests": None, "generated_tests": None},
             "no tests",
         ),
-        (code_contests.prepare, {**CONTEST, "input_file": "in.txt"}, "expected standard input"),
+        (code_contests.prepare, {**CONTEST, "input_file": "in.txt"}, "only standard input"),
         (livecodebench.prepare, {**LIVE, "private_test_cases": packed(Runs())}, "only text is allowed"),
         (livecodebench.prepare, {**LIVE, "private_test_cases": "&"}, "packed test cases"),
     ],
@@ -192,6 +192,21 @@ def test_a_row_without_usable_tests_is_named_or_dropped(
     assert "\n" not in str(caught.value)
     assert len(made(prepare, tmp_path, good, record, split=split, skip_bad=True)) == 1
     assert "loaded" not in capsys.readouterr().out
+
+
+def test_settings_of_an_instruction_that_are_not_json_are_named_or_skipped(tmp_path: Path) -> None:
+    good = {
+        "prompt": "Say hello.",
+        "instruction_id_list": ["punctuation:no_comma"],
+        "kwargs": ["{}"],
+        "key": 1,
+    }
+    rows = tmp_path / "ifeval.jsonl"
+    rows.write_text("".join(json.dumps(one) + "\n" for one in (good, {**good, "kwargs": ["{"]})))
+    with pytest.raises(InputError, match="row 1: an entry of 'kwargs' is not valid JSON"):
+        DATASETS["ifeval"].load()(tmp_path / "out", PrepSettings(raw=rows))
+    result = DATASETS["ifeval"].load()(tmp_path / "out", PrepSettings(raw=rows, skip_bad=True))
+    assert result.dropped == 1
 
 
 def test_code_contests_is_read_from_parquet_and_takes_python_3_only(tmp_path: Path) -> None:

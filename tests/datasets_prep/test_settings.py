@@ -51,7 +51,7 @@ def test_one_file_can_be_given_the_name_of_its_split(raw: Path, tmp_path: Path) 
     assert list(prepared.files) == ["test"]
     (split,) = set(pq.read_table(tmp_path / "one")["extra_info"].combine_chunks().field("split").to_pylist())
     assert split == "test"
-    with pytest.raises(InputError, match="split_name needs raw data with one split, found train, test"):
+    with pytest.raises(InputError, match="raw data with one split, found train, test"):
         made(raw, split_name="test")
 
 
@@ -71,7 +71,7 @@ def test_a_template_and_a_system_message_go_around_the_question(raw: Path, tmp_p
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("no field", "names no field; expected one like {question}"), ("{qestion}", r"field \{qestion\}")],
+    [("no field", "has no field.*{question}"), ("{qestion}", r"field \{qestion\}")],
 )
 def test_a_template_that_cannot_be_filled_is_refused(
     raw: Path, tmp_path: Path, text: str, message: str
@@ -215,8 +215,8 @@ def test_many_raw_files_are_recorded_by_one_digest_and_listed_in_the_card(tmp_pa
     [
         ({"limit": 0}, "limit must be at least 1, not 0"),
         ({"val_size": 1.5}, "val_size must be a number of rows or a share below 1, not 1.5"),
-        ({"val_size": 40}, "val_size 40 is 40 of 40 rows"),
-        ({"max_prompt_tokens": 5}, "max_prompt_tokens and tokenizer go together"),
+        ({"val_size": 40}, "val_size 40 puts 40 of 40 rows"),
+        ({"max_prompt_tokens": 5}, "max_prompt_tokens and tokenizer need each other"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(raw: Path, settings: dict[str, Any], message: str) -> None:

@@ -291,7 +291,7 @@ def test_a_validation_split_of_the_hub_takes_the_place_of_a_test_without_answers
 
 def test_a_set_whose_files_do_not_load_says_which_to_fetch() -> None:
     remedy = r"download all its json files from https://huggingface.co/datasets/gorilla-llm/.* --raw"
-    with pytest.raises(InputError, match=f"from the hub: {remedy}"):
+    with pytest.raises(InputError, match=f"cannot fetch .*: {remedy}"):
         bfcl.prepare(Path("out"))
 
 

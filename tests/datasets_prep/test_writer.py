@@ -209,7 +209,7 @@ def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
         ({"prompt": ()}, "at least one message"),
         (
             {"prompt": ({"role": "usr", "content": "x"},)},
-            "prompt role must be one of system, user, assistant",
+            "role of a message must be one of system, user, assistant",
         ),
         ({"answer": "\ud800"}, "answer is not valid Unicode at character 0"),
     ],
