@@ -93,7 +93,7 @@ def explain(outcome: Outcome) -> str:
     if outcome.status == "runtime_error":
         return last or f"exit status {outcome.exit_code}"
     if outcome.status == "compile_error":
-        return f"it does not compile: {outcome.detail}"
+        return f"the program does not compile: {outcome.detail}"
     if outcome.status in ("sandbox_error", "cancelled"):
         return outcome.detail or outcome.status
     return f"{outcome.status} after {outcome.cpu_s:.2f} s of CPU time, {outcome.wall_s:.2f} s in all"

@@ -117,7 +117,11 @@ class Sandbox:
                     "the limit of a run"
                 )
                 return Outcome("memory_limit", level=self.level, detail=detail)
-        return Outcome("sandbox_error", level=self.level, detail="the sandbox's processes die in every run")
+        return Outcome(
+            "sandbox_error",
+            level=self.level,
+            detail="the sandbox's server process died in every attempt to run the program",
+        )
 
     def call(
         self,

@@ -107,7 +107,7 @@ class Builds:
         tools = toolchain(language)
         if language.processes and level in ("guard", "none"):
             raise LanguageUnavailable(
-                f"{language.title} starts processes, which level {level} cannot contain; it needs "
+                f"{language.title} programs start processes, which level {level} cannot contain; use "
                 "level 'warm' (user namespaces or CAP_SYS_ADMIN)"
             )
         hello = Job(

@@ -87,7 +87,7 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
     left = json.loads(outcome.results) if outcome.results else {}
     found = {name: left[_path(name)] for name in body.get("fetch_files") or [] if _path(name) in left}
     large = [name for name, content in found.items() if content is None]
-    message = f"too large to be fetched together: {', '.join(large)}" if large else ""
+    message = f"these files are too large to be fetched together: {', '.join(large)}" if large else ""
     return {name: content for name, content in found.items() if content is not None}, message
 
 
@@ -121,7 +121,7 @@ def _job(body: Mapping[str, Any]) -> Job:
     code = body.get("code")
     stdin = body.get("stdin") or ""
     if not isinstance(code, str) or not isinstance(stdin, str):
-        raise ValueError("expected 'code' and 'stdin' as strings")
+        raise ValueError("'code' and 'stdin' must be strings")
     source = code.encode("utf-8", "replace")
     given = stdin.encode("utf-8", "replace")
     prelude = extension.get("prelude") is True
@@ -140,20 +140,26 @@ def _job(body: Mapping[str, Any]) -> Job:
 def _files(given: object) -> tuple[tuple[str, bytes], ...]:
     """The files of a request; one whose content is null is left out, as theirs is."""
     if not isinstance(given, dict) or len(given) > _MAX_FILES:
-        raise ValueError(f"expected 'files' as an object of at most {_MAX_FILES} files")
-    try:
-        found = {_path(name): base64.b64decode(text) for name, text in given.items() if text is not None}
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"'files' must map paths to base64 content: {error}") from None
+        raise ValueError(f"'files' must be an object with at most {_MAX_FILES} files")
+    found = {_path(name): _content(name, text) for name, text in given.items() if text is not None}
     size = sum(map(len, found.values()))
     if size > _MAX_FILE_BYTES:
-        raise ValueError(f"'files' has {size} bytes; the limit is {_MAX_FILE_BYTES}")
+        raise ValueError(f"'files' contains {size} bytes; the limit is {_MAX_FILE_BYTES}")
     return tuple(found.items())
+
+
+def _content(name: str, text: object) -> bytes:
+    if not isinstance(text, str):
+        raise ValueError(f"'files': the content of {name[:100]!r} must be a base64 text")
+    try:
+        return base64.b64decode(text)
+    except ValueError as error:
+        raise ValueError(f"'files': the content of {name[:100]!r} is not base64: {error}") from None
 
 
 def _fetch(given: object) -> tuple[str, ...]:
     if not isinstance(given, list) or len(given) > _MAX_FILES or not all(isinstance(n, str) for n in given):
-        raise ValueError(f"expected 'fetch_files' as a list of at most {_MAX_FILES} paths")
+        raise ValueError(f"'fetch_files' must be a list of at most {_MAX_FILES} paths")
     return tuple(map(_path, given))
 
 
@@ -167,7 +173,7 @@ def _path(name: str) -> str:
     parts = path.split("/")
     within = path not in (".", "..") and parts[0] not in ("", "..") and len(parts) <= _MAX_DEPTH
     if not within or "\0" in path or any(len(part.encode()) > _MAX_NAME for part in parts):
-        raise ValueError(f"{name[:100]!r} is not a path of a file in the working directory")
+        raise ValueError(f"{name[:100]!r} is not a valid path of a file in the working directory")
     return path
 
 

@@ -282,8 +282,8 @@ class FusionClient:
             return Outcome("sandbox_error", detail=f"{self.url} did not answer with JSON: {error}")
         if isinstance(found, dict):
             return found
-        reason = f"it is a {type(found).__name__}"
-        return Outcome("sandbox_error", detail=f"{self.url} did not answer with a JSON object: {reason}")
+        kind = type(found).__name__
+        return Outcome("sandbox_error", detail=f"{self.url} answered with a JSON {kind}; expected an object")
 
 
 def _outcome(answer: dict[str, Any]) -> Outcome:
@@ -305,7 +305,7 @@ def _outcome(answer: dict[str, Any]) -> Outcome:
 def _first_message(compiled: dict[str, Any], late: bool) -> str:
     said = str(compiled.get("stderr") or compiled.get("stdout") or "").splitlines()
     if late:
-        return "the compiler was stopped: it took too long"
+        return "the compiler took too long and was stopped"
     return next((line.strip() for line in said if "error" in line.casefold()), "no message")[:300]
 
 

@@ -198,7 +198,7 @@ class Worker:
             said = hello.decode("utf-8", "replace") or self._last_words()
             self.close()
             if not said:
-                raise WorkerDied("it exited at its start without output")
+                raise WorkerDied("the sandbox's server exited at the start without output")
             raise SandboxUnavailable(f"level {self.level}: the sandbox's server did not start: {said}")
 
     def _last_words(self) -> str:

@@ -263,7 +263,9 @@ def _renderer(tokenizer: str) -> Callable[[list[dict[str, Any]]], str]:
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
-        raise MissingDependencyError(f"{error}; install it with: pip install transformers") from None
+        raise MissingDependencyError(
+            f"--gold-tokenizer needs transformers ({error}): pip install transformers"
+        ) from None
     if reason := why_no_model(tokenizer, tokenizer_only=True):
         raise InputError(f"cannot load a tokenizer from '{tokenizer}': {reason}")
     try:

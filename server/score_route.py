@@ -118,7 +118,7 @@ class ScoreRoute:
         while start and isinstance(one := lines[start - 1], Sample) and group_of(one) == group:
             start -= 1
         if len(lines) - start > MAX_GROUP:
-            raise InputError(f"a group has more than {MAX_GROUP:,} lines; the stream ends here")
+            raise InputError(f"a group has more than {MAX_GROUP:,} lines; the server stopped reading")
         return lines[:start], lines[start:]
 
     async def _score_lines(self, lines: Sequence[Sample | Score], *, wait: bool) -> list[Score]:
@@ -162,7 +162,7 @@ class ScoreRoute:
                     rest = bytearray(last)
                 if max(map(len, [*lines, rest])) > self.max_line_bytes:
                     raise InputError(
-                        f"a line has more than {self.max_line_bytes:,} bytes; the stream ends here"
+                        f"a line has more than {self.max_line_bytes:,} bytes; the server stopped reading"
                     )
                 lines = [line for line in lines if line.strip()]
                 for first in range(0, len(lines), STREAM_BATCH):

@@ -26,7 +26,7 @@ def open_task_sets(words: Iterable[str]) -> dict[str, TaskSet]:
         name, _, path = word.rpartition("=")
         name = (name or Path(path).resolve().stem).lower()
         if name in found:
-            raise InputError(f"--tasks {word}: two sets have the name '{name}'; name one with NAME=PATH")
+            raise InputError(f"--tasks {word}: two task sets are named '{name}'; rename one with NAME=PATH")
         found[name] = open_task_set(name, Path(path))
     return found
 
@@ -54,7 +54,7 @@ def _read(path: Path) -> pa.Table:
     for needed in ("data_source", "ground_truth", "prompt"):
         if getattr(names, needed) is None:
             raise InputError(
-                f"{path} has no column of {needed.replace('_', ' ')}s; prepare it with `rewardkit prep`"
+                f"{path} has no column of {needed.replace('_', ' ')}s; prepare the file with `rewardkit prep`"
             )
     empty = pa.nulls(len(table))
     columns = {name: getattr(names, name) for name in COLUMNS}

@@ -90,5 +90,5 @@ def task_set_of(sets: Mapping[str, TaskSet], name: str | None) -> TaskSet:
         return next(iter(sets.values()))
     found = sets.get(name.lower())
     if found is None:
-        raise HTTPException(404, f"no environment '{name}'; environments: {', '.join(sets)}")
+        raise HTTPException(404, f"unknown environment '{name}'; environments: {', '.join(sets)}")
     return found

@@ -66,7 +66,7 @@ class BodyDecoder(Generic[T]):
             except (_SeveralResponsesError, NoResponseError):
                 raise
             except InputError:
-                raise InputError(f"not {self._what}: {error}") from None
+                raise InputError(f"expected {self._what}: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._tolerantly(bytes(body))
         return value
@@ -77,7 +77,7 @@ class BodyDecoder(Generic[T]):
         try:
             value: T = msgspec.convert(self._adapt(json.loads(body)), self._type)
         except msgspec.ValidationError as error:
-            raise InputError(f"not {self._what}: {error}") from None
+            raise InputError(f"expected {self._what}: {error}") from None
         except (_SeveralResponsesError, NoResponseError):
             raise
         except (ValueError, RecursionError) as error:
@@ -110,7 +110,7 @@ def _one_response(value: dict[str, Any] | list[Any] | None) -> str | None:
     if len(several) == 1:
         return response_text(several[0])
     raise _SeveralResponsesError(
-        f"'response' has {len(several)} responses, and a sample has one; send one sample per response"
+        f"'response' has {len(several)} responses, but a sample takes one; send a sample for each response"
     )
 
 

@@ -88,7 +88,7 @@ class Channel:
             raised = ChannelEnded(ENDED)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
             value = None
-            raised = CandidateError(f"an unreadable answer: {error}")
+            raised = CandidateError(f"the program sent an answer that cannot be read: {error}")
         if raised is not None:
             raised.__dict__["of_the_program"] = True
             raise raised

@@ -155,7 +155,7 @@ def _ordered(name: str) -> Callable[..., Any]:
             return channel().ask("operate", name, self, other)
         if (content := content_of(self)) is not NOTHING:
             return getattr(operator, name)(content, other)
-        raise TypeError(f"an object of the program's class cannot be compared with {type(other).__name__}")
+        raise TypeError(f"an object of a class of the program cannot be compared with {type(other).__name__}")
 
     return method
 
@@ -167,7 +167,8 @@ def _arithmetic(name: str, *, is_swapped: bool) -> Callable[..., Any]:
             return getattr(operator, name)(*((*others, content) if is_swapped else (content, *others)))
         if not made(self) and not all(map(_is_remote, others)):
             raise TypeError(
-                "no arithmetic with an object that the program returned: its class is defined in the program"
+                "the tests cannot calculate with an object that the program returned and whose class it "
+                "defines"
             )
         found = channel().ask("operate", name, *((*others, self) if is_swapped else (self, *others)))
         return _as_made(found) if made(self) else found
@@ -263,7 +264,7 @@ def object_class(number: int, name: str, bases: list[Any], _: str) -> RemoteClas
 def exception_class(number: int, name: str, bases: list[Any], raises: str) -> type[BaseException]:
     builtin: Any = getattr(builtins, raises)
     if not issubclass(builtin, BaseException):
-        raise ValueError(f"no exception: {raises}")
+        raise ValueError(f"{raises} is not an exception")
     body = {"_sandbox_number": number, "__getattr__": remote_attribute, "__str__": _remote_text}
     return type(name, tuple(b for b in bases if issubclass(b, BaseException)) or (builtin,), body)
 

@@ -174,7 +174,7 @@ class TestsChannel(Channel):
     def _lent(self, target: Any) -> Any:
         """An object that the program was lent, and not one that it has made up."""
         if id(target) not in self._numbers:
-            raise PermissionError("not an object of the tests")
+            raise PermissionError("the program used an object that the tests did not pass to it")
         return target
 
     def _public(self, target: Any, name: str) -> Any:

@@ -162,7 +162,9 @@ def build(profile: Profile) -> list[BpfInstruction]:
     """
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
-        raise OSError(errno.ENOSYS, f"no system call table for {machine}; there is one for x86_64, aarch64")
+        raise OSError(
+            errno.ENOSYS, f"seccomp does not support the machine {machine}; expected x86_64 or aarch64"
+        )
     column, audit_code = _ARCHITECTURES[machine]
     leaves: dict[int, list[BpfInstruction]] = {}
     for names, leaf in _groups(profile):

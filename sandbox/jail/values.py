@@ -56,7 +56,7 @@ def encode(value: Any, foreign: Foreign | None = None, depth: int = 0) -> Any:
     if kind is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if depth > MAX_DEPTH:
-        raise ValueError(f"a value nested deeper than {MAX_DEPTH}")
+        raise ValueError(f"a value is nested deeper than {MAX_DEPTH} levels")
     if kind is list:
         return [encode(v, foreign, depth + 1) for v in value]
     if kind is tuple or kind is set or kind is frozenset:
@@ -164,7 +164,7 @@ def decode(data: Any, local: Local | None = None) -> Any:
         ((tag, body),) = data.items()
         return _decode_tagged(tag, body, local)
     except (TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
-        raise ValueError(f"not an encoded value: {error}") from None
+        raise ValueError(f"a value is not encoded correctly: {error}") from None
 
 
 def _decode_tagged(tag: str, body: Any, local: Local | None) -> Any:
@@ -213,19 +213,19 @@ def _check_hashes(keys: list[Any]) -> None:
         return
     alike = collections.Counter(map(hash, keys))
     if max(alike.values()) > _MAX_ALIKE:
-        raise ValueError("keys that all have the same hash")
+        raise ValueError(f"more than {_MAX_ALIKE} keys have the same hash")
 
 
 def _fraction(above: Any, below: Any) -> fractions.Fraction:
     if max(above.bit_length(), below.bit_length()) > 4 * _MAX_FRACTION_DIGITS:
-        raise ValueError("a fraction of too many digits")
+        raise ValueError("a fraction has too many digits")
     return fractions.Fraction(above, below)
 
 
 def _builtin_type(name: Any) -> type:
     found = getattr(builtins, name)
     if not isinstance(found, type):
-        raise ValueError(f"no type: {name}")
+        raise ValueError(f"{name} is not a type")
     return found
 
 
@@ -243,7 +243,7 @@ def loads(text: bytes) -> dict[str, Any]:
     try:
         message = json.loads(text)
     except RecursionError:
-        raise ValueError("a message nested too deep") from None
+        raise ValueError("the message is nested too deep") from None
     if type(message) is not dict:
-        raise ValueError("a message that is no object")
+        raise ValueError("the message is not a JSON object")
     return message

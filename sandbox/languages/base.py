@@ -136,8 +136,8 @@ def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = N
     except (OSError, subprocess.SubprocessError) as error:
         raise LanguageUnavailable(f"'{command[0]}' cannot be run: {error}") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["it failed without output"]
-        raise LanguageUnavailable(f"'{' '.join(command[:3])}' fails: {said[-1][:200]}")
+        said = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
+        raise LanguageUnavailable(f"'{' '.join(command[:3])}' failed: {said[-1][:200]}")
     return done.stdout or done.stderr
 
 

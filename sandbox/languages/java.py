@@ -108,7 +108,8 @@ def _joined(*classes: str) -> str:
 def _discover_junit() -> Toolchain:
     if not any("junit-platform-console" in jar for jar in _jars()):
         raise LanguageUnavailable(
-            "CLASSPATH has no JUnit console launcher; add junit-platform-console-standalone-*.jar"
+            "CLASSPATH has no JUnit console launcher; add junit-platform-console-standalone-*.jar to "
+            "CLASSPATH"
         )
     tools = _discover()
 

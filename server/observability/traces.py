@@ -121,18 +121,17 @@ def exporter() -> Callable[[], SpanExporter]:
         return ConsoleSpanExporter
     if name != "otlp":
         raise ConfigError(f"OTEL_TRACES_EXPORTER is '{name}'; --otel supports otlp and console")
-    protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get(
-        "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"
-    )
+    setting = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+    if not os.environ.get(setting):
+        setting = "OTEL_EXPORTER_OTLP_PROTOCOL"
+    protocol = os.environ.get(setting, "http/protobuf")
     way = {"http/protobuf": "http", "grpc": "grpc"}.get(protocol)
     if way is None:
-        raise ConfigError(
-            f"OTEL_EXPORTER_OTLP_PROTOCOL is '{protocol}'; --otel supports http/protobuf and grpc"
-        )
+        raise ConfigError(f"{setting} is '{protocol}'; --otel supports http/protobuf and grpc")
     try:
         module = importlib.import_module(f"opentelemetry.exporter.otlp.proto.{way}.trace_exporter")
     except ImportError as error:
         package = f"opentelemetry-exporter-otlp-proto-{way}"
-        raise MissingDependencyError(f"{error}; install it with: pip install {package}") from None
+        raise MissingDependencyError(f"--otel needs {package} ({error}): pip install {package}") from None
     made: Callable[[], SpanExporter] = module.OTLPSpanExporter
     return made

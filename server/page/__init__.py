@@ -147,7 +147,7 @@ def _refuse_strangers(request: Request, guarded: bool) -> None:
     if not local:
         raise HTTPException(
             403,
-            "responses are shown with their ground truths, and therefore only on this machine: "
+            "the page shows ground truths, so without a token only this machine can open the page: "
             "start the server with a token, or use a tunnel (ssh -L, kubectl port-forward)",
         )
 

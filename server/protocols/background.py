@@ -82,7 +82,9 @@ class Store:
         self._forget_expired()
         try:
             if len(self._kept) >= self._limit:
-                raise OverloadedError("too many samples are waiting to be polled; try again later", 2.0)
+                raise OverloadedError(
+                    "too many results are waiting to be fetched; fetch some, or try again later", 2.0
+                )
             self._admission.take_bytes(body_bytes)
         except OverloadedError:
             answering.close()

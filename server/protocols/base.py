@@ -77,7 +77,7 @@ class ProtocolContext:
         """Log what is wrong with requests, the first time."""
         if kind not in self.logged and len(self.logged) < _MAX_KINDS:
             self.logged.add(kind)
-            _log.warning("%s (further ones of this kind are not logged)", kind)
+            _log.warning("%s (further problems of this kind are not logged)", kind)
 
 
 class SampleOrProblem(NamedTuple):
@@ -131,7 +131,7 @@ def ask_messages(
     One that ends with a user's or a tool's message holds no response: what others wrote earns nothing.
     """
     if not messages:
-        raise InputError("'messages' is empty; its last message is the response")
+        raise InputError("'messages' is empty; the last message must be the response")
     *prompt, last = messages
     if not is_said(last):
         problem = f"the last message has the role {role_of(last)!r}; it must be the assistant's response"

@@ -107,7 +107,9 @@ def _texts_in(value: Any, name: str) -> list[str]:
     """One text or a list of them as a list."""
     values = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(item, str) for item in values):
-        raise InputError(f"{name} must be a string or a list of strings; token ids are not supported")
+        raise InputError(
+            f"'{name}' must be a string or a non-empty list of strings; token ids are not supported"
+        )
     return values
 
 

@@ -80,7 +80,7 @@ def router(context: ProtocolContext) -> APIRouter:
     async def aggregate_metrics(body: bytes, data_source: str | None) -> Response:
         answers = decode_object(body).get("verify_responses")
         if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
-            raise InputError("verify_responses must be a list of responses of /verify")
+            raise InputError("'verify_responses' must be a list of objects, each a response of /verify")
         return reply(_aggregate(answers))
 
     async def reverify_mode() -> Response:
@@ -140,7 +140,7 @@ def _response_text(response: Any) -> str:
     """
     output = response.get("output") if isinstance(response, dict) else None
     if not isinstance(output, list):
-        raise InputError("response must be an object of OpenAI's Responses API, with a list `output`")
+        raise InputError("'response' must be an object of OpenAI's Responses API with a list 'output'")
     if (why := why_failed(response)) is not None:
         raise NoResponseError(why)
     return output_text(output)

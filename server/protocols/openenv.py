@@ -133,7 +133,7 @@ async def _step_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes
     action = decode_object(body).get("action")
     if not isinstance(action, dict) or not {"split", "index"} <= action.keys():
         raise _RefusedMessage(
-            "VALIDATION_ERROR", "over HTTP, an action needs the fields response, split and index"
+            "VALIDATION_ERROR", "over HTTP, 'action' needs the fields response, split and index"
         )
     return await _step(context, task_set, _drawn(task_set, action), action)
 
@@ -205,7 +205,9 @@ def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
     """The row that is asked for, or one drawn at random: with a seed always the same."""
     split = given.get("split") or ("train" if "train" in task_set.splits else next(iter(task_set.splits)))
     if split not in task_set.splits:
-        raise _RefusedMessage("VALIDATION_ERROR", f"no split '{split}'; splits: {', '.join(task_set.splits)}")
+        raise _RefusedMessage(
+            "VALIDATION_ERROR", f"unknown split '{split}'; splits: {', '.join(task_set.splits)}"
+        )
     size = task_set.splits[split]
     index = given.get("index")
     if index is None:
@@ -213,7 +215,8 @@ def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
         index = random.Random(seed if isinstance(seed, int) else None).randrange(size) if size else 0
     if not isinstance(index, int) or not 0 <= index < size:
         raise _RefusedMessage(
-            "VALIDATION_ERROR", f"split '{split}' has no row of index {index!r} (number of rows: {size})"
+            "VALIDATION_ERROR",
+            f"the index is {index!r}, but split '{split}' has {size} rows, numbered from 0",
         )
     return _Episode(str(given.get("episode_id") or uuid.uuid4().hex), split, index, done=False)
 
@@ -229,7 +232,7 @@ async def _step(
 ) -> dict[str, Any]:
     response = action.get("response")
     if not isinstance(response, str):
-        raise _RefusedMessage("VALIDATION_ERROR", "an action must be {'response': text}")
+        raise _RefusedMessage("VALIDATION_ERROR", "'action' must be an object with a text 'response'")
     task = task_set.task(episode.split, episode.index)
     asked = SampleOrProblem(task.sample(response))
     request = CURRENT.get()
@@ -241,7 +244,9 @@ async def _step(
 
 def _rewarded(episode: _Episode, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
     if not score.ok:
-        raise _RefusedMessage("EXECUTION_ERROR", f"not scored: {score.status}: {score.detail}")
+        raise _RefusedMessage(
+            "EXECUTION_ERROR", f"the response could not be scored: {score.status}: {score.detail}"
+        )
     shown = {"messages": [], "split": episode.split, "index": episode.index, "detail": score.detail}
     metadata = {"correct": score.correct, "parts": parts_of(asked, score)}
     return {"observation": shown, "reward": score.score, "done": True, "metadata": metadata}

@@ -80,7 +80,7 @@ def _asked(
     labels = _list(request.labels) or [None] * len(queries)
     if not len(queries) == len(prompts) == len(labels):
         found = f"{len(queries)}, {len(prompts)} and {len(labels)}"
-        raise InputError(f"query, prompts and labels must have the same length, found {found}")
+        raise InputError(f"'query', 'prompts' and 'labels' must have the same length; found lengths {found}")
     asked = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         if prompt is None and label is None:

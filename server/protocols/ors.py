@@ -202,7 +202,9 @@ class _Environments:
         index = spec.get("index")
         task_set = task_set_of(self._sets, asked.env_name)
         if not isinstance(split, str) or not isinstance(index, int):
-            raise HTTPException(400, "no task given: send a split and an index, or a task_spec from /tasks")
+            raise HTTPException(
+                400, "the request names no task: send split and index, or a task_spec from /tasks"
+            )
         if not 0 <= index < _size(task_set, split):
             raise HTTPException(400, f"split '{split}' has no task {index}")
         session_id = _session_id(request)
@@ -213,7 +215,7 @@ class _Environments:
             )
         if begun == "full":
             raise HTTPException(
-                503, "too many sessions are open; delete the finished ones", {"Retry-After": "2"}
+                503, "too many sessions are open; delete finished sessions", {"Retry-After": "2"}
             )
         return reply({"sid": session_id})
 
@@ -304,7 +306,7 @@ class _Environments:
     def _session(self, request: Request) -> Session:
         found = self._sessions.get(_session_id(request))
         if found is None:
-            raise HTTPException(404, f"no such session; open one with /create; {ELSEWHERE}")
+            raise HTTPException(404, f"unknown session id; open a session with /create; {ELSEWHERE}")
         return found
 
     def _task_of(self, session: Session) -> Task:
@@ -313,7 +315,7 @@ class _Environments:
 
 def _size(task_set: TaskSet, split: str) -> int:
     if split not in task_set.splits:
-        raise HTTPException(400, f"no split '{split}'; splits: {', '.join(task_set.splits)}")
+        raise HTTPException(400, f"unknown split '{split}'; splits: {', '.join(task_set.splits)}")
     return task_set.splits[split]
 
 

@@ -127,6 +127,20 @@ def test_what_cannot_be_run_is_an_error_of_the_service(
     assert answer["message"]
 
 
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"../a": "QQ=="}, "'../a' is not a valid path"),
+        ({"a": "A"}, "the content of 'a' is not base64"),
+        ({"a": 1}, "the content of 'a' must be a base64 text"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_named(
+    files: dict[str, Any], why: str, ask: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    assert why in ask({"code": "x", "files": files})["message"]
+
+
 TREE = """
 import os
 open('out.bin', 'wb').write(open('data/in.bin', 'rb').read()[::-1])
@@ -398,7 +412,7 @@ def test_the_client_tries_again_where_the_service_is_busy(
 
 @pytest.mark.parametrize(
     ("said", "status"),
-    [(b"HTTP/1.0 200 OK\r\n\r\n[1]", "a list"), (b"HTTP/1.0 307 Elsewhere\r\n\r\n", "HTTP 307")],
+    [(b"HTTP/1.0 200 OK\r\n\r\n[1]", "JSON list"), (b"HTTP/1.0 307 Elsewhere\r\n\r\n", "HTTP 307")],
 )
 def test_an_answer_that_is_none_is_a_sandbox_error(said: bytes, status: str) -> None:
     with answering(said) as url:

@@ -58,7 +58,7 @@ def test_what_is_submitted_is_kept_for_a_time_and_within_a_limit(clock: Clock) -
     async def run() -> None:
         store = Store(limit=2, kept_s=50.0)
         first, second = [await store.start(10, answer()) for _ in range(2)]
-        with pytest.raises(OverloadedError, match="polled"):
+        with pytest.raises(OverloadedError, match="results are waiting"):
             await store.start(10, answer())
         for request_id in (first, second):
             assert (await answered(store, request_id)).answer == b'{"errcode":0}'

@@ -183,7 +183,7 @@ def test_a_server_without_tasks_has_none_of_these_routes() -> None:
 def test_a_set_that_cannot_be_read_is_one_line(tmp_path: Path, tasks: Path) -> None:
     with pytest.raises(InputError, match="no parquet file"):
         open_task_sets([f"a={tmp_path}"])
-    with pytest.raises(InputError, match=r"two sets.*'sums'"):
+    with pytest.raises(InputError, match=r"two task sets.*'sums'"):
         open_task_sets([str(tasks), f"SUMS={tasks}"])
     pq.write_table(pa.table({"prompt": ["a"]}), tmp_path / "train.parquet")
     with pytest.raises(InputError, match="no column of data sources"):

@@ -149,7 +149,10 @@ def test_nothing_of_opentelemetry_is_imported_where_nobody_asks() -> None:
     assert said.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("name", ["OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL"])
+@pytest.mark.parametrize(
+    "name",
+    ["OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"],
+)
 def test_an_exporter_that_is_not_known_is_one_line(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
