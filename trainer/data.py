@@ -333,8 +333,8 @@ class PromptLoader(Generic[LoadedRow]):
     def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
         if len(rows) < batch_size:
             raise InputError(
-                f"data.train_batch_size={batch_size}, but only {len(rows)} rows are there, without "
-                "those that are too long; lower it, or add rows"
+                f"data.train_batch_size={batch_size}, but there are only {len(rows)} rows (those that are "
+                "too long are not counted); lower the batch size, allow longer rows, or add rows"
             )
         self.rows = rows
         self._batch_size = batch_size

@@ -163,7 +163,7 @@ def test_each_epoch_is_another_order_and_the_seed_decides_it(parquet: Path, toke
 
 def test_fewer_prompts_than_a_batch_is_an_error(parquet: Path, tokenizer: Any) -> None:
     rows = load_rows(str(parquet), tokenizer, DATA)
-    with pytest.raises(InputError, match="train_batch_size=64, but only 24 rows"):
+    with pytest.raises(InputError, match="train_batch_size=64, but there are only 24 rows"):
         PromptLoader(rows, 64, shuffle=True, seed=0)
 
 

@@ -164,8 +164,8 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     assert cli(["train", "--json", *fine]) == 2
     for wrong, why in (
         ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
-        ("data.train_batch_size=4000", "data.train_batch_size=4000, but only 24 rows"),
-        ("data.max_prompt_length=3", "but only 0 rows are within the limit"),
+        ("data.train_batch_size=4000", "data.train_batch_size=4000, but there are only 24 rows"),
+        ("data.max_prompt_length=3", "but there are only 0 rows"),
         ("algorithm.filter_groups.enable=true", "set actor_rollout_ref.rollout.n above 1"),
     ):
         assert cli(["train", "--explain", "--config", "tiny-cpu", *fine, wrong]) != 0

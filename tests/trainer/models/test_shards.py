@@ -66,7 +66,7 @@ def same_tensors(a: Any, b: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize(("kind", "dtype"), zip(KINDS, cycle(("float32", "bfloat16")), strict=False))
+@pytest.mark.parametrize(("kind", "dtype"), list(zip(KINDS, cycle(("float32", "bfloat16")), strict=False)))
 def test_an_outline_that_is_filled_is_the_model_loaded_whole(
     kind: str, dtype: str, world: World, tmp_path: Path
 ) -> None:

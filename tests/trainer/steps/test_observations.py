@@ -123,7 +123,9 @@ def test_log_probs_see_the_observations_before_a_token(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("estimator", "level"), zip(ESTIMATORS, cycle(("token", "sequence")), strict=False))
+@pytest.mark.parametrize(
+    ("estimator", "level"), list(zip(ESTIMATORS, cycle(("token", "sequence")), strict=False))
+)
 def test_rewards_and_advantages_are_those_without_observations(estimator: str, level: str) -> None:
     given = run_of(
         f"algorithm.adv_estimator={estimator}",
@@ -154,7 +156,7 @@ def test_rewards_and_advantages_are_those_without_observations(estimator: str, l
     assert torch.equal(squeezed(batch["chosen"], mask), plain["chosen"])
 
 
-@pytest.mark.parametrize(("loss", "aggregation"), zip(POLICY_LOSSES, cycle(AGGREGATIONS), strict=False))
+@pytest.mark.parametrize(("loss", "aggregation"), list(zip(POLICY_LOSSES, cycle(AGGREGATIONS), strict=False)))
 def test_losses_and_their_figures_are_those_without_observations(loss: str, aggregation: str) -> None:
     batch = with_observations()
     mask = batch["response_mask"]
