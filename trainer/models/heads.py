@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import torch
@@ -100,11 +101,13 @@ class PolicyModel(nn.Module):
         states = states.flatten(0, 1)[places]
         head = self._summing_head()
         size = max(CHUNK_ELEMENTS // self.body.config.get_text_config().vocab_size, 1)
+        first = len(states) % size or min(len(states), size)
         pieces = []
-        for start in range(0, max(len(states), 1), size):
-            chunk = states[start : start + size], targets[start : start + size], temperature, entropy, head
-            # Backward computes the logits of a chunk again rather than keep those of all.
-            again = torch.is_grad_enabled() and len(states) > size
+        for start, end in pairwise([0, *range(first, len(states) + 1, size)]):
+            chunk = states[start:end], targets[start:end], temperature, entropy, head
+            # Backward computes the logits of a chunk again rather than keep those of all; it begins with the
+            # last, whose are kept.
+            again = torch.is_grad_enabled() and end < len(states)
             pieces.append(
                 checkpoint(self._score, *chunk, use_reentrant=False) if again else self._score(*chunk)
             )
@@ -138,7 +141,10 @@ class PolicyModel(nn.Module):
                 logits = head(states)
             else:
                 logits = nn.functional.linear(states, weight.to(states.dtype), head.bias)
-            logits = self._cap * torch.tanh(logits / self._cap) if self._cap else logits * self._scale
+            if self._cap:
+                logits = self._cap * torch.tanh(logits / self._cap)
+            elif self._scale != 1.0:
+                logits = logits * self._scale
         compute = compiled_log_probs() if self.compiled else log_probs_at
         return compute(logits, targets, temperature, entropy)
 
