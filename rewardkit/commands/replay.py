@@ -52,6 +52,8 @@ def command(
 ) -> int:
     """Score the scored FILES again with the options in their receipts, and exit with 1 if a row differs.
 
+    A file whose rows are not those that were scored also ends with 1, even where all scores are the same.
+
     Pass your own rewards, compositions and judges as for `rewardkit score`; changes in them are listed.
     """
     given = read_reward_options(reward_files, option_words, options_file)
@@ -73,7 +75,7 @@ def command(
     else:
         for name, one in found.items():
             _print(name, one, examples)
-    return 1 if any(one.differ for one in found.values()) else 0
+    return 1 if any(one.differ or one.other_rows for one in found.values()) else 0
 
 
 def _as_dict(found: Replay, examples: int) -> dict[str, Any]:
@@ -84,6 +86,8 @@ def _as_dict(found: Replay, examples: int) -> dict[str, Any]:
 def _print(path: str, found: Replay, examples: int) -> None:
     for change in found.moved:
         click.echo(f"{path}: {change}")
+    if found.other_rows:
+        click.echo(f"{path}: {found.other_rows}")
     for row in found.first[:examples]:
         click.echo(f"{path}: {row}")
     what = (

@@ -26,6 +26,17 @@ KEY = b"rewardkit.receipt"
 """In a parquet's metadata."""
 
 
+class RowsRead(msgspec.Struct, frozen=True):
+    """What was read of the rows."""
+
+    samples: int
+    """How many there were: one for each response."""
+    fields: list[str]
+    """Which of `prompt` and `extra_info` the rewards read."""
+    digest: str
+    """Of the samples, in order: SHA-256 of their `digests_of`, in hex."""
+
+
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """What decided the scores of one file."""
 
@@ -39,9 +50,13 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The columns that were read, by field; empty for a log of a known kind."""
     join: str | None = None
     """The key by which ground truths were joined; None: the rows have them."""
+    rows: RowsRead | None = None
+    """None in files of earlier versions."""
 
 
-def receipt_of(layouts: Sequence[RowLayout], rewards: dict[str, Identity], prefix: str) -> Receipt:
+def receipt_of(
+    layouts: Sequence[RowLayout], rewards: dict[str, Identity], prefix: str, rows: RowsRead
+) -> Receipt:
     """Return the receipt of a file whose rows come from files of these layouts."""
     sources = {layout.data_source for layout in layouts}
     names = [asdict(layout.names) if layout.kind is None else {} for layout in layouts]
@@ -52,6 +67,7 @@ def receipt_of(layouts: Sequence[RowLayout], rewards: dict[str, Identity], prefi
         sources.pop() if len(sources) == 1 else None,
         {field: _as_written(name, prefix) for field, name in shared.items() if name is not None},
         next((layout.join.key for layout in layouts if layout.join is not None), None),
+        rows,
     )
 
 

@@ -39,9 +39,10 @@ from rewardkit.offline.chunk import (
     mark_unknown_sources,
 )
 from rewardkit.offline.columns import score_fields, score_names
+from rewardkit.offline.digest import SIZE
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
-from rewardkit.offline.receipt import receipt_of, write_beside
+from rewardkit.offline.receipt import RowsRead, receipt_of, write_beside
 from rewardkit.offline.report import Report, SourceReport
 from rewardkit.offline.writing import (
     CsvWriter,
@@ -216,6 +217,9 @@ class _FileRun:
     settings: _Settings
     workers: Workers
     report: Report = field(default_factory=Report)
+    samples: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+    """Of all samples so far."""
 
     def go(self) -> Report:
         settings = self.settings
@@ -331,7 +335,8 @@ class _FileRun:
         """Put the receipt into the file's metadata, or beside it; standard output has none."""
         scorer = self.settings.scorer
         rewards = identities(scorer, known_sources(self.report.sources, scorer))
-        receipt = receipt_of([layout for _, layout in self.files], rewards, self.settings.prefix)
+        rows = RowsRead(self.samples, self.reads, self.digest.hexdigest())
+        receipt = receipt_of([layout for _, layout in self.files], rewards, self.settings.prefix, rows)
         if isinstance(writer, ParquetWriter):
             writer.add_receipt(receipt)
         elif self.out != STDIN:
@@ -436,6 +441,8 @@ class _FileRun:
             )
 
     def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
+        self.samples += len(result.digests) // SIZE
+        self.digest.update(result.digests)
         self.report.merge(result.sources)
         self.report.bad_count += result.bad_count
         path = self.files[chunk.file][0].source.path

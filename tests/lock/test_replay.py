@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,63 @@ def test_a_row_that_was_changed_is_named(tmp_path: Path, capsys: pytest.CaptureF
     found = json.loads(capsys.readouterr().out)[str(out)]
     assert (found["rows"], found["differ"], found["moved"]) == (4, 1, [])
     assert found["first"][0]["row"] == 3 and found["first"][0]["now"]["score"] == 1.0
+
+
+EDITS: list[Callable[[list[dict[str, Any]]], Any]] = [
+    lambda rows: rows[3].update(response="It is 7"),
+    lambda rows: rows[0].update(ground_truth="9"),
+    lambda rows: rows.append(rows[0]),
+    lambda rows: rows.pop(),
+    lambda rows: rows.insert(0, rows.pop(1)),
+]
+"""Of rows none of which is right, so that all scores stay the same."""
+
+
+@pytest.mark.parametrize("edit", range(len(EDITS)))
+def test_rows_that_changed_are_told_even_where_no_score_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: int
+) -> None:
+    wrong = [{**row, "response": f"It is {n + 3}"} for n, row in enumerate(ROWS)]
+    out = _scored(tmp_path / "a", "jsonl", wrong)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert run(["replay", str(out)]) == 0
+    EDITS[edit](rows)
+    _written(out, rows)
+    capsys.readouterr()
+    assert run(["replay", str(out), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)[str(out)]
+    assert found["other_rows"] and found["differ"] == 0
+    assert run(["replay", str(out)]) == 1
+    assert "scored" in capsys.readouterr().out
+
+
+NESTED: list[dict[str, Any]] = [
+    {"ground_truth": 2, "prompt": [{"role": "user", "content": "1 + 1?"}], "extra_info": {"a": 1, "b": None}},
+    {"ground_truth": 2.5, "prompt": "1 + 1?", "extra_info": {"a": 0.5, "c": {"d": [1, 2.5], "e": {}}}},
+    {"ground_truth": "007", "prompt": None, "extra_info": None},
+    {"ground_truth": ["x", 1], "prompt": "", "extra_info": {"a": "text"}},
+    {"ground_truth": None, "prompt": "unusable", "extra_info": {}},
+]
+"""What parquet and csv cannot hold as it is."""
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("several", [1, len(NESTED)])
+def test_rows_are_the_same_in_every_format(
+    tmp_path: Path, registry: Registry, suffix: str, several: int
+) -> None:
+    """Rows one by one, and all in one file, where a column may have to become text."""
+    file = tmp_path / "mine.py"
+    file.write_text("def mine(completions, prompts, **columns): return [0.5 for _ in completions]\n")
+    words = ("--reward", f"mine={file}")
+    rows = NESTED[:-1] if suffix == "csv" else NESTED  # csv has no null: an empty ground truth is a text
+    full = [{"data_source": "mine", "response": f"a\r\nb{n}", **row} for n, row in enumerate(rows)]
+    for i in range(len(full) - several + 1):
+        out = _scored(tmp_path / f"a{i}", suffix, [*full[i : i + several], full[0]], *words)
+        receipt = read_receipt(out)
+        assert receipt is not None and receipt.rows is not None
+        assert receipt.rows.fields == ["extra_info", "prompt"]
+        assert run(["replay", str(out), *words]) == 0
 
 
 def test_what_moved_since_is_named_and_rows_are_scored_as_now(
