@@ -44,6 +44,16 @@ def graded(reward: Reward, sample: Sample = ANSWER) -> Score:
     return asyncio.run(found) if asyncio.iscoroutine(found) else found
 
 
+def scored(reward: Reward, samples: list[Sample]) -> list[Score]:
+    """What an asynchronous reward says of samples, all at once."""
+
+    async def all_of() -> list[Score]:
+        options = reward.make_options({})
+        return await asyncio.gather(*(reward.function(sample, options) for sample in samples))
+
+    return asyncio.run(all_of())
+
+
 def check(operation: str, said: str, reference: str) -> dict[str, Any]:
     return {"type": "string_check", "operation": operation, "input": said, "reference": reference}
 
@@ -248,9 +258,40 @@ def test_a_grader_that_cannot_be_run_is_refused_when_it_is_loaded(
         grader(tmp_path, form, url="http://localhost/v1")
 
 
-def test_a_model_grader_needs_an_address(tmp_path: Path) -> None:
+def test_a_model_grader_needs_an_address_a_model_and_its_key(tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="url"):
         grader(tmp_path, SCORE)
+    with pytest.raises(OptionsError, match="model"):
+        grader(tmp_path, {**SCORE, "model": ""}, url="http://localhost/v1")
+    with pytest.raises(OptionsError, match="NO_SUCH_KEY"):
+        grader(tmp_path, SCORE, url="http://localhost/v1", api_key_env="NO_SUCH_KEY")
+
+
+def test_models_of_graders_have_the_cache_the_limits_and_the_budget_of_judges(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def answer(path: str, body: Any, headers: Any) -> Answer:
+        asked.append(body)
+        content = '{"reason": "so", "score": 4}'
+        usage = {"prompt_tokens": 90, "completion_tokens": 10}
+        return 200, {
+            "choices": [{"message": {"content": content}, "finish_reason": "stop"}],
+            "usage": usage,
+        }
+
+    samples = [Sample("test/shop", f"response {n % 10}", "72") for n in range(60)]
+    with serving(answer) as server:
+        made = grader(tmp_path, SCORE, url=f"{server.url}/v1", cache=str(tmp_path / "answers.sqlite"))
+        scores = scored(made, samples)
+        assert {(score.status, score.score) for score in scores} == {("ok", 4.0)}
+        assert len(asked) == 10 and sum(score.parts["cached"] for score in scores) == 50
+        assert sum(score.parts["input_tokens"] for score in scores) == 900
+
+        poor = grader(tmp_path, SCORE, url=f"{server.url}/v1", cache="off", budget_tokens=350, concurrency=1)
+        scores = scored(poor, samples)
+    statuses = [score.status for score in scores]
+    assert 1 <= statuses.count("ok") <= 4 and set(statuses) == {"ok", "error"}
+    assert {score.parts["over_budget"] for score in scores if not score.ok} == {1.0}
 
 
 def test_the_command_line_takes_a_grader_for_a_data_source(

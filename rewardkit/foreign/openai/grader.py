@@ -10,9 +10,11 @@ import asyncio
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.foreign.making import made
@@ -30,15 +32,19 @@ from rewardkit.foreign.openai.forms import (
     read_grader,
 )
 from rewardkit.foreign.openai.formula import FormulaError, evaluate
+from rewardkit.foreign.openai.model import judge_of, question_of
 from rewardkit.foreign.openai.similarity import similarity
 from rewardkit.foreign.openai.template import FieldMissing, fields_of, fill
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import CredentialsUnshown, address_of
 from rewardkit.registry import Reward
+from rewardkit.rewards.judge.file import check_spending
+from rewardkit.rewards.judge.reward import load
+from rewardkit.rewards.judge.spending import JudgeBill, JudgeSpending, OverBudgetError
 from rewardkit.sandbox import Limits, SandboxUnavailable
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.of_process import sandbox_of_process
-from rewardkit.types import Sample, Score, Status, failure
+from rewardkit.types import COST_PARTS, Sample, Score, Status, failure
 
 _CHECK: Mapping[str, Callable[[str, str], bool]] = {
     "eq": lambda said, reference: said == reference,
@@ -49,8 +55,8 @@ _CHECK: Mapping[str, Callable[[str, str], bool]] = {
 
 
 @dataclass(frozen=True, repr=False)
-class GraderOptions(CredentialsUnshown):
-    """The grader itself, who is asked by its models, and what its Python may use."""
+class GraderOptions(CredentialsUnshown, JudgeSpending):
+    """The grader itself, which models it asks and what they may cost, and what its Python may use."""
 
     grader: str = ""
     """Its JSON."""
@@ -66,6 +72,11 @@ class GraderOptions(CredentialsUnshown):
     memory_mb: int = 1024
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
     """The sandbox's isolation."""
+
+    @property
+    def spending(self) -> JudgeSpending:
+        """The limits alone: graders with the same share them, as judges do."""
+        return JudgeSpending(**{one.name: getattr(self, one.name) for one in fields(JudgeSpending)})
 
 
 class GradeFailed(RuntimeError):
@@ -94,19 +105,27 @@ def openai_grader(spec: ForeignSpec) -> Reward:
     except InputError as error:
         raise InputError(f"{spec.target}: {error}") from None
     kinds = [type(one) for _, one in members(grader)]
-    asks = LabelModel in kinds or ScoreModel in kinds
-    if asks:
-        _check_endpoint(spec)
-    return made(
-        spec,
-        score_by_model if asks else score,
-        GraderOptions,
-        source=text.encode(),
-        runs="sandbox" if PythonGrader in kinds else "process",
-        presets={"grader": text},
-        parts=tuple(path for path, _ in members(grader) if path),
-        summary=f"OpenAI's grader {getattr(grader, 'name', '') or Path(spec.target).stem}",
-    )
+    about: dict[str, Any] = {
+        "source": text.encode(),
+        "runs": "sandbox" if PythonGrader in kinds else "process",
+        "presets": {"grader": text},
+        "parts": tuple(path for path, _ in members(grader) if path),
+        "summary": f"OpenAI's grader {getattr(grader, 'name', '') or Path(spec.target).stem}",
+    }
+    if not (LabelModel in kinds or ScoreModel in kinds):
+        return made(spec, score, GraderOptions, **about)
+    _check_endpoint(spec)
+    about["parts"] += COST_PARTS
+    reward = made(spec, score_by_model, GraderOptions, load=load, processes=1, **about)
+    options: GraderOptions = reward.make_options({})
+    for _, one in members(grader):
+        if isinstance(one, LabelModel | ScoreModel):
+            try:
+                judge = judge_of(one, options)
+            except (ValueError, TypeError) as error:
+                raise OptionsError(f"{spec.target}: {error}") from None
+            check_spending(judge, options, reward.name)
+    return replace(reward, chunk=options.concurrency)
 
 
 def score(sample: Sample, options: GraderOptions) -> Score:
@@ -121,8 +140,10 @@ async def score_by_model(sample: Sample, options: GraderOptions) -> Score:
         for path, one in members(_grader(options.grader))
         if isinstance(one, LabelModel | ScoreModel)
     }
-    answers = await asyncio.gather(*(_ask(one, sample, options) for one in asked.values()))
-    return _scored(sample, options, dict(zip(asked, answers, strict=True)))
+    bill = JudgeBill()
+    answers = await asyncio.gather(*(_ask(one, sample, options, bill) for one in asked.values()))
+    made = _scored(sample, options, dict(zip(asked, answers, strict=True)))
+    return msgspec.structs.replace(made, parts={**made.parts, **bill.parts})
 
 
 def _scored(sample: Sample, options: GraderOptions, answers: ModelAnswers) -> Score:
@@ -200,23 +221,22 @@ class _Grading:
             raise GradeFailed("error", str(error)) from None
 
 
-async def _ask(grader: ModelGrader, sample: Sample, options: GraderOptions) -> float | GradeFailed:
-    from rewardkit.foreign.openai.model import NoGrade, ask_model
-    from rewardkit.model_api.client import Endpoint
+async def _ask(
+    grader: ModelGrader, sample: Sample, options: GraderOptions, bill: JudgeBill
+) -> float | GradeFailed:
+    from rewardkit.rewards.judge.asking import NO_ANSWER, JudgeAsking
+    from rewardkit.rewards.judge.calls import calls_within
 
-    endpoint = Endpoint(
-        options.url,
-        options.model or grader.model,
-        options.api_key_env,
-        options.request_timeout_s,
-        options.retries,
-        who="the grader's model",
-    )
+    judge = judge_of(grader, options)
+    asking = JudgeAsking(judge, calls_within(options.spending), bill)
     try:
-        return await ask_model(grader, fields_of(sample), endpoint)
+        return (await asking.verdict(question_of(grader, fields_of(sample), judge))).score
     except FieldMissing as error:
         return 0.0 if error.of_response else GradeFailed("invalid", f"sample_parse_error: {error.args[0]}")
-    except NoGrade as error:
+    except OverBudgetError as error:
+        bill.add(over_budget=1)
+        return GradeFailed("error", str(error))
+    except NO_ANSWER as error:
         return GradeFailed("error", f"model_grader_error: {error}")
 
 

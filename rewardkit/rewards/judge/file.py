@@ -88,7 +88,7 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
         summary=f"The verdict of {values.get('model', 'a language model')} on the response",
     )
     options: JudgeOptions = made.make_options({})
-    _check(options, spending, made.name)
+    check_spending(options, spending, made.name)
     reads = ("prompt", "extra_info") if options.rubric else ("prompt",)
     return replace(made, parts=parts_of(options), reads=reads)
 
@@ -134,8 +134,12 @@ def _template(name: str, values: dict[str, Any], path: Path) -> str:
     raise InputError(f"{path}: prompt_file does not exist: {' or '.join(map(str, places))}")
 
 
-def _check(options: JudgeOptions, spending: JudgeSpending, name: str) -> None:
-    """Refuse what would fail with the first sample."""
+def check_spending(options: JudgeOptions, spending: JudgeSpending, name: str) -> None:
+    """Refuse what would fail with the first sample.
+
+    Raises:
+        OptionsError: a key is not in the environment, or a model has no price and the budget is in dollars.
+    """
     for model in options.endpoints:
         if model.api_key_env and not os.environ.get(model.api_key_env):
             raise OptionsError(f"the judge '{name}' reads its key from {model.api_key_env}, which is not set")
