@@ -43,10 +43,13 @@ _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
 
 
-def _within(value: Any) -> str:
-    """What a text of a subclass of `str` is sent as, within a prompt or `extra_info`."""
+def _within(value: Any) -> Any:
+    """What a text of a subclass of `str`, or a number or array of numpy, is sent as, within a prompt or
+    `extra_info`."""
     if isinstance(value, str):
         return exact_text(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 

@@ -438,6 +438,17 @@ def test_a_text_of_a_subclass_of_str_is_the_same_text_wherever_it_is_scored(kind
         assert sent.status == "ok", sent.detail
 
 
+def test_values_of_numpy_are_numbers_and_lists_to_a_reward_in_a_worker() -> None:
+    registry = Registry()
+    registry.register(
+        Reward("mine", 1, lambda sample: float(sum(sample.extra_info["a"])), ("mine",), runs="process")
+    )
+    given = {"a": np.array([1, 2]), "b": {"c": [np.int64(3), np.float32(0.5), np.bool_(True)]}}
+    with Scorer(registry=registry, workers=1) as scorer:
+        score = scorer.score(Sample("mine", "7", "7", extra_info=given))
+    assert (score.status, score.score) == ("ok", 3.0), score.detail
+
+
 @pytest.mark.parametrize("found", [{"response": "7"}, None, "7", 7])
 def test_what_is_no_sample_is_refused_in_one_line(scorer: Scorer, found: Any) -> None:
     given = [Sample("gsm8k", "7", "7"), found]
