@@ -67,7 +67,7 @@ class ProblemSet:
         out_dir: Path,
         settings: PrepSettings | None = None,
         *,
-        max_tests: Annotated[int | None, "Keep only the first tests of each problem."] = None,
+        max_tests: Annotated[int | None, "Keep only the first N tests of each problem."] = None,
         progress: OnWritten | None = None,
     ) -> PrepResult:
         """Write the set to `out_dir`, one file for each split that the raw data has.

@@ -26,21 +26,21 @@ class PrepSettings:
         "Raw dataset: file, folder, glob or URL (hf://datasets/...). Default: the hub.",
     ] = None
     revision: Annotated[str | None, "Commit of the hub's repository. Default: the newest."] = None
-    split_name: Annotated[str | None, "Split of the raw data, if it has only one: test, train, ..."] = None
+    split_name: Annotated[str | None, "Split of the raw data, if the data has only one: test, ..."] = None
     system: Annotated[str, "System message for all rows."] = ""
     instruction: Annotated[str | None, "Instruction added to each question; '' for none."] = None
     template: Annotated[
-        Path | None, "File with the user message: {question}, {instruction}, {any metadata column}."
+        Path | None, "Template of the user message, with {question}, {instruction}, {any metadata column}."
     ] = None
     skip_bad: Annotated[bool, "Drop rows that cannot be used, instead of failing."] = False
     shuffle: Annotated[bool, "Shuffle the rows of each split."] = False
     seed: Annotated[int, "Random seed of --shuffle and --val-size."] = 0
-    limit: Annotated[int | None, "Keep only the first rows of each split."] = None
+    limit: Annotated[int | None, "Keep only the first N rows of each split."] = None
     val_size: Annotated[float | None, "Rows, or share of rows, to move from train to val.parquet."] = None
     max_prompt_tokens: Annotated[int | None, "Drop rows with longer prompts; needs --tokenizer."] = None
     tokenizer: Annotated[Path | None, "Model folder; its tokenizer and chat template are used."] = None
     agent: Annotated[str | None, "Agent loop of the rows (tool_agent, ...); adds columns for tools."] = None
-    interaction: Annotated[str | None, "Interaction of the rows (gsm8k, ...); adds its columns."] = None
+    interaction: Annotated[str | None, "Interaction of the rows (gsm8k, ...); adds columns for it."] = None
     like: Annotated[
         str | None, "Write the same rows as verl's script for this dataset: verl, verl:tool_agent, ..."
     ] = None

@@ -40,7 +40,7 @@ def prepare(
     data_source: Annotated[
         str | None, "Name of the data source. --reward is needed if the name is new."
     ] = None,
-    data_source_key: Annotated[str | None, "Column with the data source of each row, in a mix."] = None,
+    data_source_key: Annotated[str | None, "Column with the data source of each row, if rows differ."] = None,
     reward: Annotated[str | None, "Reward that scores the rows: math, gsm8k, choice, ..."] = None,
     reward_of: Annotated[
         tuple[str, ...], "SOURCE=REWARD for a value of --data-source-key. May be repeated."

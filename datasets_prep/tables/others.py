@@ -8,7 +8,7 @@ OTHERS = (
     Dataset(
         name="custom",
         summary="Your own jsonl, csv or parquet files",
-        licence="as you say",
+        licence="that of your data",
         source="your files, or the hub",
         rows="as many as there are",
         data_source="-",

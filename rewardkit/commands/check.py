@@ -82,7 +82,7 @@ def command(
 ) -> int:
     """Validate FILES of prompts before a run uses them.
 
-    FILES are parquet, jsonl, csv or json with the columns of rewardkit, verl or TRL; folders and globs work.
+    FILES are parquet, jsonl, csv or json files with the columns of rewardkit, verl or TRL, folders or globs.
 
     Reports missing columns and wrong types, data sources without a reward, unusable ground truths, empty and
     long prompts, unknown agents and tools, duplicates, questions shared by splits or with an evaluation set,

@@ -38,7 +38,7 @@ from rewardkit.text import printable
     type=COUNT_OR_0,
     default=10,
     show_default=True,
-    help="How many prompts that got worse, and that got better, to show.",
+    help="Number of prompts to show that got worse, and that got better.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -52,9 +52,9 @@ def command(
 ) -> None:
     """Compare the scored responses in the files or folders FIRST and SECOND, prompt by prompt.
 
-    Prints SECOND minus FIRST with 95 % intervals. The p-value is McNemar's if each prompt has one response
-    that is right or wrong, otherwise that of a sign-flip test over prompts. Both files must have the same
-    prompts, unless --allow-missing is given.
+    Prints SECOND minus FIRST with 95 % intervals. The p-value is from McNemar's test if each prompt has one
+    response that is right or wrong, otherwise from a sign-flip test over prompts. Both files must have the
+    same prompts, unless --allow-missing is given.
     """
     groups = [read_groups([dumps_in(one)], read_options, prefix) for one in (first, second)]
     found = compare(*groups, allow_missing=allow_missing)

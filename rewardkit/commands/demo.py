@@ -26,7 +26,7 @@ N_TEST = 256
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of data and training.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
 def command(out: Path, seed: int, overrides: tuple[str, ...]) -> None:
-    """Train a tiny model on arithmetic with PPO, and score it before and after on held-out problems.
+    """Train a tiny model on arithmetic with PPO, and show its accuracy before and after on held-out problems.
 
     Takes a minute or two on two cores. KEY=VALUE are trainer settings, as for `rewardkit train`.
     """

@@ -79,7 +79,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "reward_files",
     multiple=True,
     metavar="[SOURCE=]SPEC",
-    help="Your own or an imported reward. May be repeated.",
+    help="Your own reward or another project's. May be repeated.",
 )
 @click.option(
     "--pin",
@@ -93,7 +93,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     type=COUNT,
     default=500,
     show_default=True,
-    help="How many responses --pin writes.",
+    help="Number of responses that --pin writes.",
 )
 @click.option(
     "--check",
@@ -105,7 +105,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     type=COUNT_OR_0,
     default=10,
     show_default=True,
-    help="How many changed verdicts to show.",
+    help="Number of changed verdicts to show.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

@@ -87,7 +87,7 @@ def command(
 ) -> int:
     """Evaluate a model on datasets, or the responses in FILES.
 
-    DATASET is prepared (once), answered by --model, scored and reported; the same command resumes an
+    DATASET is prepared once, answered by --model, scored and reported. The same command resumes an
     interrupted run. FILE is any file that `rewardkit score` reads, or a file of prompts for --model.
     KEY=VALUE are settings of --config, as in verl's main_eval.
 

@@ -24,7 +24,7 @@ from rewardkit.types import Sample, Score
     shown=("reward_files", "option_words"),
     epilog=r"Example: rewardkit explain --reward math --gold '\frac12' --response 'It is \boxed{0.5}.'",
 )
-@click.option("--data-source", help="Data source that chooses the reward. Default: that of --reward.")
+@click.option("--data-source", help="Data source that selects the reward. Default: from --reward.")
 @click.option("--ground-truth", "--gold", "ground_truth", required=True, help="The ground truth.")
 @click.option("--response", required=True, help="The response; - reads it from standard input.")
 @click.option("--prompt", help="The prompt, for rewards that use it.")
@@ -47,7 +47,7 @@ def command(
 ) -> int:
     """Show how one response is scored, and why.
 
-    Prints the extracted answer, how it and the ground truth were parsed, and what decided the score. --reward
+    Prints the extracted answer, how answer and ground truth were parsed, and what decided the score. --reward
     takes a reward file, as in other commands, or the name of a registered reward. Exits with 1 if the
     response could not be scored.
     """

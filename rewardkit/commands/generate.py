@@ -92,8 +92,8 @@ def command(
     list of n. The same settings give the same responses. --score adds the columns of `rewardkit score`.
     KEY=VALUE are settings of --config, as in verl's main_generation: data.path=..., model.path=...
 
-    Rows with an agent_name of several turns, and any option of the group `episodes`, run an agent: the
-    response is its last message, and more columns describe the episode (docs/agents.md).
+    An option of the group `episodes`, or a row's agent_name, starts an agent of several turns. The response
+    is then the agent's last message, and more columns describe the episode (docs/agents.md).
     """
     files, assigned = files_and_settings(words)
     values, notes = read_generation_config(config, assigned)

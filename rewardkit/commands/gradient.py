@@ -65,10 +65,10 @@ def command(
 ) -> None:
     """Show which responses in FILES the gradient comes from. Prompts need several responses each.
 
-    Prints, for GRPO, Dr.GRPO, RLOO and REINFORCE++, the share of |advantage| from groups with no, some and
-    only right responses, by component of the score, and from the longest quarter of the responses. For a
-    folder of dumps (1.jsonl, ...) it prints one line per step, for GRPO. Responses without scores are scored
-    first.
+    Prints the share of |advantage| that comes from groups with no, some and only right responses, from each
+    component of the score, and from the longest quarter of the responses, for GRPO, Dr.GRPO, RLOO and
+    REINFORCE++. For a folder of training dumps (1.jsonl, ...) the command prints one line per step, for GRPO.
+    Responses without scores are scored first.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     dumps = find_dumps(files[0]) if len(files) == 1 and step is None else {}

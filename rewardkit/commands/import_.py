@@ -43,9 +43,11 @@ _SAMPLE: dict[str, Any] = {
     "--kind",
     type=click.Choice(sorted(KINDS)),
     metavar="KIND",
-    help="Project that the function was written for. Default: recognised by its parameters.",
+    help="Project that the function was written for. Default: recognised by the function's parameters.",
 )
-@click.option("--python", metavar="PATH", help="The interpreter that runs it. Default: this one.")
+@click.option(
+    "--python", metavar="PATH", help="Python interpreter that runs the reward. Default: rewardkit's."
+)
 @click.option(
     "--column",
     "columns",
@@ -60,9 +62,13 @@ _SAMPLE: dict[str, Any] = {
     help="What a function of lists gets in one call: one response, or all responses to a prompt.",
 )
 @click.option(
-    "--for", "sources", multiple=True, metavar="SOURCE", help="Data source that it scores. May be repeated."
+    "--for",
+    "sources",
+    multiple=True,
+    metavar="SOURCE",
+    help="Data source that the reward scores. May be repeated.",
 )
-@click.option("--row", metavar="JSON", help="Row to try it on: response, ground_truth, prompt, extra_info.")
+@click.option("--row", metavar="JSON", help="Row to score: response, ground_truth, prompt, extra_info.")
 @click.option("--timeout", "timeout_s", type=ABOVE_0, help="Time limit per call, in seconds.")
 @click.option("--out", type=OutputFile(), help="Write a YAML file for --rewards of score, eval and others.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -80,7 +86,7 @@ def command(
 ) -> int:
     """Show what kind of reward SPEC is, what its parameters get and how it scores a row.
 
-    SPEC is FILE.py[:NAME], MODULE:NAME or KIND:TARGET, with options behind it: `?name=value&name=value`.
+    SPEC is FILE.py[:NAME], MODULE:NAME or KIND:TARGET. Options may follow: `?name=value&name=value`.
     What the reward prints goes to standard error. Exits with 1 if the row could not be scored.
     """
     parsed = parse_spec(spec)

@@ -47,13 +47,13 @@ _WIDTH = 160
 @click.option(
     "--on",
     metavar="KEY[=OTHER]",
-    help="Column that matches GEN to FILE; OTHER is its name in FILE. Default: the prompt.",
+    help="Column that matches rows of GEN and FILE; OTHER is the column's name in FILE. Default: the prompt.",
 )
 @DATA_SOURCE
 @GROUND_TRUTH_KEY
 @click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
 @click.option("--response-key", help="Column with the response or responses in GEN.")
-@click.option("--top", type=COUNT, default=50, show_default=True, help="How many to list.")
+@click.option("--top", type=COUNT, default=50, show_default=True, help="Number of ground truths to list.")
 @click.option("--out", type=OutputFile(), help="Also write the list as jsonl.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
@@ -76,8 +76,8 @@ def command(
     """List the ground truths of FILE that are probably wrong, the most suspicious first.
 
     A ground truth is suspicious if independent responses agree on another answer, or if the row's worked
-    solution (`extra_info.answer` or `solution`) gives another or a further answer. Maths answers are also
-    compared by verl's rule and, if it is installed, by Math-Verify. Rows are counted from 0.
+    solution (`extra_info.answer` or `solution`) gives another answer or several. Maths answers are also
+    compared by verl's rule, and by Math-Verify if installed. Rows are counted from 0.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     rows = read_labelled(file, RowNames(None, None, ground_truth_key, prompt_key), data_source)

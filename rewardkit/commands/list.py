@@ -21,7 +21,7 @@ from rewardkit.registry import REGISTRY, Reward
     "reward_files",
     multiple=True,
     metavar="[SOURCE=]SPEC",
-    help="Also show your own or an imported reward. May be repeated.",
+    help="Also show your own reward or another project's. May be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(reward_files: tuple[str, ...], as_json: bool) -> None:

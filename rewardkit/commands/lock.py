@@ -90,10 +90,10 @@ def command(
 ) -> int:
     """Record the rewards for the data sources in FILES, and the scores of some rows, in a lock file.
 
-    FILES are responses, or prepared prompts with reference answers. --check compares the rewards and the rows
-    with the lock file, lists the changes, and exits with 1 if there are any. It uses the reward options that
-    the lock file was written with, unless others are given. With --check, FILES are folders of runs, whose
-    rewards are compared instead.
+    FILES are responses, or prepared prompts with reference answers. --check compares the current rewards, and
+    their scores of the recorded rows, with the lock file. It lists the changes, and exits with 1 if there are
+    any. --check uses the reward options in the lock file, unless you pass others. With --check, FILES are
+    folders of training runs, whose rewards are compared instead.
     """
     words = _words_of(context.params)
     given: ScorerArguments = {

@@ -27,14 +27,14 @@ from rewardkit.scoring.scorer import Scorer
 @click.command(cls=GroupedCommand, epilog="Example: rewardkit replay scored.parquet")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @input_options
-@click.option("--prefix", help="Prefix of the score columns. Default: that of the receipt, or none.")
+@click.option("--prefix", help="Prefix of the score columns. Default: from the receipt, or none.")
 @click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per core.")
 @click.option(
     "--examples",
     type=COUNT_OR_0,
     default=20,
     show_default=True,
-    help="How many differing rows to show.",
+    help="Number of differing rows to show.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
@@ -50,11 +50,10 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Score the scored FILES again with the options in their receipts, and exit with 1 if a row differs.
+    """Score the scored FILES again with their recorded options (receipts); exit with 1 if a row differs.
 
-    A file whose rows are not those that were scored also ends with 1, even where all scores are the same.
-
-    Pass your own rewards, compositions and judges as for `rewardkit score`; changes in them are listed.
+    Also exits with 1 if rows were edited, moved, added or left out, even if all scores are the same.
+    Pass your own rewards, compositions and judges as for `rewardkit score`; their changes are listed.
     """
     given = read_reward_options(reward_files, option_words, options_file)
     found: dict[str, Replay] = {}

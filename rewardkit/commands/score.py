@@ -60,16 +60,16 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Score the responses in FILES.
+    """Score each response in FILES by the reward of its data source, and write the rows with scores.
 
-    FILES are parquet, jsonl (.gz, .zst), csv or json; folders, globs, URLs, and - for jsonl on standard
+    FILES are parquet, jsonl (.gz, .zst), csv or json files, folders, globs, URLs, or - for jsonl on standard
     input. Logs of verl, lm-eval, TRL, inspect, NeMo-Gym, verifiers, and of OpenAI's and vLLM's batches are
     detected.
 
     Writes the same rows with the columns score, status, correct, extracted, detail, scorer and parts, and
     prints a table per data source. Memory use does not depend on the size of the files. A resumed run writes
-    the same bytes as an uninterrupted one. Exits with 1 if no row was scored, or, with --bad-rows fail, if
-    any row was not.
+    the same bytes as an uninterrupted one. Exits with 1 if no row was scored, and with --bad-rows
+    fail if any row was not scored.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     target = out or default_output(files)

@@ -106,7 +106,7 @@ _GROUPS = {
     type=COUNT,
     default=50_000,
     show_default=True,
-    help="Maximum number of samples in progress; more get 503.",
+    help="Maximum number of samples in progress; requests with more get 503.",
 )
 @click.option(
     "--max-memory-mb", type=COUNT, default=1024, show_default=True, help="Maximum memory for request bodies."
@@ -116,7 +116,7 @@ _GROUPS = {
     type=ABOVE_0,
     default=60.0,
     show_default=True,
-    help="Time limit of a request without X-Timeout-S, in seconds; later samples get the status timeout.",
+    help="Time limit of a request without X-Timeout-S, in seconds; unscored samples get the status timeout.",
 )
 @click.option(
     "--drain-s",
@@ -136,7 +136,7 @@ _GROUPS = {
     "ground_truth_files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Parquet file of prompts and ground truths, for trainers that do not send them. Repeatable.",
+    help="Parquet file of prompts and ground truths, for trainers that send no ground truths. Repeatable.",
 )
 @click.option(
     "--gold-tokenizer",
@@ -187,7 +187,7 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> Serving:
-    """Serve the registered rewards: POST /score; GET /rewards, /metrics, /healthz, /readyz and /docs."""
+    """Serve the rewards over HTTP: POST /score; GET /rewards, /metrics, /healthz, /readyz and /docs."""
     for package in ("fastapi", "httptools", "prometheus_client", "uvicorn", "websockets"):
         require("rewardkit serve", package, "server")
     from rewardkit.server import serve as serving

@@ -29,8 +29,8 @@ def command(
 ) -> int:
     """Fine-tune a language model on given responses.
 
-    Rows are conversations (messages), or prompts with responses; only the assistant's tokens count in the
-    loss. Settings have verl's names: data.train_files=..., model.path=..., optim.lr=..., and so on. The same
+    Rows are conversations (messages), or prompts with responses; the loss uses only the assistant's tokens.
+    Settings have verl's names: data.train_files=..., model.path=..., optim.lr=..., and so on. The same
     command resumes an interrupted run from its last checkpoint (trainer.resume_mode).
     """
     return run_stage("sft", config, max_restarts, overrides, explained, as_json)

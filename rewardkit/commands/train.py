@@ -74,9 +74,9 @@ def command(
 ) -> int:
     """Train a language model with PPO, GRPO and related algorithms (algorithm.adv_estimator).
 
-    Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. It starts
-    trainer.n_gpus_per_node processes. The same command resumes an interrupted run from its last checkpoint
-    (trainer.resume_mode).
+    Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. The command
+    starts trainer.n_gpus_per_node processes. The same command resumes an interrupted run from its last
+    checkpoint (trainer.resume_mode).
     """
     return run_stage("ppo", config, max_restarts, overrides, explained, as_json)
 

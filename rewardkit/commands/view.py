@@ -56,7 +56,7 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
     "--sort",
     "order",
     type=click.Choice(ORDERS),
-    help="Lowest score, longest response or most disagreement in a prompt first. Default: file order.",
+    help="Lowest score, longest response, or prompt with the most disagreement first. Default: file order.",
 )
 @click.option("--by-prompt", "prompts", is_flag=True, help="Show one line per prompt.")
 @click.option(
@@ -83,9 +83,9 @@ def command(
 ) -> None:
     """Show the responses in FILES with their scores, as a table or an HTML page.
 
-    FILES are any files that `rewardkit score` reads. For a folder of a training run's dumps the last step is
-    shown. Each response has its own row. Long tables open in a pager. For the folder of a training run (with
-    a metrics.jsonl), the run's HTML page is written.
+    FILES are any files that `rewardkit score` reads. Each response has its own row. For a folder of training
+    dumps (1.jsonl, ...) the last step is shown. For the folder of a training run (with a metrics.jsonl), the
+    run's HTML page is written. Long tables open in a pager.
     """
     if len(files) == 1 and (Path(files[0]) / METRICS).is_file():
         refuse_given(_OF_ROWS, f"{files[0]} is the folder of a run, whose page is written")

@@ -60,7 +60,7 @@ def test_every_agent_end_and_column_is_on_the_page() -> None:
 
 def test_every_method_of_the_page_is_there() -> None:
     methods = re.findall(
-        r"`(?:await )?(\w+)\(", PAGE.partition("| of an `Episode`")[2].partition("`@agent")[0]
+        r"`(?:await )?(\w+)\(", PAGE.partition("| member of `Episode`")[2].partition("`@agent")[0]
     )
     assert methods
     assert all(callable(getattr(Episode, name)) for name in methods)

@@ -29,7 +29,7 @@ _HEAD = re.compile(
 
 def wires() -> dict[str, tuple[list[str], list[Any]]]:
     """By name: the paths that the page gives, and the JSON values below them, requests and answers in turn."""
-    section = PAGE.partition("## The wires")[2].partition("\n## ")[0]
+    section = PAGE.partition("## Requests and answers")[2].partition("\n## ")[0]
     found = {}
     for match in _HEAD.finditer(section):
         paths = re.findall(r"`(?:GET )?(/[^`]+)`", match["rest"])

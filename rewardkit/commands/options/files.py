@@ -14,12 +14,16 @@ from rewardkit.rows import RowNames
 from rewardkit.verl_keys import config_file, is_setting
 
 DATA_SOURCE = click.option("--data-source", help="Data source of all rows, if the files have no such column.")
-DATA_SOURCE_KEY = click.option("--data-source-key", help="Column with the data source. Default: data_source.")
+DATA_SOURCE_KEY = click.option(
+    "--data-source-key", help="Column with the data source. Default: data_source, … (docs/files.md)."
+)
 GROUND_TRUTH_KEY = click.option(
     "--ground-truth-key",
     help="Column with the ground truth. Default: ground_truth, answer, … (docs/files.md).",
 )
-_SHOWN = click.option("--data-source", help="Show only this data source, and files without a column for it.")
+_SHOWN = click.option(
+    "--data-source", help="Show only rows of this data source, and files without data sources."
+)
 _OPTIONS = (
     DATA_SOURCE_KEY,
     click.option(
@@ -27,12 +31,14 @@ _OPTIONS = (
         help="Column with the response or responses. Default: response, output, … (docs/files.md).",
     ),
     GROUND_TRUTH_KEY,
-    click.option("--prompt-key", help="Column with the prompt. Default: prompt or input."),
+    click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, … (docs/files.md)."),
     click.option(
         "--join", "join_file", type=click.Path(), help="File with the ground truths, if FILES have none."
     ),
     click.option(
-        "--on", metavar="KEY[=OTHER]", help="Column to join on; OTHER is its name in the joined file."
+        "--on",
+        metavar="KEY[=OTHER]",
+        help="Column to join on; OTHER is the column's name in the joined file.",
     ),
 )
 

@@ -25,7 +25,7 @@ _OPTIONS = (
     click.option(
         "--engine",
         type=click.Choice([*ENGINES, "ray"]),
-        help="Default: endpoint with --url, else vllm, else hf. ray: the default engine on Ray actors.",
+        help="Default: endpoint with --url, else vllm if installed, else hf. ray: the default on Ray actors.",
     ),
     click.option("--url", help="OpenAI-compatible server: http://HOST:PORT/v1."),
     click.option(
@@ -69,13 +69,13 @@ _OPTIONS = (
 )
 
 _EPISODE_OPTIONS = (
-    click.option("--agent", help="Agent loop for rows that name none; path.py:name for your own."),
+    click.option("--agent", help="Agent loop for rows without one; path.py:name for your own."),
     click.option("--agent-file", help="YAML file of agent loops with their settings."),
-    click.option("--tools", help="Tools the model may call: comma-separated names, or verl's tool YAML."),
+    click.option("--tools", help="Tools that the model may call: comma-separated names, or verl's YAML."),
     click.option(
         "--env", help="Environment of the agent loop `env`: ors:URL, openenv:URL, harbor:FOLDER, ..."
     ),
-    click.option("--interactions", help="YAML file of verl's interactions, which answer the model."),
+    click.option("--interactions", help="YAML file (verl's form) of interactions, which answer as the user."),
     click.option(
         "--tool-format", "calls", help="Format of tool calls: hermes, llama3, ...  [default: the template's]"
     ),
@@ -83,7 +83,7 @@ _EPISODE_OPTIONS = (
     click.option(
         "--max-user-turns",
         type=COUNT_OR_0,
-        help="Maximum number of user turns per episode; a round of tool responses is one.",
+        help="Maximum number of user turns per episode; a round of tool responses is one turn.",
     ),
     click.option("--max-turn-tokens", type=COUNT, help="Maximum tokens of a model turn."),
     click.option(

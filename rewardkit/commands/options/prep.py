@@ -110,8 +110,8 @@ def quality_options() -> list[click.Parameter]:
             is_flag=False,
             flag_value="keep",
             type=click.Choice(["keep", "drop", "fail"]),
-            help="Score the reference solutions, and keep, drop or fail on rows whose solution is wrong. "
-            "Default: keep, if it takes under a minute.",
+            help="Score the reference solutions. If one is wrong: keep and list the row, drop it, or fail. "
+            "Default: keep for splits that take under a minute; others are not scored.",
         ),
         click.Option(["--no-verify"], is_flag=True, help="Do not score the reference solutions."),
         click.Option(

@@ -66,14 +66,15 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--reward-model",
             metavar="PATH",
-            help="Sequence-classification model (folder or hub id) that scores the sources of --for.",
+            help="Sequence-classification model (folder or hub id) that scores the data sources of --for.",
         ),
         click.option(
             "--reward",
             "reward_files",
             multiple=True,
             metavar="[SOURCE=]SPEC",
-            help="Your own or an imported reward: FILE.py[:NAME], MODULE:NAME, KIND:TARGET. Repeatable.",
+            help="Your own reward or another project's: FILE.py[:NAME], MODULE:NAME or KIND:TARGET. "
+            "Repeatable.",
         ),
     ):
         command = option(command)

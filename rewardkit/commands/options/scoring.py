@@ -59,7 +59,7 @@ _SCORING = (
         type=click.Choice(["fail", "mark", "drop"]),
         default="mark",
         show_default=True,
-        help="For rows that cannot be used: stop, mark them invalid, or drop them.",
+        help="If a row cannot be used: stop, write it with the status invalid, or drop it.",
     ),
     click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per core."),
     *_RESUMING,
