@@ -24,7 +24,7 @@ TASKS = {
     "Score responses": {
         "score": "Score the responses in files.",
         "explain": "Show how one response is scored, and why.",
-        "import": "Try a reward of another project, and write its entry for --rewards.",
+        "import": "Try another project's reward, and write an entry for --rewards.",
         "view": "Show scored responses in the terminal or as an HTML page.",
         "list": "List the data sources and their rewards.",
         "serve": "Serve the rewards over HTTP.",
