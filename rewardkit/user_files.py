@@ -129,7 +129,8 @@ def user_module_name(path: Path) -> str:
     """The name under which a file is imported: the same in every process, so that a worker that has imported
     the file too finds its functions by reference."""
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    return f"rewardkit_user_{path.stem}_{digest}"
+    stem = path.stem.replace(".", "_")  # a dot would make it a module of a package
+    return f"rewardkit_user_{stem}_{digest}"
 
 
 def _import(file: UserFile) -> ModuleType:

@@ -13,7 +13,7 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.errors import InputError
 from rewardkit.foreign import load_reward
-from rewardkit.registry import REGISTRY, Registry
+from rewardkit.registry import REGISTRY, Registry, load_reward_file
 from rewardkit.types import Score
 
 FILE = '''
@@ -209,6 +209,19 @@ def test_a_package_that_a_function_lacks_is_named_with_what_helps(tmp_path: Path
         found = scorer.score(Sample("x", "", ""))
     assert found.status == "error"
     assert re.search(helps, found.detail or "")
+
+
+@pytest.mark.parametrize("name", ["my.reward.v2", "my-reward", "2nd reward", "für"])
+def test_a_file_may_have_any_name(tmp_path: Path, registry: Registry, name: str) -> None:
+    (tmp_path / f"{name}.py").write_text("import rewardkit\ndef f(solution_str):\n    return 0.5\n")
+    load_reward(f"x={tmp_path}/{name}.py:f")
+    (tmp_path / f"own {name}.py").write_text(
+        "import rewardkit\n@rewardkit.reward('mine')\ndef own(sample):\n    return 0.25\n"
+    )
+    load_reward_file(f"{tmp_path}/own {name}.py")
+    with Scorer(workers=1) as scorer:
+        assert scorer.score(Sample("x", "", "")).score == 0.5
+        assert scorer.score(Sample("mine", "", "")).score == 0.25
 
 
 @pytest.mark.parametrize("marked", [True, False])

@@ -174,7 +174,8 @@ def _read(path: str, shown: str) -> str:
 def file_module(path: str) -> str:
     """The name under which a file is imported."""
     digest = hashlib.sha256(path.encode()).hexdigest()[:8]
-    return f"{MAIN}{os.path.basename(path)[:-3]}_{digest}"
+    stem = os.path.basename(path)[:-3].replace(".", "_")  # a dot would make it a module of a package
+    return f"{MAIN}{stem}_{digest}"
 
 
 def package_of(path: str, *, at_least_one: bool) -> tuple[str, str]:
