@@ -45,6 +45,16 @@ def test_the_manifests_flags_and_probes_are_the_servers() -> None:
     assert pod["terminationGracePeriodSeconds"] > drain_s + 5
 
 
+def test_the_files_that_train_on_several_machines_start_a_recipe_that_exists() -> None:
+    service, job = yaml.safe_load_all((DEPLOY / "train.yaml").read_text())
+    words = job["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert f"--rdzv-endpoint={service['metadata']['name']}-0.{service['metadata']['name']}:29500" in words
+    named = {word.partition("=")[2] for word in words if word.startswith("--config=")}
+    named |= set(re.findall(r"--config (\S+)", (DEPLOY / "train.slurm").read_text()))
+    assert named
+    assert all((DEPLOY.parent / "trainer" / "recipes" / f"{one}.yaml").is_file() for one in named)
+
+
 def test_the_image_starts_what_the_command_line_has() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     entrypoint = json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)[0])
