@@ -92,6 +92,6 @@ def _print(path: str, found: Replay, examples: int) -> None:
     what = (
         f"{found.differ:,} of {found.rows:,} rows differ"
         if found.differ
-        else f"all {found.rows:,} rows are equal"
+        else f"all {found.rows:,} rows get the same scores"
     )
     click.echo(f"{path}: {what}")

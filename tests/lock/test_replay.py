@@ -76,7 +76,7 @@ def test_every_row_is_reproduced_in_another_folder(
         monkeypatch.chdir(other)
         capsys.readouterr()
         assert run(["replay", out.name]) == 0, (suffix, words, capsys.readouterr().out)
-        assert capsys.readouterr().out.endswith("rows are equal\n"), (suffix, words)
+        assert capsys.readouterr().out.endswith("rows get the same scores\n"), (suffix, words)
 
 
 def test_a_row_that_was_changed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
