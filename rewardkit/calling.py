@@ -77,7 +77,7 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise InputError(f"cannot read the parameters of the reward: {error}") from None
+        raise InputError(f"cannot read the parameters of the reward function: {error}") from None
 
 
 def options_parameter(function: Callable[..., Any]) -> Parameter | None:
@@ -133,6 +133,6 @@ def _refused(function: Callable[..., Any], strange: Sequence[str], *, batch: boo
     whole = "samples" if batch else "sample"
     others = [one for one in (OF_A_BATCH if batch else OF_A_SAMPLE) if one not in (whole, "options")]
     return InputError(
-        f"the reward {name}{inspect.signature(function)} {what}; "
-        f"expected ({whole}), ({whole}, options), or any of {', '.join(others)}"
+        f"the reward {name}{inspect.signature(function)} {what}; expected the parameters ({whole}), "
+        f"({whole}, options), or any of the names {', '.join(others)}"
     )

@@ -26,7 +26,7 @@ def group_of(sample: Sample) -> str:
 def needs_group(data_source: str, instead: str) -> str:
     """Return why a response by itself is not scored: compared with nothing, it would get a number that says
     nothing. `instead` says how to ask."""
-    return f"the reward of '{data_source}' {LOOKS_AT_GROUPS}, but there is only one here: {instead}"
+    return f"the reward of '{data_source}' {LOOKS_AT_GROUPS}, but was given only one response; {instead}"
 
 
 def group_places(samples: Sequence[Sample]) -> list[list[int]]:

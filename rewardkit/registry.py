@@ -153,7 +153,7 @@ class Reward:
         for key in values:
             if key not in known:
                 hint = did_you_mean(key, known) or (
-                    f"; it has: {', '.join(known)}" if known else "; it has none"
+                    f"; options: {', '.join(known)}" if known else "; the reward has no options"
                 )
                 raise OptionsError(f"reward '{self.name}' has no option '{key}'{hint}")
         types = {f.name: str(f.type) for f in fields(self.options_class)}
@@ -245,7 +245,7 @@ class Registry:
             if holder is not None and holder.name != new.name:
                 raise OptionsError(
                     f"data source '{source}' already belongs to reward '{holder.name}'; "
-                    f"register '{new.name}' with replace_existing=True to take it over"
+                    f"register '{new.name}' with replace_existing=True to replace '{holder.name}'"
                 )
         if new.name in self._rewards:
             raise OptionsError(
@@ -411,7 +411,7 @@ def load_reward_file(spec: str) -> list[Reward]:
         if not found:
             raise InputError(
                 f"{path_text} has no function decorated with @rewardkit.reward; "
-                f"name one as {path_text}:function"
+                f"name the function as {path_text}:NAME"
             )
         return found
     function = getattr(module, function_name, None)
@@ -436,7 +436,7 @@ def check_timeout(timeout_s: Any) -> float:
     """
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
     if not is_number or not (isfinite(timeout_s) and timeout_s > 0):
-        raise OptionsError(f"timeout_s must be positive and finite, found {timeout_s!r:.40}")
+        raise OptionsError(f"timeout_s must be a positive, finite number of seconds, found {timeout_s!r:.40}")
     return float(timeout_s)
 
 

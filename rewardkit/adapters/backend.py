@@ -179,7 +179,7 @@ def _chosen(url: str | None, rewards: RewardFiles) -> tuple[str | None, tuple[st
     files = reward_files(os.environ.get(REWARDS_VARIABLE) if rewards is None else rewards)
     if address and files:
         raise OptionsError(
-            f"{files[0]} applies to scoring in this process, but the server at {address} scores; "
-            "pass them to the server with --rewards or --reward, or set no url"
+            f"the server at {address} scores, so the reward file {files[0]} would have no effect here; pass "
+            f"the file to `rewardkit serve` (--rewards or --reward), or unset url and {URL_VARIABLE}"
         )
     return address, files

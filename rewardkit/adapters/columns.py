@@ -62,7 +62,7 @@ def _column(columns: Mapping[str, Any], name: str | None, n: int) -> Sequence[An
     head = name if name in columns else name.partition(".")[0]
     column = columns[head]
     if isinstance(column, str) or len(column) != n:
-        raise InputError(f"the column '{head}' must have one value for each of the {n} completions")
+        raise InputError(f"the column '{head}' must be a list with one value for each of the {n} completions")
     if head == name:
         values: Sequence[Any] = column
         return values

@@ -30,7 +30,8 @@ class Attempts:
 
     def too_late(self) -> DeadlineError:
         return DeadlineError(
-            f"{self.url}: no answer within {self.timeout_s:g} s, retries included; set a longer timeout_s"
+            f"the reward server at {self.url} did not answer within {self.timeout_s:g} s, including retries; "
+            "set a longer timeout_s"
         )
 
     def pause_after_failure(self, error: Exception) -> float:

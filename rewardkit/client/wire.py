@@ -105,7 +105,9 @@ def scores_of(answer: HttpAnswer, expected: int) -> list[Score]:
     try:
         scores = _scores.decode(answer.body)
     except msgspec.DecodeError as error:
-        raise ServerError(f"{answer.url} did not answer with scores: {error}") from None
+        raise ServerError(
+            f"the answer of {answer.url} is not a list of scores: {error}; is this a rewardkit server?"
+        ) from None
     if len(scores) != expected:
         raise ServerError(f"{answer.url} answered with {len(scores)} scores for {expected} samples")
     return scores

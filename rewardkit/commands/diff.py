@@ -134,13 +134,18 @@ def command(
 
         first = scorer(option_words_to_options(first_words, "--first"))
         if check is not None:
-            refuse_given(("files", "second_words", "pin", "n_pins", "examples"), "--check reads its own file")
+            refuse_given(
+                ("files", "second_words", "pin", "n_pins", "examples"),
+                "--check scores only the pinned responses in its file",
+            )
             return _check(check, first, as_json)
         if not files:
-            raise click.UsageError("no files given; pass FILES of responses, or --check with a file of --pin")
+            raise click.UsageError(
+                "no files given; pass FILES of responses, or --check FILE with a file of pins"
+            )
         asked = read_grouped(files, read_options, note)
         if pin is not None:
-            refuse_given(("second_words", "examples"), "--pin writes the first scorer's verdicts")
+            refuse_given(("second_words", "examples"), "--pin only writes the verdicts of the first scorer")
             others = [scorer(options) for options in _variants()]
             pins = pick(asked, first, others, n_pins)
             write_pins(pins, pin)
@@ -149,7 +154,8 @@ def command(
         refuse_given(("n_pins",), "no file is written without --pin")
         if not second_words:
             raise OptionsError(
-                "no second scorer; pass --second, such as --second math:preset=strict, or --pin"
+                "`diff` compares two scorers; set options of the second scorer, such as --second "
+                "math:preset=strict, or pass --pin FILE"
             )
         second = scorer(option_words_to_options(second_words, "--second"))
         found = rescore(asked, first, second, examples=examples)
@@ -165,7 +171,9 @@ def _variants() -> Iterator[dict[str, dict[str, Any]]]:
 def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:
     pins = read_pins(path)
     if not pins:
-        raise InputError(f"{path} has no pinned verdicts; write some with: rewardkit diff FILES --pin {path}")
+        raise InputError(
+            f"{path} contains no pinned responses; write them with: rewardkit diff FILES --pin {path}"
+        )
     found = moved(pins, scorer)
     if as_json:
         lines = [{"line": i, "was": pin.verdict, "is": verdict(score)} for i, pin, score in found]

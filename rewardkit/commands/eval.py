@@ -100,7 +100,7 @@ def command(
     files, assigned = files_and_settings(words)
     if benchmarks := find_benchmarks(files, asked, generation):
         if model is None:
-            raise click.UsageError(f"no model to evaluate on {benchmarks[0].name}; pass --model")
+            raise click.UsageError(f"evaluating on {benchmarks[0].name} needs a model; pass --model")
         options = read_reward_options(reward_files, option_words, options_file)
         run = on_ray(run, generation.get("engine"))
         folder = out or Path("eval", Path(model).name)
@@ -140,7 +140,7 @@ def command(
         else:
             kept = str(out) if out else _beside(files)
             if kept and not out and Path(kept).exists() and not (run.force or run.resume or run.restart):
-                note(f"{kept} exists, so the new scores are not saved; --force overwrites it")
+                note(f"{kept} exists, so the new scores are not saved; pass --force to overwrite the file")
                 kept = None
             where = kept or f"{stack.enter_context(tempfile.TemporaryDirectory())}/scored.jsonl"
             score_files(files, where, run, read_options, options, timeout_s, kept=kept is not None)
@@ -166,7 +166,7 @@ def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
 
 def _prompts_and_output(files: Sequence[str], out: Path | None) -> tuple[Path, Path]:
     if len(files) > 1:
-        raise click.UsageError(f"--model takes one file of prompts, not {len(files)}")
+        raise click.UsageError(f"--model takes one file of prompts, found {len(files)} files")
     prompts = Path(files[0])
     return prompts, out or prompts.with_name(f"{prompts.stem}.scored.parquet")
 

@@ -95,10 +95,12 @@ def _prompts(one: Benchmark) -> Path:
     if name is None and len(known) == 1:
         (name,) = known
     if name is None or name not in known:
-        what = (
-            f"no split '{name}'{did_you_mean(name, known)}" if name else "several splits, none of them test"
+        usual = " or ".join(_SPLITS)
+        what = f"has no split '{name}'" if name else f"has several splits, but none named {usual}"
+        near = did_you_mean(name, known) if name else ""
+        raise InputError(
+            f"the dataset {one.dataset.name} {what}; pass --split with one of {', '.join(known)}{near}"
         )
-        raise InputError(f"{one.dataset.name} has {what}; choose with --split: {', '.join(known)}")
     note(f"{one.name}: {known[name]}")
     return known[name]
 

@@ -62,7 +62,7 @@ def command(
         sample = Sample(source, response, ground_truth, prompt, _extra_info(extra_info))
         (score,) = scorer.score_batch([sample])
         if scorer.scores_by_group(source):
-            click.echo(f"the reward of '{source}' {LOOKS_AT_GROUPS}; here it gets only this one", err=True)
+            click.echo(f"the reward of '{source}' {LOOKS_AT_GROUPS}, but gets only this response", err=True)
         explanation = scorer.explain(sample)
     if as_json:
         content = score_fields(score) | {"explanation": explanation and str(explanation)}
@@ -109,5 +109,5 @@ def _only(names: list[str], files: tuple[str, ...]) -> str:
     sources = [source for reward in load_rewards(files) for source in reward.data_sources]
     if names or len(sources) != 1:
         found = ", ".join([*names, *sources]) or "none"
-        raise OptionsError(f"no single data source; choose one with --data-source (found: {found})")
+        raise OptionsError(f"expected one data source, found {found}; choose one with --data-source")
     return sources[0]

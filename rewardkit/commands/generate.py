@@ -107,7 +107,8 @@ def command(
     out = out or (Path(_expanded(values["out"]) or "") if values.get("out") else None)
     if file is None or out is None or not values.get("model"):
         raise click.UsageError(
-            "FILE, --out and --model are required (or data.path, data.output_path and model.path)"
+            "FILE, --out and --model are required (or the settings data.path, data.output_path and "
+            "model.path)"
         )
     cluster = RaySettings(None, values.get("num_cpus"), values.get("timeline"))
     run = on_ray(run, values.get("engine"), cluster)
@@ -118,7 +119,7 @@ def command(
             options = read_reward_options(reward_files, option_words, options_file)
             scorer = stack.enter_context(Scorer(options=options, timeout_s=timeout_s))
         else:
-            refuse_given(REWARDS, "responses are scored with --score only")
+            refuse_given(REWARDS, "responses are scored only with --score")
         found = generate_file(file, out, values, form, run, scorer, read_options)
     if found is None:
         return 1
@@ -213,7 +214,7 @@ def generate_file(
     if report.failed:
         note(
             f"{report.failed} of {len(found)} requests failed (first: {report.first_failure}), so {out} is "
-            "not written; --resume retries them"
+            "not written; pass --resume to retry the failed requests"
         )
         return None
     table = with_responses(table, found, settings)

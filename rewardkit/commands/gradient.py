@@ -93,7 +93,8 @@ def command(
     found = signal(groups)
     if all(source.groups == source.lone for source in found.values()):
         raise InputError(
-            f"each prompt in {' '.join(files)} has only one scored response; group advantages (GRPO) need two"
+            f"each prompt in {' '.join(files)} has only one scored response; group advantages (GRPO) need at "
+            "least two responses to a prompt"
         )
     _print_signal(found, as_json)
 

@@ -130,18 +130,20 @@ def _sample(row: str | None, spec: ForeignSpec) -> Sample:
     except ValueError as error:
         raise OptionsError(f"--row is not JSON: {error}") from None
     if not isinstance(given, dict):
-        raise OptionsError("--row must be a JSON object with response, ground_truth, prompt, extra_info")
+        raise OptionsError(
+            "--row must be a JSON object with the fields response, ground_truth, prompt and extra_info"
+        )
     names = find_names(lambda name: has_value(given, name))
     known = asdict(names).values()
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
         raise OptionsError(
-            f"--row has an unknown field '{unknown}'; it takes response, ground_truth, prompt, extra_info "
-            "and data_source"
+            f"--row has the unknown field '{unknown}'; the known fields are response, ground_truth, prompt, "
+            "extra_info and data_source"
         )
     fields = names.read(given)
     if not isinstance(given.get(names.response or ""), str):
-        raise OptionsError("--row needs a response that is a string")
+        raise OptionsError("the field response of --row must be a string")
     source = fields.data_source or next(iter(spec.data_sources), "") or spec.target
     return to_sample(source, fields.response, fields.ground_truth, fields.prompt, fields.extra_info)
 

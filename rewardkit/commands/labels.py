@@ -89,7 +89,9 @@ def command(
     else:
         refuse_given(("on", "response_key"), "no responses are read without --responses")
     if not response_files and not any(row.solution for row in rows):
-        raise InputError(f"{file} has no worked solutions; pass responses to its prompts with --responses")
+        raise InputError(
+            f"{file} has no worked solutions; pass a file of responses to the same prompts with --responses"
+        )
     with Scorer(options=options, timeout_s=timeout_s) as scorer:
         scorer.check({row.item.data_source for row in rows})
         found = find_suspicions(rows, scorer, most=top)[:top]

@@ -107,7 +107,9 @@ def command(
     if checks:
         return _check(path, words, given, as_json)
     if not files:
-        raise click.UsageError("no files given; pass FILES of responses or prompts, or --check")
+        raise click.UsageError(
+            "no files given; pass FILES of responses or prompts, or --check to check a lock file"
+        )
     if path.exists() and not force:
         raise exists_already(path)
     require_folder_of(path)
@@ -115,7 +117,7 @@ def command(
     with Scorer(**given) as scorer:
         for word in words:
             if Path(word.partition("=")[2] or word).is_absolute():
-                note(f"{word} is outside this folder; `lock --check` needs it at the same path")
+                note(f"{word} is outside this folder; `lock --check` needs the file at the same path")
         sources, pins = pins_of(files, read_options, scorer, n_pins, note)
         folder = os.path.relpath(Path.cwd(), path.resolve().parent)
         write_lock(Lock(FORM, words, folder, identities(scorer, sources), pins), path)
@@ -163,7 +165,7 @@ def _print(found: Moved, lock: Lock, as_json: bool) -> int:
         click.echo(json.dumps(found.as_dict() | {"moved": lines}, indent=2, ensure_ascii=False))
     elif lines:
         click.echo("\n".join(lines))
-        note(f"{found.summary()}; if this is intended, write the lock again with --force")
+        note(f"{found.summary()}; if this is intended, write the lock file again with --force")
     else:
         click.echo(f"no changes (data sources: {len(lock.rewards)}, pinned rows: {len(lock.pins)})")
     return 1 if lines else 0

@@ -62,7 +62,7 @@ def command(
             raise InputError(f"no such file: {path}")
         receipt = read_receipt(path)
         if receipt is None:
-            note(f"{path} has no receipt: it is scored with the options that are given")
+            note(f"{path} has no receipt, so the file is scored with the options of this command line alone")
         options = options_of(receipt) if receipt is not None else {}
         for source, values in given.items():
             options[source] = options.get(source, {}) | values

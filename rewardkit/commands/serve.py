@@ -18,7 +18,7 @@ from rewardkit.commands.options.numbers import ABOVE_0, COUNT, NOT_NEGATIVE, NUM
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.serve_file import ServingCommand, config_option, in_file, is_only_tried
 from rewardkit.errors import ConfigError, InputError, reason_of, require
-from rewardkit.groups import LOOKS_AT_GROUPS, needs_group
+from rewardkit.groups import LOOKS_AT_GROUPS
 from rewardkit.registry import REGISTRY
 from rewardkit.sandbox import Pool, levels
 from rewardkit.scoring.runner import TRACEBACKS
@@ -200,10 +200,12 @@ def command(
     serving.check_certificate(certfile, keyfile)
     options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
     if not ground_truth_files:
-        refuse_given(("ground_truth_tokenizer",), "it is for the prompts of --gold")
+        refuse_given(("ground_truth_tokenizer",), "the tokenizer is used only for the prompts of --gold")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
     if task_words and workers > 1:
-        raise ConfigError("--tasks needs --workers 1: sessions live in one process")
+        raise ConfigError(
+            f"--tasks needs --workers 1, because one process must keep all sessions; found {workers}"
+        )
     tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
     _look_for_groups(tasks, ground_truths)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
@@ -289,13 +291,16 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
     for name, tasks_of_name in tasks.items():
         for source in sorted(tasks_of_name.data_sources):
             if REGISTRY.looks_at_groups(source):
-                raise ConfigError(f"--tasks {name}: {needs_group(source, 'an episode has no other')}")
+                raise ConfigError(
+                    f"--tasks {name}: the reward of '{source}' {LOOKS_AT_GROUPS}, but an episode has only "
+                    "one response; use another reward for these tasks"
+                )
     known = ground_truths.data_sources if ground_truths is not None else set()
     sources = {source for reward in REGISTRY if reward.by_group for source in reward.data_sources}
     found = sorted(s for s in known | (sources - _SHIPPED_GROUPS) if REGISTRY.looks_at_groups(s))
     if found:
         logs.write_line(
-            f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}; requests with a single response "
+            f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}, so requests with a single response "
             f"(slime, ROLL, NeMo-Gym) are refused: {SEND_GROUP}"
         )
 
@@ -344,7 +349,7 @@ def _read_tokens(token_file: Path | None) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {token_file}: {reason_of(error)}") from None
     if not lines:
-        raise InputError(f"{token_file} contains no token; write one on each line")
+        raise InputError(f"{token_file} contains no token; write one token on each line")
     return [*tokens, *lines]
 
 

@@ -92,7 +92,7 @@ def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dic
         elif name in _GONE:
             raise ConfigError(f"{path}: {key}: {_GONE[name]}")
         else:
-            raise ConfigError(f"{path} has no key '{key}'{did_you_mean(name, [*names, *_ONLY_IN_FILES])}")
+            raise ConfigError(f"{path}: unknown key '{key}'{did_you_mean(name, [*names, *_ONLY_IN_FILES])}")
     return defaults, extras
 
 

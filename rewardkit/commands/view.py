@@ -88,7 +88,7 @@ def command(
     run's HTML page is written. Long tables open in a pager.
     """
     if len(files) == 1 and (Path(files[0]) / METRICS).is_file():
-        refuse_given(_OF_ROWS, f"{files[0]} is the folder of a run, whose page is written")
+        refuse_given(_OF_ROWS, f"{files[0]} is the folder of a run, so only the run's page is written")
         click.echo(f"written: {write_run_page(Path(files[0]), page)}")
         return
 
@@ -125,7 +125,9 @@ def command(
         limit = 1
         first = next(matching, None)
         if first is None:
-            raise InputError(f"{name} has no row {number} that matches; list the rows: rewardkit view {name}")
+            raise InputError(
+                f"{name} has no row {number} that matches the filters; list the rows: rewardkit view {name}"
+            )
         matching = iter([first])
     if as_json:
         for row in islice(matching, limit or None):

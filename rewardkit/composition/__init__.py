@@ -48,12 +48,14 @@ def compose(
     composition = compose_tree(spec, name, data_sources, registry)
     where = f"{place}: " if (place := getattr(spec, "place", "")) else ""
     if not composition.data_sources:
-        raise OptionsError(f"{where}composition '{composition.name}' needs data_sources")
+        raise OptionsError(
+            f"{where}composition '{composition.name}' has no data_sources; list the data sources to score"
+        )
     holder = registry.by_name(composition.name)
     if holder is not None and not hasattr(holder.target, "composition"):
         raise OptionsError(
-            f"{where}composition '{composition.name}' has the name of a reward, which it would "
-            "hide: set another `name`"
+            f"{where}composition '{composition.name}' has the same name as an existing reward; "
+            "set another `name`"
         )
     return registry.register(reward_from(composition), replace_existing=replace_existing)
 
@@ -109,7 +111,7 @@ def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
         named = []
     if not named or not all(isinstance(spec, Mapping) for _, spec in named):
         raise InputError(
-            f"{path} contains no composition: expected data_sources and a tree (`gate: ...`), "
-            "`import: SPEC`, or several of them"
+            f"{path} contains no composition: expected data_sources and a tree (`gate: ...`) or "
+            "`import: SPEC`, or a list or mapping of several compositions"
         )
     return named

@@ -42,7 +42,7 @@ def _in_all(composition: Composition) -> list[str]:
     path = composition.root.path
     parts = composition.members
     if not any(map(knows_right, parts)):
-        return [f"{path}: no reward in it tells right answers from wrong ones"]
+        return [f"{path}: no reward in this composition distinguishes right answers from wrong answers"]
     right = list(_paid(composition.root, {part.path: _ends(part, right=True) for part in parts}, lowest=True))
     wrong = list(
         _paid(composition.root, {part.path: _ends(part, right=False) for part in parts}, lowest=False)
@@ -51,7 +51,7 @@ def _in_all(composition: Composition) -> list[str]:
         return []
     most, least, best = max(wrong), min(right), max(right)
     if most > least or most >= best:
-        return [f"{path}: a wrong answer may score {most:g}, a right one {least:g} to {best:g}"]
+        return [f"{path}: a wrong answer may score {most:g}, a right answer scores {least:g} to {best:g}"]
     return []
 
 
@@ -96,13 +96,13 @@ def _sum(node: Combine) -> list[str]:
     shaping = sum(_swing(item) for item in node.items if not knows_right(item))
     worth = [abs(item.weight) for item in node.items if knows_right(item)]
     if shaping and not worth:
-        return [f"{node.path}: no reward in it tells right answers from wrong ones"]
+        return [f"{node.path}: no reward in this sum distinguishes right answers from wrong answers"]
     if worth and shaping and shaping >= min(worth):
         return [
             (
                 f"{node.path}: shaping can change the score by {shaping:g}, a right answer by "
-                f"{min(worth):g}, so a wrong answer may score more than a right one: lower the "
-                "weights, or put the shaping behind a gate"
+                f"{min(worth):g}, so a wrong answer may score more than a right answer; lower the "
+                "weights of the shaping, or put the shaping behind a gate"
             )
         ]
     return []
@@ -112,7 +112,7 @@ def _gate(node: Combine) -> list[str]:
     least = node.items[0].weight + sum(_span(item)[0] for item in node.then)
     most = sum(_span(item)[1] for item in node.otherwise)
     if (node.then and most > least) or (node.otherwise and most >= least):
-        return [f"{node.path}: a wrong answer may score {most:g}, a right one {least:g}"]
+        return [f"{node.path}: a wrong answer may score {most:g}, a right answer only {least:g}"]
     return []
 
 

@@ -57,7 +57,8 @@ def _below(
     passed = [(node, score) for node, score in kept if score.status == "ok"]
     if not passed and kept:
         node, score = kept[0]
-        return failure(score.status, f"{node.path} and all others failed: {score.detail or score.status}")
+        why = f"{node.path} and all other items failed: {score.detail or score.status}"
+        return failure(score.status, why)
     return passed
 
 
@@ -107,7 +108,7 @@ def _all(node: Combine, lookup: Lookup) -> Score | None:
     if not isinstance(found, list):
         return found
     wrong = next((item.path for item, score in found if not is_right(score, node.threshold)), None)
-    detail = f"{wrong} is wrong" if wrong else "all are right"
+    detail = f"{wrong} is wrong" if wrong else "all items are right"
     return Score(float(wrong is None), correct=wrong is None, extracted=_extracted(found), detail=detail)
 
 
@@ -117,7 +118,7 @@ def _any(node: Combine, lookup: Lookup) -> Score | None:
         return found
     right = next(((i, s) for i, s in found if is_right(s, node.threshold)), None)
     if right is None:
-        return Score(0.0, correct=False, extracted=_extracted(found), detail="none is right")
+        return Score(0.0, correct=False, extracted=_extracted(found), detail="no item is right")
     return Score(1.0, correct=True, extracted=right[1].extracted, detail=f"{right[0].path} is right")
 
 
@@ -130,7 +131,10 @@ def _vote(node: Combine, lookup: Lookup) -> Score | None:
     total = sum(item.weight for item, _ in found)
     right = votes > total - votes
     return Score(
-        float(right), correct=right, extracted=_extracted(found), detail=f"{votes:g} of {total:g} say right"
+        float(right),
+        correct=right,
+        extracted=_extracted(found),
+        detail=f"{votes:g} of {total:g} votes for right",
     )
 
 

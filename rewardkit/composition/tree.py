@@ -174,7 +174,7 @@ class _TreeReader:
     def read(self, spec: Any, above: str) -> CompositionNode:
         spec = {"reward": spec} if isinstance(spec, str) else spec
         if above.count(".") > _MAX_DEPTH:
-            raise self.wrong("", f"items are nested more than {_MAX_DEPTH} deep")
+            raise self.wrong("", f"items are nested more than {_MAX_DEPTH} levels deep")
         if not isinstance(spec, Mapping):
             raise self.wrong(above, f"expected a reward's name or a mapping, found {spec!r:.60}")
         kinds = [key for key in spec if key in ("reward", *KINDS)]
@@ -183,7 +183,7 @@ class _TreeReader:
             unknown = next((str(key) for key in spec if key not in _COMMON), "")
             near = "" if kinds else did_you_mean(unknown, ("reward", *KINDS))
             found = f", found {' and '.join(kinds)}" if kinds else ""
-            raise self.wrong(above, f"an item has one of {known}{found}{near}")
+            raise self.wrong(above, f"expected exactly one of the keys {known} in an item{found}{near}")
         common = self.common(spec, above)
         made = self.member(spec, above) if kinds == ["reward"] else self.combine(kinds[0], spec, above)
         return replace(made, **common)
@@ -203,7 +203,7 @@ class _TreeReader:
     def text(self, value: Any, what: str, path: str) -> str:
         if not isinstance(value, str) or not value.strip():
             raise self.wrong(
-                path, f"{what} is {value!r:.40}; expected a name, in quotes where YAML reads another value"
+                path, f"{what} is {value!r:.40}; expected a name (in YAML, put quotes around a number or yes)"
             )
         return value
 
@@ -241,7 +241,8 @@ class _TreeReader:
         items: tuple[CompositionNode, ...]
         if kind == "gate":
             if not isinstance(given, Mapping):
-                raise self.wrong(path, "a gate must be a mapping: an item, with then and else")
+                what = "a gate must be a mapping: a condition such as `reward: NAME`, with then and else"
+                raise self.wrong(path, what)
             inner = without(given, ("then", "else"))
             self.place = inner.place or self.place
             items = (self.item(inner, path),)
@@ -250,13 +251,13 @@ class _TreeReader:
         else:
             items = self.several(given, path)
             if not items:
-                raise self.wrong(path, "there is nothing to combine")
+                raise self.wrong(path, f"the list of {kind} is empty; expected at least one item")
         until = spec.get("until", "right" if any(map(asks_models, items)) else "decided")
         if until not in ("decided", "right"):
             raise self.wrong(path, f"until is {until!r:.40}; expected decided or right")
         threshold = self.number(spec.get("threshold", 1.0), "threshold", path)
         if kind == "vote" and any(item.weight <= 0.0 for item in items):
-            raise self.wrong(path, "a vote needs a weight above 0")
+            raise self.wrong(path, "every item of a vote needs a weight above 0")
         return Combine(path, kind, items, then, otherwise, until, threshold)  # type: ignore[arg-type]
 
     def several(self, given: Any, path: str) -> tuple[CompositionNode, ...]:
@@ -280,11 +281,12 @@ class _TreeReader:
             except RewardkitError as error:
                 raise self.wrong(path, str(error)) from error
         if name == self.name:
-            raise self.wrong(path, f"it contains '{name}', which is itself: give it another name")
+            what = f"the composition contains itself ('{name}'); give the composition another name"
+            raise self.wrong(path, what)
         found = self.registry.by_name(name)
         if found is None:
             near = did_you_mean(name, [reward.name for reward in self.registry])
-            raise self.wrong(path, f"there is no reward named '{name}'{near}; see `rewardkit list`")
+            raise self.wrong(path, f"there is no reward named '{name}' (see `rewardkit list`){near}")
         return found
 
     def beside(self, name: str) -> Path:

@@ -154,7 +154,7 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
     """
     source, spec = _split_source(text)
     if text.startswith("="):
-        raise InputError(f"--reward {text}: no data source before `=`; expected [SOURCE=]SPEC")
+        raise InputError(f"--reward {text}: the data source before `=` is empty; expected [SOURCE=]SPEC")
     if _is_ours(spec):
         if "?" in spec:
             raise InputError(

@@ -161,7 +161,7 @@ class Scorer:
         """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
         if not (self._fit([sample]) or fits(sample)) or not self.scores_by_group(sample.data_source):
             return None
-        why = needs_group(sample.data_source, "pass all of them in one call of score_batch")
+        why = needs_group(sample.data_source, "pass all responses to a prompt in one call of score_batch")
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def scores_here(self, sample: Sample) -> bool:
@@ -342,7 +342,7 @@ class Scorer:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise ScoringError("this Scorer is closed; create a new one")
+            raise ScoringError("this Scorer is closed; create a new Scorer")
 
     def _fit(self, samples: Sequence[Sample]) -> bool:
         """Whether the fields of all samples have their types, at no cost for each. All that is to be scored
@@ -435,4 +435,4 @@ def _require_samples(samples: Sequence[Any]) -> None:
     for found in samples:
         if not isinstance(found, Sample):
             what = f"found {type(found).__name__}: {found!r:.60}"
-            raise InputError(f"what is scored must be a rewardkit.Sample, {what}")
+            raise InputError(f"every sample must be a rewardkit.Sample, {what}")

@@ -136,7 +136,7 @@ def test_raw_data_is_known_by_its_content(server: Server, tmp_path: Path, cache:
         (["arithmetic", "--model", "m", "--prep", "n_test=many"], "is not a valid integer"),
         (["arithmetic", "--model", "m", *TINY, "--split", "tset"], "did you mean test"),
         (["arithmetic", "known.jsonl", "--model", "m"], "known.jsonl is a file"),
-        (["known.jsonl", "--split", "test"], "--split need a dataset"),
+        (["known.jsonl", "--split", "test"], "--split apply only to datasets"),
         (["--suite", "suite.yaml", "--model", "m"], "did you mean temperature"),
         (["--suite", "none.yaml", "--model", "m"], "cannot read none.yaml"),
         (["--suite", "suite.yaml", "gsm8k"], "--suite cannot be combined"),

@@ -38,27 +38,36 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         (
             "eval scored.jsonl --out again.jsonl",
-            "--out has no effect: scored.jsonl has scores; `rewardkit score`",
+            "--out has no effect: scored.jsonl already has scores; ",
         ),
-        ("eval scored.jsonl --reward gsm8k=one.py", "--reward has no effect: scored.jsonl has scores"),
-        ("eval scored.jsonl --timeout 3", "--timeout has no effect: scored.jsonl has scores"),
+        (
+            "eval scored.jsonl --reward gsm8k=one.py",
+            "--reward has no effect: scored.jsonl already has scores",
+        ),
+        ("eval scored.jsonl --timeout 3", "--timeout has no effect: scored.jsonl already has scores"),
         (
             "eval responses.jsonl --temperature 0.5",
             "--temperature has no effect: nothing is generated without",
         ),
         ("eval responses.jsonl --limit 3", "--limit has no effect: nothing is generated without --model"),
-        ("gradient scored.jsonl --option gsm8k:method=flexible", "--option has no effect: scored.jsonl has"),
+        (
+            "gradient scored.jsonl --option gsm8k:method=flexible",
+            "--option has no effect: scored.jsonl already has",
+        ),
         (
             "generate responses.jsonl --model m --out o.jsonl --reward one.py",
             "--reward has no effect: responses",
         ),
-        ("diff responses.jsonl --check pins.jsonl", "FILES has no effect: --check reads its own file"),
+        (
+            "diff responses.jsonl --check pins.jsonl",
+            "FILES has no effect: --check scores only the pinned responses",
+        ),
         (
             "diff responses.jsonl --pin pins.jsonl --second gsm8k:method=flexible",
             "--second has no effect: --pin",
         ),
         ("diff responses.jsonl --pins 3", "--pins has no effect: no file is written without --pin"),
-        ("view run --row 3", "--row has no effect: run is the folder of a run, whose page is written"),
+        ("view run --row 3", "--row has no effect: run is the folder of a run, so only"),
         (
             "view scored.jsonl --by-prompt --html page.html",
             "--html has no effect: --by-prompt prints one line",
@@ -102,7 +111,7 @@ def test_an_empty_value_as_of_a_variable_that_is_not_set_is_refused(
 ) -> None:
     before = sorted(folder.iterdir())
     assert run(words) == 2
-    assert " is empty; pass a value, or leave it out\n" in capsys.readouterr().err
+    assert " is empty; pass a value, or leave " in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before
 
 
@@ -186,13 +195,13 @@ def test_what_is_wrong_in_a_yaml_file_is_said_with_its_line(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("score responses.jsonl --reward =one.py", "--reward =one.py: no data source before `=`"),
+        ("score responses.jsonl --reward =one.py", "--reward =one.py: the data source before `=` is empty"),
         (
             "serve --port 0 --gold-tokenizer m",
-            "--gold-tokenizer has no effect: it is for the prompts of --gold",
+            "--gold-tokenizer has no effect: the tokenizer is used only for the prompts of --gold",
         ),
         ("generate empty.jsonl --model m --out new.parquet", "empty.jsonl has no rows"),
-        ("eval arithmetic --model m --prep nosuch=1", "no option 'nosuch'; there are: n_train, "),
+        ("eval arithmetic --model m --prep nosuch=1", "unknown option 'nosuch'; expected one of n_train, "),
     ],
 )
 def test_what_is_missing_is_named(
@@ -223,7 +232,7 @@ def test_a_folder_that_is_not_there_is_not_made_for_a_file(
     before = sorted(folder.iterdir())
     assert run(words.split()) == 2
     said = capsys.readouterr().err
-    assert "resluts does not exist; make it, or choose another name" in said
+    assert "resluts does not exist; make the folder, or choose another name" in said
     assert sorted(folder.iterdir()) == before
 
 
@@ -242,7 +251,7 @@ def test_a_folder_of_its_own_is_made_with_those_above(folder: Path) -> None:
         ("--reward one.py --reward two.py", "both score every data source; drop one of them"),
         (
             "--reward one.py --reward gsm8k=two.py",
-            "--reward one.py scores every data source, so --reward gsm8k=two.py would score none",
+            "--reward one.py scores every data source, so --reward gsm8k=two.py would never be used",
         ),
         ("--reward gsm8k=one.py --rewards both.yaml", "--rewards both.yaml both score gsm8k"),
     ],

@@ -107,8 +107,8 @@ def test_verl_s_dumps_can_be_viewed(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", "{", "has no rows of JSON objects"),
-        ("a.jsonl", '{"resp": "x"}', "no column 'response'; did you mean resp"),
+        ("a.jsonl", "{", "has no line that is a JSON object"),
+        ("a.jsonl", '{"resp": "x"}', "no column 'response'; pass the column's name with --response-key"),
         ("a.parquet", "PAR", "is not a readable parquet file"),
         ("a.txt", "x", "unknown file format"),
     ],
@@ -125,8 +125,11 @@ def test_a_folder_without_dumps_and_a_step_or_row_that_is_not_there_are_said(
     dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for arguments, message in (
-        ([str(tmp_path), "--step", "3"], "has no dump of step 3; a folder of dumps has such as 1.jsonl"),
-        ([str(dump), "--step", "3"], "no dump of step 3; it has 9 to 10"),
+        (
+            [str(tmp_path), "--step", "3"],
+            "has no dump of step 3; expected a folder with files such as 1.jsonl",
+        ),
+        ([str(dump), "--step", "3"], "no dump of step 3; the dumps go from step 9 to 10"),
         ([str(dump), "--row", "7"], "has no row 7"),
     ):
         assert run(["view", *arguments]) == 2

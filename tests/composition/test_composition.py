@@ -222,7 +222,7 @@ def test_what_cannot_be_read_is_said_with_its_place(
 def test_a_composition_needs_data_sources_and_a_file_that_can_be_read(
     registry: Registry, tmp_path: Path
 ) -> None:
-    with pytest.raises(OptionsError, match="needs data_sources"):
+    with pytest.raises(OptionsError, match="has no data_sources"):
         compose("mix", {"sum": ["right"]}, registry=registry)
     for text in ("[", "3", "[]", "a: 3"):
         (tmp_path / "r.yaml").write_text(text)
@@ -269,7 +269,7 @@ def test_what_would_silently_not_count_in_a_file_is_refused(tmp_path: Path, text
 
 
 def test_a_composition_does_not_take_the_name_of_what_others_are_made_of() -> None:
-    with pytest.raises(OptionsError, match="has the name of a reward"):
+    with pytest.raises(OptionsError, match="has the same name as"):
         compose("math", {"sum": ["gsm8k"]}, ["mix/named"])
     for _ in range(2):  # but its own it may have again, as when a file is read anew
         assert compose("mix_again", {"sum": ["gsm8k"]}, ["mix/again"]).name == "mix_again"

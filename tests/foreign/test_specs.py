@@ -99,8 +99,14 @@ def test_without_a_source_an_imported_reward_scores_all_of_them(kind: str, regis
     ("entry", "said"),
     [
         ("{import: 'made:yes', optoins: {}}", "unknown key 'optoins'; did you mean options"),
-        ("{import: 'made:yes', timeout_s: 0}", "timeout_s must be positive and finite, found 0"),
-        ("{import: 'made:yes', timeout_s: .inf}", "timeout_s must be positive and finite, found inf"),
+        (
+            "{import: 'made:yes', timeout_s: 0}",
+            "timeout_s must be a positive, finite number of seconds, found 0",
+        ),
+        (
+            "{import: 'made:yes', timeout_s: .inf}",
+            "timeout_s must be a positive, finite number of seconds, found inf",
+        ),
         ("{import: 'made:yes', batch: all}", "batch"),
     ],
 )

@@ -470,7 +470,7 @@ def test_a_closed_scorer_scores_nothing_wherever_the_reward_runs(misbehaving: No
     scorer.close()
     sample = Sample(source, "#### 7", "7")
     for call in (scorer.score_batch, scorer.submit, lambda samples: [*scorer.stream(samples)]):
-        with pytest.raises(ScoringError, match="this Scorer is closed; create a new one"):
+        with pytest.raises(ScoringError, match="this Scorer is closed"):
             call([sample])
     with pytest.raises(ScoringError, match="closed"):
         scorer.score(sample)

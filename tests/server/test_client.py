@@ -270,7 +270,9 @@ def test_a_token_in_the_address_is_sent_and_no_error_shows_it(batch: Batch, fake
 @pytest.mark.parametrize("timeout_s", [float("nan"), float("inf"), 0, -1, "60"])
 def test_a_time_limit_that_is_no_positive_number_is_refused(timeout_s: Any) -> None:
     for client in (Client, AsyncClient):
-        with pytest.raises(OptionsError, match="timeout_s must be positive and finite, found"):
+        with pytest.raises(
+            OptionsError, match="timeout_s must be a positive, finite number of seconds, found"
+        ):
             client("http://127.0.0.1:9", timeout_s=timeout_s)
     with pytest.raises(OptionsError, match="connections must be positive, found 0"):
         AsyncClient("http://127.0.0.1:9", connections=0)

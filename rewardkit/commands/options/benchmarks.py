@@ -108,7 +108,8 @@ def find_benchmarks(
     if asked.suite is not None:
         if words or of_datasets:
             raise OptionsError(
-                "--suite cannot be combined with datasets, --raw, --prep or --split: set them in its file"
+                "--suite cannot be combined with datasets, --raw, --prep or --split; set these in the "
+                "suite's file"
             )
         return [
             replace(
@@ -124,9 +125,12 @@ def find_benchmarks(
     for word in files:
         _check_word(word)
     if files and len(files) < len(found):
-        raise InputError(f"files and datasets cannot be evaluated together; {files[0]} is a file")
+        one = next(word for word in found if word not in files)
+        raise InputError(
+            f"{files[0]} is a file and {one} is a dataset; evaluate files and datasets with separate commands"
+        )
     if files and of_datasets:
-        raise OptionsError(f"--raw, --prep and --split need a dataset; {files[0]} is a file")
+        raise OptionsError(f"--raw, --prep and --split apply only to datasets, but {files[0]} is a file")
     given = dict(_pair(word) for word in asked.prep)
     made = [_prepared_by(dataset.name, dataset, given) for dataset in found.values() if dataset]
     return [
@@ -149,18 +153,19 @@ def read_suite(path: Path) -> list[Benchmark]:
         except InputError as error:
             raise InputError(f"{path}, {name}: {error}") from None
     if not found:
-        raise InputError(f"{path} names no dataset")
+        raise InputError(f"{path} contains no datasets; expected NAME: {{...}} for each dataset")
     return found
 
 
 def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
     if Path(name).name != name:
-        raise InputError("the name becomes a file's name and must not contain '/'")
+        raise InputError("the name of an entry becomes a file name and must not contain '/'")
     prep = entry.pop("prep", None) or {}
     asked = str(entry.get("dataset", name))
     dataset = find_dataset(asked)
     if dataset is None:
-        raise InputError(f"no dataset '{asked}'{did_you_mean(asked, DATASETS)}")
+        near = did_you_mean(asked, DATASETS) or "; `rewardkit eval --list` shows the datasets"
+        raise InputError(f"there is no dataset '{asked}'{near}")
     if not isinstance(prep, Mapping):
         raise InputError("'prep' must be a mapping of options of `rewardkit prep`, such as {level: tiny}")
     values = _parsed([*_OWN, *GENERATION], entry)
@@ -193,8 +198,8 @@ def _parsed(options: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
         option = flags.get(key.replace("-", "_"))
         if not isinstance(option, click.Option):
             names = [name for name in flags if name]
-            near = did_you_mean(key, names) or f"; there are: {', '.join(names)}"
-            raise InputError(f"no option '{key}'{near}")
+            near = did_you_mean(key, names) or f"; expected one of {', '.join(names)}"
+            raise InputError(f"unknown option '{key}'{near}")
         words += _words(option, value)
     try:
         return command.make_context("", words).params

@@ -72,7 +72,8 @@ def _collected(function: Callable[..., Any]) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         if (join_file is None) != (on is None):
-            raise OptionsError("--join and --on go together: pass both")
+            missing, given = ("--join", "--on") if join_file is None else ("--on", "--join")
+            raise OptionsError(f"{given} needs {missing}; pass both options")
         names = RowNames(data_source_key, response_key, ground_truth_key, prompt_key)
         joined = read_join([join_file], on) if join_file is not None and on is not None else None
         return function(read_options=ReadOptions(names, data_source, joined), **rest)

@@ -13,7 +13,7 @@ from rewardkit.errors import OptionsError
 REWARDS = tuple(GROUPS["rewards"].split())
 """The parameters of `reward_options`."""
 
-SCORED = "{file} has scores; `rewardkit score` scores it again"
+SCORED = "{file} already has scores; to score the file again, run `rewardkit score`"
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:

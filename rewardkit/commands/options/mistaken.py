@@ -30,7 +30,7 @@ def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
     for one in context.command.params:
         if one.name not in _MAY_BE_EMPTY and "" in _values(words.get(str(one.name))):
             name = max(one.opts, key=len) if isinstance(one, click.Option) else one.make_metavar(context)
-            raise OptionsError(f"{name} is empty; pass a value, or leave it out")
+            raise OptionsError(f"{name} is empty; pass a value, or leave {name} out")
     given = {str(one.name): context.params.get(str(one.name)) for one in context.command.params}
     for one in context.command.params:
         out = given.pop(str(one.name)) if isinstance(one.type, OutputFile) else None
@@ -46,7 +46,9 @@ def refuse_overwriting(out: Path, words: Iterable[Any]) -> None:
     """
     for word in words:
         if isinstance(word, str | Path) and os.path.isfile(word) and out.resolve() == Path(word).resolve():
-            raise InputError(f"the output would overwrite the input {word}; choose another name")
+            raise InputError(
+                f"the output would overwrite the input {word}; choose another name for the output"
+            )
 
 
 def _values(found: Any) -> Iterator[Any]:

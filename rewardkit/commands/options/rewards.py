@@ -115,8 +115,8 @@ def _claim(made: Reward, word: str) -> Reward:
     others = [one for one in claims.values() if whole is not None and one != whole]
     if others:
         raise OptionsError(
-            f"{whole} scores {_ALL}, so {others[0]} would score none; say what the first is to score: "
-            "--reward SOURCE=SPEC"
+            f"{whole} scores {_ALL}, so {others[0]} would never be used; limit the first reward to one data "
+            "source with --reward SOURCE=SPEC"
         )
     return made
 
@@ -150,7 +150,7 @@ def register_neural_rewards(
             raise OptionsError(f"--for {sources[0]} needs --reward-model or --judge")
         return
     if reward_model and not sources:
-        raise OptionsError("--reward-model needs --for, for example --for 'Dahoas/*'")
+        raise OptionsError("--reward-model needs --for with a data source, for example --for 'Dahoas/*'")
     if reward_model:
         _claim(register_reward_model(reward_model, sources), f"--reward-model {reward_model}")
     if judge_file is not None:

@@ -104,7 +104,7 @@ def on_ray(run: RunOptions, engine: str | None, cluster: RaySettings | None = No
         if run.ray is not None and run.ray.address is not None:
             raise OptionsError("--address needs --engine ray")
         if cluster.timeline is not None:
-            note("timeline_json_file is ignored: it needs --engine ray")
+            note("the setting timeline_json_file is ignored; the setting needs --engine ray")
         return replace(run, ray=None, workers=run.workers or cluster.num_cpus)
     require("--engine ray", "ray", "ray")
     address = run.ray.address if run.ray is not None else None
@@ -187,7 +187,7 @@ def default_output(files: Sequence[str]) -> str:
     if list(files) == [STDIN]:
         return STDIN
     if len(files) > 1 or "://" in files[0] or any(c in files[0] for c in "*?["):
-        raise OptionsError("several files, a URL or a glob need --out: a file or a folder")
+        raise OptionsError("several files, a URL or a glob need --out; pass --out with a file or a folder")
     path = Path(files[0])
     if path.is_dir():
         folder = path if path.name not in ("", "..") else path.resolve()  # `.` has no name to add to
@@ -218,10 +218,10 @@ def _costs(costs: Mapping[str, float]) -> str:
     """What asking models has cost, in one line."""
     tokens = f"{costs['input_tokens']:,.0f} + {costs['output_tokens']:,.0f} tokens"
     usd = f", ${costs['cost_usd']:.4g}" if costs["cost_usd"] else ""
-    overruled = f"; they overruled the rule for {costs[OVERRULED]:,.0f}" if costs[OVERRULED] else ""
+    overruled = f"; models overruled a rule for {costs[OVERRULED]:,.0f} samples" if costs[OVERRULED] else ""
     return (
         f"models were asked about {costs['asked']:,.0f} samples: {costs['calls']:,.0f} requests and "
-        f"{costs['cached']:,.0f} kept answers ({costs['asked_again']:,.0f} of them to ask once more), "
+        f"{costs['cached']:,.0f} cached answers ({costs['asked_again']:,.0f} of both to ask once more), "
         f"{tokens}{usd}{overruled}"
     )
 
@@ -258,5 +258,5 @@ def _note_bad_rows(report: Report, bad_rows: BadRowPolicy) -> None:
         listed = f" (the first {_LISTED} are listed above)" if report.bad_count > _LISTED else ""
         note(
             f"rows that could not be used: {report.bad_count:,}{listed}, {done}; "
-            f"fix them, or pass --bad-rows {other}"
+            f"fix these rows, or pass --bad-rows {other}"
         )

@@ -171,7 +171,10 @@ def test_tools_over_http(address: str) -> None:
         ({"servers": {"a": {}}}, "either url or command"),
         ({"mcp_servers_config_path": "/nonexistent.json"}, "cannot read"),
         ({"server": {}}, "'server'"),
-        ({"servers": {}, "timeout_s": "soon"}, "timeout_s must be positive and finite, found 'soon'"),
+        (
+            {"servers": {}, "timeout_s": "soon"},
+            "timeout_s must be a positive, finite number of seconds, found 'soon'",
+        ),
     ],
 )
 def test_what_cannot_be_reached_or_read_is_one_clear_line(config: dict[str, Any], why: str) -> None:

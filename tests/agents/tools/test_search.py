@@ -150,9 +150,12 @@ def test_what_a_configuration_lacks_is_said(tmp_path: Path) -> None:
         ({"url": "localhost:8000"}, "search: 'localhost:8000' is not a server address"),
         (
             {"url": "http://a:1", "timeout_s": float("nan")},
-            "timeout_s must be positive and finite, found nan",
+            "timeout_s must be a positive, finite number of seconds, found nan",
         ),
-        ({"url": "http://a:1", "timeout_s": -1}, "timeout_s must be positive and finite, found -1"),
+        (
+            {"url": "http://a:1", "timeout_s": -1},
+            "timeout_s must be a positive, finite number of seconds, found -1",
+        ),
     ],
 )
 def test_a_service_that_could_never_answer_is_refused(config: dict[str, Any], why: str) -> None:

@@ -341,7 +341,9 @@ def test_a_reward_that_looks_at_groups_needs_more_than_one_response_to_a_prompt(
     prompt = [{"role": "user", "content": "6 * 12?"}]
     row = {"data_source": "rank", "prompt": prompt, "ground_truth": "72", "extra_info": {"index": 0}}
     pq.write_table(pa.Table.from_pylist([row] * 8), file)
-    alone = "the reward of 'rank' looks at all responses to a prompt at once, but there is only one here: "
+    alone = (
+        "the reward of 'rank' looks at all responses to a prompt at once, but was given only one response; "
+    )
 
     def found(*more: str) -> list[str]:
         return check(settings(file, model_folder, tmp_path, *more))
