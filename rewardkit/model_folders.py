@@ -29,7 +29,7 @@ def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
     if folder.is_dir():
         return None if tokenizer_only else _why_no_model_in(folder, path)
     if folder.is_file():
-        return f"{path} is a file; a model is a folder with config.json, weights and tokenizer"
+        return f"{path} is a file; expected a model folder with config.json, weights and tokenizer"
     if read_config(path) is not None:  # of the hub's cache
         return None
     if path.startswith(("/", ".", "~")) or path.count("/") > 1 or ("/" in path and folder.parent.is_dir()):
@@ -65,7 +65,7 @@ def read_config(path: str) -> dict[str, Any] | None:
 
 def _why_no_model_in(folder: Path, path: str) -> str | None:
     if not (folder / "config.json").is_file():
-        return f"{path} is not a model folder: it has no config.json"
+        return f"{path} is not a model folder: config.json is missing"
     try:
         readable = isinstance(read_config(path), dict)
     except (OSError, ValueError):
@@ -99,11 +99,11 @@ def _ask_hub(name: str, limit_s: float, tokenizer_only: bool) -> str | None:
     try:
         get_hf_file_metadata(hf_hub_url(name, "config.json"), timeout=limit_s)
     except errors.GatedRepoError:
-        return f"{name} is gated on the hub: ask for access on its page there, and set HF_TOKEN"
+        return f"{name} is gated on the hub; ask for access on the model's page there, and set HF_TOKEN"
     except errors.RepositoryNotFoundError:
-        return f"no model {name}: neither a folder nor on the hub; if it is private, set HF_TOKEN"
+        return f"{name} is neither a folder nor a model on the hub; if the model is private, set HF_TOKEN"
     except errors.EntryNotFoundError:
-        no_model = f"{name} on the hub is not a transformers model: it has no config.json"
+        no_model = f"{name} on the hub is not a transformers model: config.json is missing"
         return None if tokenizer_only else no_model
     except errors.OfflineModeIsEnabled:
         return f"{name} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set"

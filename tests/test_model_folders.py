@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def test_a_folder_needs_a_readable_config(tmp_path: Path, asked: list[str]) -> None:
-    assert "no config.json" in (why_no_model(str(tmp_path)) or "")
+    assert "config.json is missing" in (why_no_model(str(tmp_path)) or "")
     for text in ("{", "[]"):
         (tmp_path / "config.json").write_text(text)
         assert "its config.json is not a JSON object" in (why_no_model(str(tmp_path)) or "")
@@ -56,9 +56,9 @@ def test_a_mistyped_folder_is_no_question_for_the_hub(
     ("name", "said"),
     [
         ("someone/has-it", None),
-        ("someone/has-nott", "no model someone/has-nott: neither a folder nor on the hub"),
-        ("someone/asks-first", "is gated on the hub: ask for access"),
-        ("someone/has-weights", "is not a transformers model: it has no config.json"),
+        ("someone/has-nott", "someone/has-nott is neither a folder nor a model on the hub"),
+        ("someone/asks-first", "is gated on the hub; ask for access"),
+        ("someone/has-weights", "is not a transformers model: config.json is missing"),
         ("someone/is-busy", "the hub does not return it: .*503"),
     ],
 )
@@ -71,7 +71,7 @@ def test_the_hub_is_asked_once(name: str, said: str | None, asked: list[str]) ->
 def test_a_tokenizer_needs_no_config(tmp_path: Path, asked: list[str]) -> None:
     assert why_no_model(str(tmp_path), tokenizer_only=True) is None
     assert why_no_model("someone/has-weights", tokenizer_only=True) is None
-    assert "no model someone/has-nott" in (why_no_model("someone/has-nott", tokenizer_only=True) or "")
+    assert "someone/has-nott is neither" in (why_no_model("someone/has-nott", tokenizer_only=True) or "")
 
 
 def test_a_hub_that_does_not_answer_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_tokenizers_of_servers_and_of_prep_are_asked_for_once_and_no_longer(
         ):
             asked.clear()
             with pytest.raises(
-                InputError, match=r"cannot load a tokenizer from .*: no model someone/has-nott"
+                InputError, match=r"cannot load a tokenizer from .*: someone/has-nott is neither"
             ):
                 load("someone/has-nott")
             assert len(asked) == 1

@@ -62,7 +62,7 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
         findings.add(level, check, file, what, item.row, key=key)
 
     if not known.any_source and (form.needs_source or item.data_source):
-        problem = known.problem_of(item.data_source) if item.data_source else "no data source"
+        problem = known.problem_of(item.data_source) if item.data_source else "the row has no data source"
         if problem and item.data_source and value_at(item.raw, "reward_model.style") == "model":
             what = f"'{item.data_source}' is scored by a model; pass one with --reward-model or --judge"
             say("warning", "data source", what, item.data_source)
@@ -83,7 +83,8 @@ def _check_ground_truths(item: Item, say: Any) -> None:
         say(
             "error",
             "ground truth",
-            f"ground_truth is {item.ground_truth!r:.40}, reward_model.ground_truth is {other!r:.40}",
+            f"ground_truth is {item.ground_truth!r:.40}, but reward_model.ground_truth is {other!r:.40}; "
+            "expected the same text in both",
             "two",
         )
 
@@ -103,20 +104,24 @@ def _check_prompt(item: Item, form: FileForm, say: Any) -> None:
             say("error", "prompt", problem, problem)
             return
     if form.names.prompt != "messages" and prompt[-1].get("role") == "assistant":
-        say("warning", "prompt", "the last message is the assistant's; the model will continue it", "last")
+        what = "the prompt ends with an assistant message, which the model will continue"
+        say("warning", "prompt", what, "last")
 
 
 def _message_problem(message: Message, *, has_media: bool) -> str | None:
     role = message.get("role")
     content = message.get("content")
     if not isinstance(role, str):
-        return "a message without a role"
+        return "a message of the prompt has no role"
     if role not in ROLES:
-        return f"role '{role}'; expected one of {', '.join(ROLES)}{did_you_mean(role, ROLES)}"
+        near = did_you_mean(role, ROLES)
+        return f"a message of the prompt has the role '{role}'; expected one of {', '.join(ROLES)}{near}"
     calls = bool(message.get("tool_calls"))
     has_text = isinstance(content, str | list) and bool(content_text(content).strip())
     has_parts = has_media or (isinstance(content, list) and any(_is_medium(part) for part in content))
-    return None if has_text or has_parts or calls or role == "assistant" else f"a message of {role} is empty"
+    if has_text or has_parts or calls or role == "assistant":
+        return None
+    return f"a message of the prompt with the role {role} is empty"
 
 
 def _is_medium(part: Any) -> bool:
@@ -135,17 +140,17 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
     interaction = _interaction(item)
     for name, settings in tools.items():
         if settings is None:
-            say("error", "tools", f"tools_kwargs['{name}'] is null; verl fails on it", f"null {name}")
+            say("error", "tools", f"tools_kwargs['{name}'] is null, and verl fails on null", f"null {name}")
         elif says_nothing(settings):
             continue
         elif name not in known.tools and not (known.shipped and name in TOOLS):
             near = did_you_mean(name, known.tools)
-            what = f"there is no tool '{name}'{near}: its settings are ignored; pass its file with --tools"
+            what = f"tools_kwargs['{name}'] is ignored: unknown tool; pass the tool's file with --tools{near}"
             say("warning", "tools", what, name)
     shipped = known.shipped and interaction in INTERACTIONS
     if interaction is not None and interaction not in known.interactions and not shipped:
         near = did_you_mean(interaction, known.interactions)
-        what = f"there is no interaction '{interaction}'{near}; pass its file with --interactions"
+        what = f"unknown interaction '{interaction}'; pass the interaction's file with --interactions{near}"
         say("error", "interaction", what, interaction)
     if (tools or interaction) and (agent or SINGLE_TURN) == SINGLE_TURN:
         kind = "tools" if tools else "interaction"

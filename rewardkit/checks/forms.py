@@ -49,7 +49,9 @@ def form_of(file: RowFile, chosen: RowNames) -> FileForm:
     for name in (chosen.data_source, chosen.ground_truth, chosen.prompt):
         if name and not has(name):
             hint = did_you_mean(name, columns)
-            raise InputError(f"{file.source.path} has no column '{name}'{hint}; it has: {', '.join(columns)}")
+            raise InputError(
+                f"{file.source.path} has no column '{name}'; columns: {', '.join(columns)}{hint}"
+            )
     found = find_names(has)
     names = replace(
         found,
@@ -89,8 +91,8 @@ def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
     if names.prompt is not None:
         return FileForm("prompts (TRL)", names, needs_source=False)
     raise InputError(
-        f"{path} has no column of prompts; expected one of {', '.join(QUESTION)} or messages (or name it "
-        f"with --prompt-key); it has: {', '.join(sorted(columns))}"
+        f"{path} has no column of prompts (expected {', '.join(QUESTION)} or messages); pass the column's "
+        f"name with --prompt-key; columns: {', '.join(sorted(columns))}"
     )
 
 
@@ -104,13 +106,13 @@ def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_sou
 
     if form.needs_source:
         if names.data_source is None and data_source is None:
-            wrong("data_source", "no column 'data_source'; pass --data-source")
+            wrong("data_source", "the file has no column 'data_source'; pass --data-source")
         if names.ground_truth is None:
-            wrong("ground_truth", "no column 'ground_truth' or 'reward_model.ground_truth'")
+            wrong("ground_truth", "the file has no column 'ground_truth' or 'reward_model.ground_truth'")
         if names.prompt is None:
-            wrong("prompt", "no column 'prompt'")
+            wrong("prompt", "the file has no column 'prompt'")
     elif data_source is None and "prompts (" in form.name:
-        what = "no data source given, so ground truths are not checked; pass --data-source"
+        what = "the data source is not known, so ground truths are not checked; pass --data-source"
         findings.add("note", "schema", path, what)
     if file.schema is not None:
         for column, what in _misfits(file.schema, form):

@@ -89,7 +89,7 @@ def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]
     samples = [Sample(i.data_source, "", i.ground_truth, i.prompt, dict(i.extra_info)) for i in first]
     for same, score in zip(by_truth.values(), scorer.score_batch(samples), strict=True):
         if score.status == "invalid":
-            yield from ((item, score.detail or "the reward cannot use it") for item in same)
+            yield from ((item, score.detail or "the reward cannot use the ground truth") for item in same)
 
 
 def _rewards_in(reward: Reward) -> list[Reward]:
@@ -106,13 +106,14 @@ def _odd(ground_truth: str) -> str | None:
     """Return why a ground truth of maths does not read as an answer; None: it does."""
     text = ground_truth.strip()
     if text.casefold().rstrip(".") in _PLACEHOLDERS:
-        return f"looks like a placeholder, not an answer: {text!r}"
+        return f"the ground truth looks like a placeholder, not an answer: {text!r}"
     plain = re.sub(r"\\[a-zA-Z]+|[{}$]", " ", text)
     if len(_WORD.findall(plain)) >= _SENTENCE_WORDS:
-        return f"looks like a sentence, not an answer: {text!r:.60}"
+        return f"the ground truth looks like a sentence, not an answer: {text!r:.60}"
     from rewardkit.rewards.math.reading.prepared import prepare
 
     read = prepare(text)
     if text and read.number is None and read.reading is None:
-        return f"cannot be parsed ({read.problem}); only the same text will match: {text!r:.60}"
+        why = f"the ground truth cannot be parsed ({read.problem}), so only the same text will match"
+        return f"{why}: {text!r:.60}"
     return None

@@ -32,7 +32,7 @@ class Lengths:
 
     def check(self, items: Sequence[Item], file: str, findings: Findings) -> None:
         """Count the tokens of some rows' prompts, and find those that are too long."""
-        texts = [self._text(item.prompt) for item in items]
+        texts = [self._text(item, file) for item in items]
         counts = [len(ids) for ids in self._tokenizer(texts, add_special_tokens=False)["input_ids"]]
         for item, count in zip(items, counts, strict=True):
             self.longest = max(self.longest, count)
@@ -40,7 +40,8 @@ class Lengths:
                 what = f"the prompt has {count:,} tokens; at most {self._most:,} are allowed"
                 findings.add("error", "length", file, what, item.row)
 
-    def _text(self, prompt: str | list[Message] | None) -> str:
+    def _text(self, item: Item, file: str) -> str:
+        prompt: str | list[Message] | None = item.prompt
         turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt or []
         messages = [{"role": str(t.get("role")), "content": content_text(t.get("content"))} for t in turns]
         if not self._tokenizer.chat_template:
@@ -49,7 +50,9 @@ class Lengths:
             text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
             return str(text)
         except Exception as error:  # whatever a template refuses
-            raise InputError(f"the tokenizer's chat template rejects a prompt: {error}") from None
+            raise InputError(
+                f"{file}, row {item.row}: the tokenizer's chat template rejects the prompt: {error}"
+            ) from None
 
 
 def _load(tokenizer: str) -> Any:

@@ -35,8 +35,10 @@ class Overlap:
 
     def describe(self, which: str = "") -> str:
         """Return it as text. `which` is put behind the place."""
-        how = "the same question as" if self.same else f"{self.share:.0%} of the {N}-grams of"
-        return f"{how} {self.place}{which}{', with other numbers' if self.other_numbers else ''}"
+        if self.same:
+            return f"the question is the same as in {self.place}{which}"
+        numbers = ", but other numbers" if self.other_numbers else ""
+        return f"the question contains {self.share:.0%} of the {N}-grams of {self.place}{which}{numbers}"
 
 
 class EvalIndex:

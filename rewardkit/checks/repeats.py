@@ -59,12 +59,12 @@ class Repeats:
         split = self._splits[-1]
         other_split = self._splits[self._files[place]]
         if split != other_split:
-            what = f"the question is in split '{other_split}' too ({where})"
+            what = f"the question is also in the split '{other_split}' ({where})"
             findings.add("error", "leakage", file, what, item.row, key=other)
         elif same_truth:
-            findings.add("warning", "duplicate", file, f"the same question as {where}", item.row)
+            findings.add("warning", "duplicate", file, f"the question is the same as in {where}", item.row)
         else:
-            what = f"the same question as {where}, with another ground truth"
+            what = f"the question is the same as in {where}, but the ground truth differs"
             findings.add("warning", "contradiction", file, what, item.row)
 
 
@@ -85,7 +85,7 @@ def check_near(
     questions."""
     found = splits.find(asked, item.media)
     if found is not None and not found.same:
-        what = found.describe(", which is another split")
+        what = found.describe(" (another split)")
         findings.add("warning", "leakage", file, what, item.row, key="near")
 
 

@@ -50,7 +50,7 @@ def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scor
     """
     samples, why = _some_samples(paths, replace(options, data_source="?"))
     if not samples:
-        return f"its first rows cannot be used: {why}" if why else ""
+        return f"the first rows of the file cannot be used: {why}" if why else ""
     return _told(_readings(samples, scorer), len(samples))
 
 
@@ -77,30 +77,33 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
     if shares == {1.0}:
         strict = [one for one in others if one.source in _FRAMED and one.read >= _MOST > one.right]
         found = [
-            f"{one.source} finds an answer in {one.read:.0%} and scores {one.right:.0%} as right"
+            f"{one.source} finds an answer in {one.read:.0%} and scores only {one.right:.0%} as right"
             for one in strict
         ]
-        return f"all responses are right, but of the first {len(samples)} {found[0]}" if found else ""
+        all_right = "all responses are scored as right, but of the first"
+        return f"{all_right} {len(samples)} responses, {found[0]}" if found else ""
     if own.read >= _MOST and not any(one.right for one in others):
         return ""
-    return f"no response is right; {_told(others, len(samples))}"
+    return f"no response is scored as right; {_told(others, len(samples))}"
 
 
 def _told(readings: Sequence[_Reading], count: int) -> str:
     paying = sorted((one for one in readings if one.right), key=lambda one: -one.right)[:3]
     if paying:
-        first = (
-            f"--data-source {paying[0].source} finds an answer in {paying[0].read:.0%} of {count} responses"
-        )
-        more = [f"{one.source} {one.read:.0%} and {one.right:.0%}" for one in paying[1:]]
-        return ", ".join([f"{first} and scores {paying[0].right:.0%} as right", *more])
+        found = [
+            f"--data-source {one.source} finds an answer in {one.read:.0%} and "
+            f"scores {one.right:.0%} as right"
+            for one in paying
+        ]
+        return f"of the first {count} responses, {', '.join(found)}"
     tried = ", ".join(one.source for one in readings)
     reading = [
         f"{one.source} finds an answer in {one.read:.0%}"
         for one in readings
         if one.source in _FRAMED and one.read
     ]
-    return "; ".join([f"none of {tried} scores any of {count} responses as right", *reading])
+    none = f"none of the rewards {tried} scores any of the first {count} responses as right"
+    return "; ".join([none, *reading])
 
 
 def _readings(samples: Sequence[Sample], scorer: Scorer) -> list[_Reading]:

@@ -71,13 +71,13 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
     only_second = len(keys_second) - len(common)
     if not common:
         raise InputError(
-            f"the files have no prompt in common (they have {len(keys_first)} and {len(keys_second)}); they "
-            "are matched by data source and prompt, or without a prompt by extra_info.index or an id"
+            f"no prompt is in both files ({len(keys_first)} and {len(keys_second)} prompts); prompts are "
+            "matched by data source and text or, without a prompt column, by extra_info.index or an id"
         )
     if (only_first or only_second) and not allow_missing:
         raise InputError(
             f"the files have different prompts: {only_first} only in the first, {only_second} only in the "
-            f"second, {len(common)} in both; --allow-missing compares those in both"
+            f"second, {len(common)} in both; pass --allow-missing to compare only the prompts in both"
         )
     pairs = [(key, _scored(first, key), _scored(second, key)) for key in common]
     kept = [(key, a, b) for key, a, b in pairs if a and b]

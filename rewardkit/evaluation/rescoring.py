@@ -19,9 +19,11 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
+from rewardkit.files.inputs import find_inputs
 from rewardkit.files.publishing import published
 from rewardkit.logs.layout import ReadOptions
-from rewardkit.logs.reader import read_samples
+from rewardkit.logs.reader import opened
+from rewardkit.logs.samples import SampleBatch, to_batch
 from rewardkit.registry import Reward
 from rewardkit.types import STATUSES, Sample, Score
 
@@ -100,17 +102,25 @@ def read_grouped(
         InputError: as `read_samples`.
     """
     left_out = 0
-    for batch in read_samples(files, options):
+    for path, batch in _samples_by_file(files, options):
         for i, (row, sample) in enumerate(zip(batch.rows, batch.samples, strict=True)):
             if i in batch.bad:
                 left_out += 1
                 if left_out <= _TOLD:
-                    on_note(f"row {row} skipped: {batch.bad[i]}")
+                    on_note(f"{path}, row {row} skipped: {batch.bad[i]}")
                 continue
             group = batch.groups[i] if batch.groups else None
             yield GroupedSample(row, sample, group or prompt_text(sample.prompt) or f"row {row}")
     if left_out > _TOLD:
-        on_note(f"skipped: {left_out:,} rows")
+        on_note(f"skipped {left_out:,} rows in total")
+
+
+def _samples_by_file(files: Iterable[str | Path], options: ReadOptions) -> Iterator[tuple[str, SampleBatch]]:
+    """Yield the samples of files, each batch with the path of its file."""
+    for source in find_inputs(files):
+        with opened(source, options) as (file, layout):
+            for records in file.chunks():
+                yield source.path, to_batch(records, layout)
 
 
 def prompt_text(prompt: Any) -> str:

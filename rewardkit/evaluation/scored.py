@@ -103,7 +103,7 @@ def read_groups(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") ->
     everyone = (one for prompts in groups.values() for group in prompts.values() for one in group)
     if all(one.status == "unscored" for one in everyone):
         names = " ".join(map(str, paths))
-        raise UnscoredError(f"{names} has no scores; score it first: rewardkit score {names}")
+        raise UnscoredError(f"no row of {names} has a score; score the rows first: rewardkit score {names}")
     return groups
 
 
@@ -210,13 +210,13 @@ def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> I
             columns = columns_of(file)
             added = prefix or ("" if _HAVE_SCORES & set(columns) else score_prefix(columns))
             for records in file.chunks():
-                for row in _rows_of(to_batch(records, layout), layout, added):
+                for row in _rows_of(to_batch(records, layout), layout, added, source.path):
                     row["row"] = number
                     yield row
                     number += 1
 
 
-def _rows_of(batch: SampleBatch, layout: RowLayout, prefix: str) -> Iterator[ScoredRow]:
+def _rows_of(batch: SampleBatch, layout: RowLayout, prefix: str, path: str) -> Iterator[ScoredRow]:
     records = batch.records
     rows: Iterable[Any] = parsed(records) if records.damaged is None else [{}] * records.count
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count
@@ -239,7 +239,7 @@ def _rows_of(batch: SampleBatch, layout: RowLayout, prefix: str) -> Iterator[Sco
                 row["group"] = batch.groups[at]
             if at in batch.bad and row.get("status") is None:
                 row |= {"status": "invalid", "detail": batch.bad[at]}
-            yield _with_plain_scores(row)
+            yield _with_plain_scores(row, path)
             at += 1
 
 
@@ -281,12 +281,15 @@ def _one_of(own: ScoredRow, place: int) -> ScoredRow:
     return row
 
 
-def _with_plain_scores(row: ScoredRow) -> ScoredRow:
+def _with_plain_scores(row: ScoredRow, path: str) -> ScoredRow:
     """The row with its scores as numbers and truth values, whatever form they were written in."""
     if "score" in row:
         row["score"] = _number(row["score"])
         if abs(row["score"] or 0.0) > LARGEST:
-            raise InputError(f"the score {row['score']:g} is beyond {LARGEST:g} and cannot be averaged")
+            raise InputError(
+                f"{path}, row {row['file_row']}: the score {row['score']:g} is beyond {LARGEST:g} and cannot "
+                "be averaged"
+            )
     if "correct" in row:
         right = _number(row["correct"])
         row["correct"] = None if right is None else right > 0
@@ -331,7 +334,8 @@ def dumps_in(path: str, step: int | None = None) -> str:
     """
     dumps = find_dumps(path)
     if step is not None and step not in dumps:
-        has = f"it has {min(dumps)} to {max(dumps)}" if dumps else "a folder of dumps has such as 1.jsonl"
+        has = "expected a folder with files such as 1.jsonl"
+        has = f"the dumps go from step {min(dumps)} to {max(dumps)}" if dumps else has
         raise InputError(f"{path} has no dump of step {step}; {has}")
     return str(dumps[max(dumps) if step is None else step]) if dumps else path
 

@@ -249,7 +249,9 @@ class ArrowRows:
                         yield Records(first, len(part), pa.Table.from_batches([part], self.schema))
                         first += len(part)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{self.source.path}, after row {first}: {reason_of(error)}") from None
+            raise InputError(
+                f"{self.source.path}: cannot read the rows from row {first} on: {reason_of(error)}"
+            ) from None
 
     @contextmanager
     def _opened(self) -> Iterator[pa.RecordBatchFileReader | pa.RecordBatchStreamReader]:
@@ -307,13 +309,15 @@ class LineRows:
             if rows:
                 return rows
         raise InputError(
-            f"{self.source.path} has no rows of JSON objects, one per line in UTF-8{why}; an array, or "
-            "objects over several lines, must be in a .json file"
+            f"{self.source.path} has no line that is a JSON object in UTF-8{why}; a JSON array, or objects "
+            "over several lines, must be in a .json file"
         )
 
     def _refuse_repeated_keys(self, line: bytes, number: int) -> None:
         if (name := repeated_key(line)) is not None:
-            raise InputError(f"{self.source.path}, line {number}: two keys '{name}' in one object; keep one")
+            raise InputError(
+                f"{self.source.path}, line {number}: an object has the key '{name}' twice; remove one of them"
+            )
 
     def chunks(self) -> Iterator[Records]:
         first = 0
@@ -429,7 +433,9 @@ def _line_chunks(file: BinaryIO, path: str) -> Iterator[list[bytes]]:
         for start in range(0, len(lines), CHUNK_ROWS):
             yield lines[start : start + CHUNK_ROWS]
         if len(begun) > held.LINE_BYTES:
-            raise OverflowError(f"it is longer than {held.LINE_BYTES >> 20} MB; rows are objects, one a line")
+            raise OverflowError(
+                f"the line is longer than {held.LINE_BYTES >> 20} MB; expected one JSON object per line"
+            )
 
 
 def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:

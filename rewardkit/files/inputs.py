@@ -153,9 +153,9 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
     rows = [p for p in files if format_of(p.name) != "json"] or files
     if len(rows) < len(files):
         left = len(files) - len(rows)
-        on_note(f"{folder}: skipped {left} .json next to other data files; pass them by name to read them")
+        on_note(f"{folder}: skipped {left} .json files next to other data files; to read one, pass its path")
     if not rows:
-        raise InputError(f"{folder} has no data files ({', '.join(FORMATS)})")
+        raise InputError(f"{folder} has no data files; expected names that end in {', '.join(FORMATS)}")
     return [_input(str(p), p.relative_to(folder)) for p in rows]
 
 
@@ -221,8 +221,8 @@ def _file_system(url: str):  # type: ignore[no-untyped-def]  # fsspec has no typ
         return fsspec.core.url_to_fs(url)
     except ImportError as error:
         raise MissingDependencyError(
-            f"{url} needs fsspec and {_DRIVERS.get(scheme, 'its driver')} ({error}); "
-            "install them with: pip install 'rewardkit[remote]'"
+            f"reading {url} needs fsspec and {_DRIVERS.get(scheme, f'a driver for {scheme}')} ({error}); "
+            "install both packages with: pip install 'rewardkit[remote]'"
         ) from None
     except ValueError as error:
         raise InputError(f"{url}: {error}") from None

@@ -41,7 +41,9 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
         try:
             names = reader.fieldnames or []
             if any(not name.isascii() and writable(name) != name for name in names):
-                raise InputError(f"{source.path}: the names of the columns are not UTF-8; convert the file")
+                raise InputError(
+                    f"{source.path}: the names of the columns are not UTF-8; convert the file to UTF-8"
+                )
             repeated = [name for name in names if list(names).count(name) > 1]
             if repeated:
                 raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
@@ -49,8 +51,8 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
                 more = row.pop(None, ())
                 if any(more):
                     raise InputError(
-                        f"{source.path}, line {reader.line_num}: {len(row) + len(more)} cells, but the "
-                        f"header has {len(row)} columns; quote cells that contain the separator"
+                        f"{source.path}, line {reader.line_num}: the row has {len(row) + len(more)} cells, "
+                        f"but the header has {len(row)} columns; quote cells that contain the separator"
                     )
                 row.pop("", None)
                 if lines.held > 1 and lines.quotes % 2 and lines.at_end:
@@ -76,7 +78,7 @@ class _LinesOfRow:
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
             if len(line) >= records.LINE_BYTES:
-                raise csv.Error(f"it is longer than {records.LINE_BYTES >> 20} MB")
+                raise csv.Error(f"the line is longer than {records.LINE_BYTES >> 20} MB")
             self.held += 1
             self.quotes += line.count('"')
             yield line
@@ -112,7 +114,7 @@ def json_rows(source: Input) -> Iterator[Any]:
     if _is_list_of(found, list) and all(map(_is_rows, found)):
         found = [{"conversations": chat} for chat in found]  # as Open-Reasoner-Zero has them
     if not _is_rows(found):
-        raise InputError(f"{source.path} must contain an array of objects")
+        raise InputError(f"{source.path} must contain a JSON array of objects")
     yield from found
 
 

@@ -55,7 +55,9 @@ def sole_writer(out: Path, lock: Path | None = None) -> Iterator[None]:
     try:
         descriptor = _lock(path)
     except BlockingIOError:
-        raise InputError(f"another run is writing to {out}; wait for it or pass another --out") from None
+        raise InputError(
+            f"another run is writing to {out}; wait until that run has ended, or pass another --out"
+        ) from None
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror or error}") from error
     try:
@@ -90,10 +92,16 @@ def require_folder_of(path: Path) -> None:
     """
     folder = path.parent
     if not os.path.isdir(folder):
-        why = "is not a folder" if os.path.exists(folder) else "does not exist; make it"
-        raise InputError(f"cannot write {path}: {folder} {why}, or choose another name")
+        if os.path.exists(folder):
+            raise InputError(f"cannot write {path}: {folder} is not a folder; choose another name")
+        raise InputError(
+            f"cannot write {path}: the folder {folder} does not exist; make the folder, or choose "
+            "another name"
+        )
     if not os.access(folder, os.W_OK):
-        raise InputError(f"cannot write {path}: {folder}: {os.strerror(errno.EACCES)}")
+        raise InputError(
+            f"cannot write {path}: the folder {folder} is not writable ({os.strerror(errno.EACCES)})"
+        )
 
 
 def make_folder(folder: Path) -> None:

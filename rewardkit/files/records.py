@@ -40,7 +40,7 @@ def without_mark(content: bytes, path: str) -> bytes:
         InputError: it has that of UTF-16.
     """
     if content.startswith(_UTF_16):
-        raise InputError(f"{path} is UTF-16; convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW")
+        raise InputError(f"{path} is UTF-16; convert the file: iconv -f UTF-16 -t UTF-8 {path} > NEW")
     return content.removeprefix(BOM)
 
 
@@ -119,8 +119,8 @@ def _parse_leniently(line: bytes) -> Any:
     try:
         return writable(json.loads(line.removeprefix(BOM).decode("utf-8")))
     except UnicodeDecodeError as error:
-        raise BadRowError(f"not UTF-8: byte {error.start} is 0x{line[error.start]:02x}") from None
+        raise BadRowError(f"the row is not UTF-8: byte {error.start} is 0x{line[error.start]:02x}") from None
     except ValueError as error:
-        raise BadRowError(f"not JSON: {error}") from None
+        raise BadRowError(f"the row is not JSON: {error}") from None
     except RecursionError:
-        raise BadRowError("not readable JSON: nested too deeply") from None
+        raise BadRowError("the JSON of the row is nested too deeply") from None

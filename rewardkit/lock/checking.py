@@ -69,11 +69,12 @@ def read_lock(path: Path) -> Lock:
         ) from None
     if found.lock != FORM:
         raise InputError(
-            f"{path} is a lock file of version {found.lock}; this rewardkit reads version {FORM}"
+            f"{path} is a lock file of version {found.lock}, but this rewardkit reads version {FORM}; write "
+            "the lock file again: rewardkit lock FILES --force"
         )
     if not found.rewards or any(pin.data_source not in found.rewards for pin in found.pins):
         raise InputError(
-            f"{path} does not have the rewards of its pinned rows; write it again: "
+            f"{path} is incomplete: the rewards of pinned rows are missing; write the lock file again: "
             "rewardkit lock FILES --force"
         )
     return found

@@ -35,5 +35,5 @@ def read_identities(folder: Path) -> dict[str, Identity]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Identity])
     except (OSError, msgspec.DecodeError) as error:
         raise InputError(
-            f"{folder} is not the folder of a run: cannot read its {NAME} ({reason_of(error)})"
+            f"{folder} is not the folder of a run: cannot read {path} ({reason_of(error)})"
         ) from None

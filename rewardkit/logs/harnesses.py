@@ -67,8 +67,8 @@ def _refuse_log_likelihoods(first: RawRow) -> None:
     inner = responses[0] if isinstance(responses, list) and responses else None
     if isinstance(inner, list) and inner and isinstance(inner[0], list):
         raise InputError(
-            "these rows are log-likelihoods of a multiple-choice task, not responses; score a "
-            "task of the type generate_until"
+            "the rows are log-likelihoods of a multiple-choice task, not responses; pass the log of a task "
+            "with output_type generate_until"
         )
 
 

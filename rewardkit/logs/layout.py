@@ -219,7 +219,7 @@ def _check(layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence
     if layout.kind is None and names.response is None:
         raise _no_response(file, names, first)
     if file.schema is not None and layout.kind is None:
-        _check_types(file.schema, names, first)
+        _check_types(file.schema, names, first, file.source.path)
     if not layout.to_score or said is None:  # each row says by itself why it is none
         return
     held = names.ground_truth if layout.kind is None or _holds_any(rows, names.ground_truth) else None
@@ -228,7 +228,7 @@ def _check(layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence
     joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
     if not any((layout.data_source, names.data_source, said.data_source, joined.data_source)):
         raise NoDataSourceError(
-            f"{file.source.path}: no data source given; pass --data-source, or its column with "
+            f"{file.source.path}: no data source given; pass --data-source, or the name of the column with "
             "--data-source-key"
         )
 
@@ -240,11 +240,11 @@ def _holds_any(rows: Sequence[RawRow], name: str | None) -> bool:
 def _no_response(file: RowFile, names: RowNames, first: RawRow) -> InputError:
     found = free_texts(first, {names.ground_truth} - set(EITHER))[:3]
     if not found or did_you_mean("response", first):
-        what = "; no column contains text for it" if not any(map(_is_said, first.values())) else ""
+        what = ", and no column contains text" if not any(map(_is_said, first.values())) else ""
         return _no_column(file, "response", "--response-key", list(first), what)
     which = " or ".join(f"--response-key {name}" for name in found)
     return InputError(
-        f"{file.source.path}: no column of responses found; pass {which}; it has: {', '.join(first)}"
+        f"{file.source.path}: no column of responses found; pass {which}; columns: {', '.join(first)}"
     )
 
 
@@ -254,10 +254,10 @@ def _is_said(value: Any) -> bool:
 
 def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputError:
     key = next((name for name in (*PROMPT_IDS, *_OTHER_IDS, *PROMPT) if name in first), "KEY")
-    what = layout.kind or f"response '{layout.names.response}'"
+    what = layout.kind or f"responses in '{layout.names.response}'"
     return InputError(
-        f"{file.source.path} ({what}) has no ground truths; join them with --join FILE --on {key}, or pass "
-        f"their column with --ground-truth-key; it has: {', '.join(first)}"
+        f"{file.source.path} ({what}) has no ground truths; join another file with --join FILE --on {key}, "
+        f"or pass the column's name with --ground-truth-key; columns: {', '.join(first)}"
     )
 
 
@@ -276,21 +276,21 @@ def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
     return found and found._replace(response=None)
 
 
-def _check_types(schema: pa.Schema, names: RowNames, first: RawRow) -> None:
+def _check_types(schema: pa.Schema, names: RowNames, first: RawRow, path: str) -> None:
     source = names.data_source and type_of(schema, names.data_source)
     if source is not None and source and not is_text(source):
         raise InputError(
-            f"column '{names.data_source}' has the type {source}; expected a string (or pass another column "
-            "with --data-source-key)"
+            f"{path}: column '{names.data_source}' has the type {source}; expected a string (or pass another "
+            "column with --data-source-key)"
         )
     response = type_of(schema, names.response or "")
     if response is not None and not _is_response(response, value_at(first, names.response)):
         within = [field.name for field in response if is_text(field.type)] if _is_struct(response) else []
         field = min(within, key=lambda name: name not in _SAID, default=None)
-        named = f"--response-key {names.response}.{field}" if field else "another with --response-key"
+        named = f"--response-key {names.response}.{field}" if field else "another column with --response-key"
         raise InputError(
-            f"column '{names.response}' has the type {response}; expected a string, chat messages, or a list "
-            f"of either (or pass {named})"
+            f"{path}: column '{names.response}' has the type {response}; expected a string, chat messages, "
+            f"or a list of either (or pass {named})"
         )
 
 
@@ -341,7 +341,9 @@ def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
         BadRowError: it is no batch.
     """
     if not _is_batch(row, names):
-        raise BadRowError("expected a batch with one prompt per response, as in the first row")
+        raise BadRowError(
+            "the row is not a batch with one prompt for each response, but the first row of the file is"
+        )
     count = len(value_at(row, names.response))
     return [_element(row, i, count) for i in range(count)]
 
@@ -358,9 +360,9 @@ def _element(row: RawRow, i: int, count: int) -> RawRow:
 
 
 def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], what: str = "") -> InputError:
+    hint = what or f"; pass the column's name with {option}"
     near = did_you_mean(name, columns)
-    hint = f"{near} Name it with {option}" if near else f"; name it with {option}"
-    return InputError(f"{file.source.path}: no column '{name}'{what or hint}; columns: {', '.join(columns)}")
+    return InputError(f"{file.source.path} has no column '{name}'{hint}; columns: {', '.join(columns)}{near}")
 
 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:

@@ -34,7 +34,7 @@ def _batch_output(row: RawRow) -> Fields:
         return Fields(one_or_several(texts_of(body)), group=row["custom_id"])
     failed = _failure_of(row)
     if failed or not isinstance(answer, Mapping):
-        raise BadRowError(f"the request failed: {failed or 'it has no answer'}")
+        raise BadRowError(f"the request failed: {failed or 'the row has no answer'}")
     return Fields(one_or_several(texts_of(answer)), group=row["custom_id"])
 
 
@@ -62,7 +62,7 @@ def _api_answer(row: RawRow) -> Fields:
     """What an API answered, a row each: OpenAI's chat completions or completions, Anthropic's messages."""
     texts = answer_texts(row)
     if texts is None:  # its JSON is no response: the ground truth may stand in it
-        raise BadRowError(f"the request failed: {error_said(row.get('error') or 'it has no answer')}")
+        raise BadRowError(f"the request failed: {error_said(row.get('error') or 'the row has no answer')}")
     names = find_names(lambda name: has_value(row, name))
     return Fields(
         one_or_several(texts),
@@ -110,7 +110,7 @@ def _chat(row: RawRow) -> Fields:
     turns = next((turns for name in _TURNS if isinstance(turns := decoded(row.get(name)), list)), [])
     said = [_message(turn) for turn in turns]
     if not said or not is_said(said[-1]):
-        raise BadRowError("the last message is not the assistant's, so there is no response")
+        raise BadRowError("the last message is not from the assistant, so the row has no response")
     if isinstance(turns[-1], Mapping) and (why := why_silent(turns[-1])) is not None:
         raise BadRowError(why)
     ground_truth = ground_truth_in(row)
@@ -124,7 +124,7 @@ def _chat(row: RawRow) -> Fields:
 
 def _message(turn: Any) -> dict[str, Any]:
     if not isinstance(turn, Mapping):
-        raise BadRowError("a turn of the chat is not a message")
+        raise BadRowError("a turn of the chat is not an object with role and content")
     role = role_of(turn)
     content = turn.get("content", turn.get("value"))
     return {

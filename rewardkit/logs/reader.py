@@ -97,8 +97,8 @@ def read_join(paths: Iterable[str | Path], on: str) -> Joined:
 
 def _add(rows: dict[str, Fields], row: RawRow, names: RowNames, key: str, path: str) -> None:
     if not has_value(row, key) or names.ground_truth is None:
-        lacking = f"'{key}'" if names.ground_truth is not None else "ground truths"
-        raise InputError(f"{path} has no column of {lacking} to join by; it has: {', '.join(row)}")
+        lacking = f"column '{key}' to join by" if names.ground_truth else "column of ground truths"
+        raise InputError(f"{path} has no {lacking}; columns: {', '.join(row)}")
     fields = names.read(row)
     known = rows.setdefault(str(value_at(row, key)), fields)
     if ground_truth_text(known.ground_truth) != ground_truth_text(fields.ground_truth):

@@ -171,7 +171,7 @@ def _samples_of(fields: Fields, layout: RowLayout) -> list[tuple[Sample, str | N
     several = _several(fields.response)
     if several and not layout.many:
         several = None
-        why = "a list of responses, where the first row has a single one"
+        why = "the row has a list of responses, but the first row of the file has a single response"
     samples: list[tuple[Sample, str | None]] = []
     for response in several or [fields.response]:
         text, lacking = _text_of(response, layout.names.response)
@@ -187,9 +187,9 @@ def _fields(row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout) ->
     except NoResponseError as error:
         raise BadRowError(str(error)) from None
     except KeyError as error:
-        raise BadRowError(f"it has no {error}") from None
+        raise BadRowError(f"the row has no {error}") from None
     except (TypeError, AttributeError, IndexError) as error:
-        raise BadRowError(f"not a row of the kind {layout.kind}: {error}") from None
+        raise BadRowError(f"the row is not of the kind {layout.kind}: {error}") from None
 
 
 def _several(response: Any) -> list[Any] | None:

@@ -38,7 +38,7 @@ def _nemo_rl(row: RawRow) -> Fields:
     """`train_data_step*.jsonl` of NeMo-RL: what was said in turns, of which every second is the model's."""
     said = row["content"]
     if not isinstance(said, list) or len(said) < 2:
-        raise BadRowError("'content' must be a list of turns, to show where the response begins")
+        raise BadRowError("'content' must be a list of at least two turns: a prompt and a response")
     last = len(said) // 2 * 2 - 1
     prompt = said[0] if last == 1 else "\n".join(map(str, said[:last]))
     return Fields(said[last], ground_truth_in(row), prompt, row.get("data_source"), None, prompt)

@@ -78,7 +78,7 @@ def unknown_shape(what: str, nearest: str = "") -> str:
     """Return why an object, a list or another value that nobody recognises is no response."""
     return (
         f"the response is {what}; expected text, chat messages or a known API answer{nearest}; "
-        "if the model answered in JSON, write it as a string"
+        "if the model answered in JSON, write the JSON as a string"
     )
 
 
@@ -194,7 +194,7 @@ def conversation_text(messages: Sequence[Any]) -> str:
 
 def _only_others(messages: Sequence[Mapping[str, Any]]) -> NoResponseError:
     roles = ", ".join(dict.fromkeys(str(role_of(message)) for message in messages))
-    return NoResponseError(f"no message has the role assistant, but {roles}, so there is no response")
+    return NoResponseError(f"no message has the role assistant (roles: {roles}), so there is no response")
 
 
 def _content(message: Mapping[str, Any]) -> Any:

@@ -76,7 +76,7 @@ def broken_choice(choice: Mapping[str, Any]) -> str | None:
     if {"message", "text"} & set(choice) and choice.get("message") is choice.get("text") is None:
         return "the API's answer has a choice without a message"
     if "delta" in choice and "message" not in choice:
-        return "this is a chunk of a streamed answer; join the chunks first"
+        return "the answer is a chunk of a streamed answer; join the chunks first"
     return why_broken(choice.get("finish_reason"))
 
 
@@ -100,7 +100,7 @@ def error_said(error: Any) -> str:
     said = error
     while isinstance(said, Mapping):
         deeper = said.get("message") or said.get("error") or said.get("msg")
-        said = deeper or said.get("code") or said.get("type") or "it does not say which"
+        said = deeper or said.get("code") or said.get("type") or "the error has no message"
     return " ".join(str(said).split())[:200]
 
 

@@ -151,6 +151,6 @@ def _unknown_parts(columns: pa.RecordBatch, known: set[str]) -> InputError:
     name = next(field.name for field in struct if field.name not in known)
     scorer = next((s for s in columns.column("scorer").to_pylist() if s), None)
     return InputError(
-        f"reward '{scorer}' returned the part '{name}' now but not for the first rows; "
-        "declare it with parts=(...) where the reward is registered"
+        f"the reward '{scorer}' returned the part '{name}' only after the first rows; declare the part with "
+        f"parts=('{name}', ...) where the reward is registered"
     )

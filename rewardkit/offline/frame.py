@@ -71,11 +71,11 @@ def score_frame(
     layout = layout_of(file, options)
     taken = [name for name in score_names(prefix) if name in table.column_names]
     if taken:
-        raise InputError(f"the column '{taken[0]}' exists already; pass another prefix=")
+        raise InputError(f"the table already has a column '{taken[0]}'; pass another prefix=")
     batch = to_batch(next(file.chunks()), layout)
     if batch.bad and not mark_bad:
         at, why = next(iter(batch.bad.items()))
-        raise InputError(f"row {batch.rows[at]}: {why}; fix it, or pass mark_bad=True to score the rest")
+        raise InputError(f"row {batch.rows[at]}: {why}; fix the row, or pass mark_bad=True to score the rest")
     sources = {sample.data_source for sample in batch.usable}
     scorer.check(sources)
     good = iter(scorer.score_batch(batch.usable))
@@ -98,5 +98,5 @@ def _from_pandas(frame: Any) -> pa.Table:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (AttributeError, TypeError) as error:
         raise InputError(
-            f"expected a pandas DataFrame or a pyarrow Table, got {type(frame).__name__}"
+            f"expected a pandas DataFrame or a pyarrow Table, found {type(frame).__name__}"
         ) from error

@@ -87,8 +87,8 @@ def _folder_of(out: Path) -> Path:
 def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: bool) -> None:
     if not resume:
         raise InputError(
-            f"an earlier run to {out} was interrupted; pass --resume to continue it, "
-            "or --restart to discard it"
+            f"an earlier run to {out} was interrupted; pass --resume to continue that run, "
+            "or --restart to discard its results"
         )
     before = msgspec.json.decode(about.read_bytes())
     now = msgspec.json.decode(msgspec.json.encode(fingerprint))
@@ -96,5 +96,5 @@ def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: boo
     if changed:
         raise InputError(
             f"cannot resume {out}: {', '.join(changed)} changed since the interrupted run; "
-            "pass --restart to discard its progress"
+            "pass --restart to discard the results of that run"
         )

@@ -165,7 +165,9 @@ def _score_to(
     kind = check_output(out)
     for source in sources:
         if out != STDIN and Path(out).resolve() == Path(source.path).resolve():
-            raise InputError(f"the output would overwrite the input {source.path}; choose another name")
+            raise InputError(
+                f"the output would overwrite the input {source.path}; choose another name for the output"
+            )
     with contextlib.ExitStack() as stack:
         files = [
             stack.enter_context(opened(source, settings.options, with_keys=with_keys)) for source in sources
@@ -185,12 +187,12 @@ def _refuse_taken_names(file: RowFile, layout: RowLayout, settings: _Settings) -
     taken = [name for name in score_names(prefix) if name in columns]
     if taken and layout.kind is None and f"{prefix}scorer" in taken:
         raise InputError(
-            f"the file already has a column '{taken[0]}'; "
+            f"{file.source.path} already has a column '{taken[0]}'; "
             "pass --prefix, for example --prefix new_, to name the score columns differently"
         )
     if taken and layout.kind is None:
         named = ", ".join(f"'{name}' is written as '{RENAMED}{name}'" for name in taken)
-        settings.on_note(f"{file.source.path}: the file's own {named}")
+        settings.on_note(f"{file.source.path}: the file's own column {named}")
 
 
 @dataclass
@@ -366,7 +368,10 @@ class _FileRun:
         try:
             return pa.unify_schemas(schemas, promote_options="permissive")
         except pa.ArrowException as error:
-            raise InputError(f"the files have different columns: {error}; pass a folder as --out") from None
+            raise InputError(
+                f"the files have different columns and cannot go into one file: {error}; pass a folder as "
+                "--out"
+            ) from None
 
     def _scored(self, progress: Progress | None) -> Iterator[tuple[_ScoringChunk, ChunkResult]]:
         """The chunks in order, each as soon as it is scored, with a few more on their way."""
@@ -390,7 +395,7 @@ class _FileRun:
                 if position and self.by_group:
                     raise InputError(
                         f"{file.source.path} is too large for '{self.by_group}', which needs all responses "
-                        "to a prompt at once; split the file by prompt, or score it as a DataFrame"
+                        "to a prompt at once; split the file by prompt, or score the rows as a DataFrame"
                     )
                 yield _ScoringChunk(index, number, records)
                 index += 1
@@ -423,7 +428,7 @@ class _FileRun:
             row, why = result.bad[0]
             path = self.files[chunk.file][0].source.path
             raise InputError(
-                f"{path}, row {row}: {why}; fix it, or pass --bad-rows mark or drop to score the rest"
+                f"{path}, row {row}: {why}; fix the row, or pass --bad-rows mark or drop to score the rest"
             )
         self._check_budget(chunk, result)
         if progress is not None:
@@ -436,8 +441,8 @@ class _FileRun:
             why = next(filter(None, (source.first_failure for source in result.sources.values())), "")
             path = self.files[chunk.file][0].source.path
             raise BudgetSpentError(
-                f"{why}; --resume continues from row {chunk.records.first_row} of {path} with a new budget; "
-                "the judge's `cache: FILE` also keeps the answers to later rows"
+                f"{why}; pass --resume to continue from row {chunk.records.first_row} of {path} with a new "
+                "budget; `cache: FILE` in the judge's file also keeps the answers for later rows"
             )
 
     def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:

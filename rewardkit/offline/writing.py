@@ -167,7 +167,7 @@ class CsvWriter:
                 self._writer.writerow({name: _cell(value) for name, value in row.items()})
             except ValueError as error:
                 raise InputError(
-                    f"the rows have different columns ({error}); write .jsonl or .parquet"
+                    f"cannot write CSV: the rows have different columns ({error}); write .jsonl or .parquet"
                 ) from None
 
     def close(self) -> None:

@@ -59,7 +59,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
         return _score_as_verl(sample, options)
     wanted = _ground_truth(sample.ground_truth)
     if wanted is None:
-        return failure("invalid", f"ground truth {sample.ground_truth!r:.60} is not a number")
+        return failure("invalid", f"the ground truth {sample.ground_truth!r:.60} is not a number")
     text = own_text(sample.response, sample.prompt)
     if options.window is not None:
         text = text[-options.window :]

@@ -139,7 +139,7 @@ def test_tools_and_interactions_have_to_be_there(check: Check, tmp_path: Path) -
     rows = [row(0, extra_info=extra, agent_name="my_agent")]
     found = {f["check"]: f["what"] for f in check(rows)["findings"]}
     assert found.keys() == {"agent", "tools", "interaction"}
-    assert "there is no tool 'abacus'" in found["tools"]
+    assert "tools_kwargs['abacus'] is ignored" in found["tools"]
     tools = tmp_path / "tools.yaml"
     tools.write_text("tools: [{class_name: a.B, tool_schema: {function: {name: abacus}}}]")
     quiz = tmp_path / "quiz.yaml"
@@ -182,7 +182,7 @@ def test_a_repeated_question_is_found_whatever_its_case_and_punctuation(check: C
     )
     finding = only(check([*(row(i) for i in range(40)), again]), "warning", "duplicate")
     assert finding["rows"] == [40]
-    assert finding["what"] == "the same question as row 0"
+    assert finding["what"] == "the question is the same as in row 0"
 
 
 def test_a_repeated_question_with_another_ground_truth_is_told_apart(check: Check) -> None:
@@ -227,7 +227,7 @@ def test_most_of_a_question_of_another_split_in_train_is_a_warning(
     assert run(["check", train, test, "--json"]) == 0
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert (finding["level"], finding["check"], finding["rows"]) == ("warning", "leakage", [1])
-    assert finding["what"].endswith("of test.jsonl[0], which is another split")
+    assert finding["what"].endswith("of test.jsonl[0] (another split)")
 
 
 def test_shards_of_one_split_do_not_leak_into_each_other(
@@ -271,7 +271,7 @@ def test_a_composition_that_can_pay_a_wrong_answer_more_is_a_warning(check: Chec
     rewards = tmp_path / "rewards.yaml"
     rewards.write_text("data_sources: [openai/gsm8k]\nsum: [gsm8k, think_format]\n")
     finding = only(check([row()], "--rewards", str(rewards)), "warning", "shaping")
-    assert "may score more than a right one" in finding["what"]
+    assert "may score more than a right answer" in finding["what"]
     rewards.write_text("data_sources: [openai/gsm8k]\ngate: {reward: gsm8k, then: [think_format]}\n")
     assert check([row()], "--rewards", str(rewards))["findings"] == []
 
@@ -380,6 +380,23 @@ def test_a_prompt_that_is_too_long_under_its_tokenizer_is_an_error(
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert (finding["check"], finding["rows"]) == ("length", [1])
     assert f"at most {allowed} are allowed" in finding["what"]
+
+
+def test_a_prompt_that_the_chat_template_rejects_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("transformers", reason="lengths need transformers: pip install 'rewardkit[model]'")
+    from rewardkit.demo.model import make_tokenizer
+
+    tokenizer = make_tokenizer(["How many legs have 2 cats?"], vocab_size=300)
+    tokenizer.chat_template = (
+        "{% if messages[0].content == 'no' %}{{ raise_exception('odd roles') }}{% endif %}"
+    )
+    tokenizer.save_pretrained(tmp_path / "model")
+    path = write(tmp_path / "train.jsonl", [row(0), row(1, prompt=[{"role": "user", "content": "no"}])])
+    assert run(["check", path, "--tokenizer", str(tmp_path / "model"), "--max-prompt-tokens", "9"]) == 2
+    said = capsys.readouterr().err
+    assert f"{path}, row 1: " in said and "odd roles" in said
 
 
 def test_a_file_of_rewards_beside_rows_of_a_new_source_is_pointed_at(

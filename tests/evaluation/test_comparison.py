@@ -48,12 +48,12 @@ def test_several_responses_are_compared_by_the_means_of_prompts() -> None:
 
 def test_different_prompts_are_refused_unless_that_is_allowed() -> None:
     with pytest.raises(
-        InputError, match="1 only in the first, 0 only in the second, 2 in both; --allow-missing"
+        InputError, match="1 only in the first, 0 only in the second, 2 in both; pass --allow-missing"
     ):
         compare(by_prompt("101"), by_prompt("10"))
     found = compare(by_prompt("101"), by_prompt("10"), allow_missing=True)
     assert (found.only_first, found.sources["gsm8k"].prompts) == (1, 2)
-    with pytest.raises(InputError, match="no prompt in common"):
+    with pytest.raises(InputError, match="no prompt is in both files"):
         compare(by_prompt("1"), by_prompt("1", source="math"), allow_missing=True)
 
 
@@ -128,7 +128,7 @@ def test_a_file_without_scores_is_one_line_that_says_what_to_do(
     path = tmp_path / "raw.jsonl"
     path.write_text(json.dumps({"prompt": "p", "response": "r"}) + "\n")
     assert run(["compare", str(path), str(path)]) == 2
-    assert "has no scores; score it first: rewardkit score" in capsys.readouterr().err
+    assert "has a score; score the rows first: rewardkit score" in capsys.readouterr().err
 
 
 def test_gradient_prints_the_shares_of_each_estimator(

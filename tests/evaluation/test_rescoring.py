@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from rewardkit.cli import run
-from rewardkit.evaluation.rescoring import GroupedSample, moved, pick, read_pins, rescore, write_pins
+from rewardkit.evaluation.rescoring import (
+    GroupedSample,
+    moved,
+    pick,
+    read_grouped,
+    read_pins,
+    rescore,
+    write_pins,
+)
+from rewardkit.logs.layout import ReadOptions
 from rewardkit.types import Sample, Score, failure
 
 
@@ -92,6 +101,16 @@ def responses(tmp_path: Path) -> Path:
     path = tmp_path / "responses.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def test_a_row_that_cannot_be_used_is_noted_with_its_file(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    row = {"data_source": "gsm8k", "ground_truth": "4"}
+    for path in paths:
+        path.write_text("".join(json.dumps(row | {"response": said}) + "\n" for said in ("#### 4", None)))
+    notes: list[str] = []
+    assert len(list(read_grouped(paths, ReadOptions(), notes.append))) == 2
+    assert [note.partition(" skipped: ")[0] for note in notes] == [f"{path}, row 1" for path in paths]
 
 
 @pytest.mark.slow

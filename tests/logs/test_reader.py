@@ -98,7 +98,9 @@ def test_completions_of_trl_are_texts_or_conversations(tmp_path: Path, chat: boo
 
 def test_a_batch_output_is_joined_with_its_ground_truths(tmp_path: Path) -> None:
     log = write(tmp_path / "out.jsonl", logs.batch_output())
-    with pytest.raises(InputError, match=r"batch output\) has no ground truths; join them with --join"):
+    with pytest.raises(
+        InputError, match=r"batch output\) has no ground truths; join another file with --join"
+    ):
         read(log)
     answers = [{"id": f"q{i}", "data_source": "gsm8k", "answer": 7.0} for i in (0, 2)]
     joined = read_join([write(tmp_path / "answers.parquet", answers)], "custom_id=id")
@@ -125,14 +127,14 @@ def test_a_join_that_says_two_things_is_refused(tmp_path: Path) -> None:
     rows = [{"id": "a", "answer": "1"}, {"id": "a", "answer": "2"}]
     with pytest.raises(InputError, match="two rows with id 'a'"):
         read_join([write(tmp_path / "answers.jsonl", rows)], "id")
-    with pytest.raises(InputError, match="no column of 'key'"):
+    with pytest.raises(InputError, match="no column 'key' to join by"):
         read_join([tmp_path / "answers.jsonl"], "key")
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}, "input file"),
+        ({"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}, "requests of a batch"),
         (logs.lm_eval()[0] | {"resps": [[["-0.1", "False"]]]}, "log-likelihoods"),
         ({"data_source": "gsm8k", "ground_truth": "7"}, "no column 'response'"),
     ],
@@ -172,7 +174,7 @@ def test_columns_of_other_names_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [{"said": RIGHT, "meta": {"right": 7}, "from": "gsm8k"}])
     names = RowNames(response="said", ground_truth="meta.right", data_source="from")
     assert read(path, ReadOptions(names)).samples == [Sample("gsm8k", RIGHT, "7")]
-    with pytest.raises(InputError, match="no column 'sayd'; did you mean said"):
+    with pytest.raises(InputError, match=r"no column 'sayd'.*did you mean said"):
         read(path, ReadOptions(RowNames(response="sayd"), "gsm8k"))
 
 
@@ -226,7 +228,7 @@ def test_a_suffix_may_be_in_capitals(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (json.dumps(PLAIN, indent=1).encode(), "line 1: not JSON"),
+        (json.dumps(PLAIN, indent=1).encode(), "line 1: the row is not JSON"),
         (json.dumps(PLAIN).encode(), "line 1: expected a JSON object, found list"),
     ],
 )
@@ -250,9 +252,9 @@ def test_lines_that_cannot_be_read_lose_only_themselves(tmp_path: Path) -> None:
     assert [batch.rows[i] for i in batch.bad] == [3, 4, 5, 6]
     reasons = list(batch.bad.values())
     assert [reason.partition(":")[0] for reason in reasons[:3]] == [
-        "not JSON",
+        "the row is not JSON",
         "expected a JSON object, found list",
-        "not UTF-8",
+        "the row is not UTF-8",
     ]
 
 
@@ -265,7 +267,7 @@ def test_a_cell_that_is_not_utf_8_loses_only_its_row(tmp_path: Path) -> None:
     assert responses(batch) == ["#### 7", "#### 8"]
     (tmp_path / "rows.csv").write_bytes(b"response,ground_truth\n#### 7,7\n\xff,7\n#### 8,7\n")
     batch = read(tmp_path / "rows.csv")
-    assert list(batch.bad) == [1] and batch.bad[1].startswith("not UTF-8")
+    assert list(batch.bad) == [1] and batch.bad[1].startswith("the row is not UTF-8")
     assert responses(batch) == ["#### 7", "#### 8"]
 
 

@@ -146,7 +146,7 @@ def test_each_response_of_a_batch_in_a_row_has_its_own_ground_truth(tmp_path: Pa
     first, second = _lines(tmp_path / "completions.scored.jsonl")
     assert first["score"] == [1.0, 0.0]
     assert first["status"] == ["ok", "ok"]
-    assert "expected a batch" in second["detail"][0]
+    assert "is not a batch" in second["detail"][0]
 
 
 _CALL = {"type": "function", "function": {"name": "add", "arguments": '{"x": 3}'}}
@@ -176,7 +176,7 @@ def test_a_chat_that_ends_with_a_question_has_no_response(
     path = write(tmp_path / "log.jsonl", [*answered, *asked])
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     told = capsys.readouterr()
-    assert "not the assistant's" in told.err and "2 of 4" in told.out
+    assert "not from the assistant" in told.err and "2 of 4" in told.out
 
 
 def test_a_batch_output_is_scored_with_a_join(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -314,8 +314,8 @@ def test_bad_rows_are_told_and_marked(tmp_path: Path, capsys: pytest.CaptureFixt
     for wanted in (
         "row 1: 'response' is null",
         "row 3: 'ground_truth' is null",
-        "row 6: not JSON",
-        "row 7: not UTF-8",
+        "row 6: the row is not JSON",
+        "row 7: the row is not UTF-8",
     ):
         assert wanted in told.err
     assert "rows that could not be used: 4, marked invalid" in told.err
@@ -344,7 +344,7 @@ def test_bad_rows_are_left_out_or_fail(tmp_path: Path, capsys: pytest.CaptureFix
     assert pq.read_table(tmp_path / "out.parquet")["id"].to_pylist() == [0, 2, 4, 5]
     capsys.readouterr()
     assert run(["score", str(path), "--bad-rows", "fail", "--force"]) == 2
-    assert "row 1: 'response' is null; fix it, or pass --bad-rows" in capsys.readouterr().err
+    assert "row 1: 'response' is null; fix the row, or pass --bad-rows" in capsys.readouterr().err
 
 
 def test_nothing_scored_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -548,7 +548,7 @@ def test_the_json_of_a_row_is_no_response(tmp_path: Path) -> None:
     assert [row["status"] for row in scored] == ["ok", "invalid", "invalid"]
     assert [row["detail"] for row in scored[1:]] == [
         "the request failed: timeout",
-        "the request failed: it has no answer",
+        "the request failed: the row has no answer",
     ]
 
 

@@ -25,7 +25,7 @@ def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, 
     """
     payload = Payload(rows)
     if not payload.responses:
-        raise InputError("no row matches the filters")
+        raise InputError(f"no row matches the filters, so the page {out} is not written")
     figures = evaluate(grouped(payload.responses))
     about = {"sources": list(payload.sources), "statuses": STATUSES, "rows": len(payload.responses)}
     write_page(out, "report", title, _parts(payload, figures), about, payload.packed())

@@ -70,7 +70,7 @@ def test_hydra_s_options_name_a_file(folder: Path, capsys: pytest.CaptureFixture
     assert cli(["train", "-cp", str(folder), "-cn", "ppo_megatron_trainer"]) == 2
     line = capsys.readouterr().err
     assert "ppo_megatron_trainer.yaml" in line
-    assert "only ppo_trainer needs no file" in line
+    assert "only verl's config ppo_trainer" in line
 
 
 def test_a_file_that_the_defaults_name_and_nobody_has_is_said(folder: Path) -> None:
