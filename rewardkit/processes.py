@@ -86,7 +86,7 @@ def load_timeout_s() -> float:
     with contextlib.suppress(ValueError):
         if 0.0 < (seconds := float(given)) < math.inf:
             return seconds
-    raise InputError(f"{LOAD_TIMEOUT}={given}: expected a number of seconds")
+    raise InputError(f"{LOAD_TIMEOUT}={given}: expected a number of seconds above 0")
 
 
 def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:

@@ -177,7 +177,7 @@ def sample_or_failure(
     except NoResponseError as error:
         return failure("invalid", str(error))
     if several and len(several) > 1:
-        return failure("invalid", f"found {len(several)} responses; a sample must have one")
+        return failure("invalid", f"the sample has {len(several)} responses; expected one response")
     if text is None:
         return failure("invalid", "the response is null")
     return to_sample(data_source, text, ground_truth, prompt, extra_info)

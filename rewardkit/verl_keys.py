@@ -162,8 +162,8 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
     if stem == built_in:
         return None
     raise ConfigError(
-        f"no such file: {path} (--config-path, --config-name); of verl's own configs, only "
-        f"{built_in} needs no file"
+        f"no such file: {path} (--config-path, --config-name); only verl's config {built_in} can be used "
+        "without a file"
     )
 
 
@@ -238,7 +238,8 @@ def _resolved(key: str, value: Any, given: Mapping[str, Any]) -> Any:
         from omegaconf.errors import OmegaConfBaseException
     except ImportError:
         raise MissingDependencyError(
-            f"{key}={value} points at another setting; pass {key}=..., or: pip install 'rewardkit[train]'"
+            f"{key}={value} refers to another setting, which needs omegaconf: pip install 'rewardkit[train]' "
+            f"(or set {key} to a plain value)"
         ) from None
     node = OmegaConf.create()
     for name, one in given.items():

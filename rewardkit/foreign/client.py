@@ -157,7 +157,9 @@ class RewardHost:
             line = b""
         if not line:
             status = self.process.wait()
-            raise InputError(f"{request.target}: the process that imports it ended with status {status}")
+            raise InputError(
+                f"{request.target}: the process that imports this reward ended with status {status}"
+            )
         try:
             return msgspec.json.decode(line, type=DescribedReward)
         except msgspec.ValidationError:
@@ -169,11 +171,13 @@ class RewardHost:
         answer.register(self.process.stdout.fileno(), select.POLLIN)
         if answer.poll(1_000 * min(_NOTE_S, limit_s)):
             return
-        logging.getLogger("rewardkit.foreign").warning("importing %s (for up to %g s) ...", target, limit_s)
+        logging.getLogger("rewardkit.foreign").warning(
+            "still importing %s (time limit %g s) ...", target, limit_s
+        )
         if not answer.poll(1_000 * max(0.0, limit_s - _NOTE_S)):
             raise InputError(
-                f"{target} was still loading after {limit_s:g} s: importing it hangs, or needs longer "
-                f"(then set {processes.LOAD_TIMEOUT} to more)"
+                f"{target} was still loading after {limit_s:g} s; if the import is slow but does not hang, "
+                f"set {processes.LOAD_TIMEOUT} to more seconds"
             )
 
     def ask(self, rows: Sequence[HostRow]) -> list[Score]:

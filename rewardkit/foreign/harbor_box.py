@@ -77,7 +77,7 @@ def read_command(outcome: Outcome, before: bytes) -> BoxRun:
     if outcome.status in (*TIMED_OUT, *OVER_LIMIT):
         return BoxRun(outcome, before)  # it was killed before it could be kept: as if it had not run
     raise BoxError(
-        f"cannot save /app: it is larger than {_OUTPUT >> 20} MB, or the command prevented saving it"
+        f"cannot save /app: the folder is larger than {_OUTPUT >> 20} MB, or the command prevented the save"
     )
 
 
@@ -126,7 +126,9 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
         return failure("error", f"the grader's reward is {json.dumps(found)[:100]}; expected finite numbers")
     name = "reward" if "reward" in numbers else next(iter(numbers))
     if name != "reward" and len(numbers) > 1:
-        return failure("invalid", f"the grader's rewards have no 'reward': {', '.join(numbers)}")
+        return failure(
+            "invalid", f"the grader wrote several numbers, but none named 'reward': {', '.join(numbers)}"
+        )
     parts = {key: value for key, value in numbers.items() if key != name}
     return Score(numbers[name], parts=parts, detail=said or None)
 

@@ -83,7 +83,7 @@ def task_folder(root: Path, name: Any) -> Path:
     found = root / str(name or "")
     if not name or not found.resolve().is_relative_to(root.resolve()) or not (found / "task.toml").is_file():
         raise InputError(
-            f"{root} has no Harbor task '{name or ''}'; set extra_info.task to the name of its folder"
+            f"{root} has no Harbor task '{name or ''}'; set extra_info.task to the name of a task's folder"
         )
     return found
 
@@ -93,23 +93,23 @@ def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
     environment = _table(said, "environment")
     image = str(environment.get("docker_image") or "")
     if (folder / "steps").is_dir() or said.get("steps"):
-        return "it has several steps"
+        return "the task has several steps"
     if image and not _is_base(image):
-        return f"it needs the image {image}"
+        return f"the task needs the image {image}"
     if str(environment.get("os") or "linux").lower() != "linux" or environment.get("gpus"):
-        return "it needs a GPU or another system than Linux"
+        return "the task needs a GPU or another system than Linux"
     if not (folder / "tests" / "test.sh").is_file():
-        return "it has no tests/test.sh"
+        return "the task has no tests/test.sh"
     workdir = str(environment.get("workdir") or "/app")
     if workdir != "/app":
-        return f"its files are in {workdir}; only /app is supported"
+        return f"the task's files are in {workdir}; only /app is supported"
     return _why_image(folder / "environment")
 
 
 def _why_image(folder: Path) -> str | None:
     """Why an environment's own image is needed; None: it holds nothing of its own."""
     if any(folder.glob("docker-compose.y*ml")):
-        return "it has several containers"
+        return "the task has several containers"
     try:
         lines = (folder / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     except OSError:
@@ -119,11 +119,11 @@ def _why_image(folder: Path) -> str | None:
         if not word or word.startswith("#"):
             continue
         if word.upper() not in _HARMLESS:
-            return f"its image has to be built: '{line.strip()[:60]}'"
+            return f"the task's image has to be built: '{line.strip()[:60]}'"
         if word.upper() == "FROM" and not _is_base(rest.strip()):
-            return f"it needs the image {rest.strip()}"
+            return f"the task needs the image {rest.strip()}"
         if word.upper() == "WORKDIR" and rest.strip().rstrip("/") != "/app":
-            return f"its files are in {rest.strip()}; only /app is supported"
+            return f"the task's files are in {rest.strip()}; only /app is supported"
     return None
 
 

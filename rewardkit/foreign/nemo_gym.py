@@ -66,7 +66,8 @@ def read_verdict(answer: Any) -> Score:
         return failure("error", f"/verify answered {answer!r:.80}; expected an object with a reward")
     kind = answer.get("failure_kind") or answer.get("_ng_failure_class")
     if answer.get("mask_sample") or kind:
-        return failure("error", f"{kind or 'masked'}: {answer.get('failure_reason') or 'no reason given'}")
+        why = answer.get("failure_reason") or "no reason given"
+        return failure("error", f"/verify did not score the response ({kind or 'masked'}): {why}")
     reward = number(answer.get("reward"))
     if reward is None:
         return failure(

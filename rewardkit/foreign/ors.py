@@ -82,11 +82,16 @@ def where_answers_go(found: OrsTools, tool: str = "", argument: str = "") -> tup
     named = [one for one in found.tools if one.name == tool] if tool else list(found.tools)
     if len(named) != 1:
         names = ", ".join(one.name for one in found.tools)
-        raise LookupError(f"the server has the tools {names or '(none)'}; set the option tool to one of them")
+        raise LookupError(
+            f"the server has the tools {names}; set the option `tool` to the tool that takes the response"
+            if names
+            else "the server has no tool that could take the response"
+        )
     properties = named[0].parameters.get("properties") or {}
     texts = [name for name, one in properties.items() if one.get("type") == "string"]
     if argument or len(texts) == 1:
         return named[0].name, argument or texts[0]
     raise LookupError(
-        f"{named[0].name} takes {', '.join(properties)}; set the option argument to one of them"
+        f"the tool {named[0].name} takes the arguments {', '.join(properties) or '(none)'}; set the option "
+        "`argument` to the argument that takes the response"
     )

@@ -113,7 +113,7 @@ class OrsSession:
             if kind in ("chunk", "end"):
                 pieces.append(data)
             if sum(map(len, pieces)) > _LONGEST:
-                raise ServiceError(f"{self._service.who} sent more than {_LONGEST >> 20} MB")
+                raise ServiceError(f"{self._service.who} sent an answer of more than {_LONGEST >> 20} MB")
         return self._outcome("".join(pieces))
 
     async def close(self) -> None:
@@ -152,7 +152,7 @@ class OrsSession:
             return OrsOutcome(f"Error: {answer['error']}", finished=finished, refused=True)
         except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
             raise ServiceError(
-                f"{self._service.who} returned no result of a tool call: {text[:80]!r}"
+                f"{self._service.who} answered a tool call without a valid result: {text[:80]!r}"
             ) from None
 
 
@@ -164,7 +164,9 @@ async def first_environment(service: Service) -> str:
     """
     names = await service.json("GET", "/list_environments")
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
-        raise ServiceError(f"{service.who} is not an Open Reward Standard server: {names!r:.80}")
+        raise ServiceError(
+            f"{service.who} is not an Open Reward Standard server: /list_environments returned {names!r:.80}"
+        )
     return names[0]
 
 

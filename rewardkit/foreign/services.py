@@ -170,7 +170,7 @@ class Service:
         while not answer.content.at_eof() and len(content) < _LARGEST:
             content += await answer.content.read(_LARGEST - len(content))
         if not answer.content.at_eof():
-            raise ServiceError(f"{self.who} sent more than {_LARGEST >> 20} MB", answer.status)
+            raise ServiceError(f"{self.who} sent an answer of more than {_LARGEST >> 20} MB", answer.status)
         return content
 
 

@@ -53,7 +53,7 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     """
     choices, right = read_question(sample)
     if right is None:
-        return failure("invalid", f"ground truth {sample.ground_truth!r:.80} is not one of the options")
+        return failure("invalid", f"the ground truth {sample.ground_truth!r:.80} is not one of the options")
     text = own_text(sample.response, sample.prompt)
     group = last_group(text, *FRAME_KINDS, holds=lambda said: _speaks_of(said, choices))
     named = _agreed(group, choices) if group else _alone(text, choices)

@@ -10,6 +10,6 @@ def score(sample: Sample) -> Score:
     value = sample.extra_info.get("interaction_score")
     if not isinstance(value, int | float):
         return failure(
-            "invalid", "the environment returned no reward; only an episode (agent_name: env) has one"
+            "invalid", "no environment returned a reward; only an episode (agent_name: env) has a reward"
         )
     return Score(float(value))

@@ -125,7 +125,7 @@ def _entry(sample: Sample) -> dict[str, Any] | str:
     if isinstance(metadata, str):
         metadata = json.loads(metadata)
     if not isinstance(metadata, Mapping) or not metadata.get("source_dataset"):
-        return "no metadata with source_dataset in the ground truth or extra_info"
+        return "the row has no metadata with source_dataset, neither in the ground truth nor in extra_info"
     question = given.get("question", "")
     return {"question": question, "answer": given.get("answer"), "metadata": dict(metadata)}
 
@@ -142,7 +142,7 @@ def _unsound(entry_text: str) -> str | None:
     try:
         _verifier(name)
     except ValueError:
-        return f"reasoning_gym has no task '{name}' that can be scored by itself"
+        return f"reasoning_gym has no task '{name}' whose answers can be scored"
     paid = next((text for text in _NONSENSE if _verified(entry, text) >= 1.0), None)
     if paid:
         return f"the verifier of '{name}' scores nonsense as right"

@@ -211,7 +211,7 @@ class Pending:
         """The scores; where one is missing, the deadline has passed."""
         if not self._missing:
             return cast("list[Score]", self._scores)
-        late = failure("timeout", "not scored within the time limit of the batch")
+        late = failure("timeout", "the sample was not scored within the time limit of the batch")
         return [late if score is None else score for score in self.cancel()]
 
 

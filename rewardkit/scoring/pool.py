@@ -99,7 +99,7 @@ class WorkerPool:
             ScoringError: the pool is closed.
         """
         if self._closed:
-            raise ScoringError("this Scorer is closed; create a new one")
+            raise ScoringError("this Scorer is closed; create a new Scorer")
         if self._pid == os.getpid() and not self._thread.is_alive():
             raise ScoringError(f"the worker pool has stopped: {self._loop.stopped_by!r}")
         if self._pid != os.getpid():  # we are a fork: the thread and the workers are our parent's
@@ -352,21 +352,20 @@ class _Loop:
                     chunk, f"the reward did not load in a worker within {loading.load_timeout_s:g} s"
                 )
             elif chunk.job.in_flight:
-                self._alone(chunk, "timeout", f"killed after {chunk.job.timeout_s:g} s")
+                self._alone(chunk, "timeout", _killed(chunk.job))
             else:
                 self._overran_chunk(chunk)
 
     def _overran_chunk(self, chunk: Chunk) -> None:
         if chunk.job.whole:
-            detail = f"killed with {len(chunk.samples)} samples after {chunk.job.timeout_s:g} s"
+            detail = f"{_killed(chunk.job)}, with all {len(chunk.samples)} samples of one call"
             self._put_rest(chunk, detail, "timeout")
             return
         rest = chunk.rest_one_by_one()
         # Streaming, it is known which sample overran: the first without a score.
         if chunk.job.stream or len(rest) == 1:
             job = chunk.job
-            detail = f"killed after {job.timeout_s:g} s"
-            chunk.put(failure("timeout", detail, scorer=job.name, seconds=job.timeout_s))
+            chunk.put(failure("timeout", _killed(job), scorer=job.name, seconds=job.timeout_s))
             job.learn(job.timeout_s)
             rest = rest[1:]
         for one in rest:
@@ -440,5 +439,9 @@ class _Loop:
         for batch in {batch for batch, _ in chunk.slots} if chunk is not None else ():
             with contextlib.suppress(InvalidStateError):
                 batch.future.set_exception(
-                    ScoringError(f"the scorer was closed before this was scored{reason}")
+                    ScoringError(f"the Scorer was closed before all samples were scored{reason}")
                 )
+
+
+def _killed(job: WorkerJob) -> str:
+    return f"the reward's worker was killed after {job.timeout_s:g} s, the reward's time limit"

@@ -155,7 +155,7 @@ class RewardRunner:
             awaitable: Awaitable[Any] = self._call(sample, self.options)
             result = await asyncio.wait_for(awaitable, self.reward.timeout_s)
         except TimeoutError:
-            detail = f"did not finish within {self.reward.timeout_s:g} s"
+            detail = f"the reward did not finish within {self.reward.timeout_s:g} s"
             seconds = perf_counter() - start
             return failure("timeout", detail, scorer=self.scorer, seconds=seconds)
         except Exception as error:
@@ -200,7 +200,7 @@ class RewardRunner:
                 results = asyncio.run(_wait_for(results))
             results = list(results)
             if len(results) != len(samples):
-                raise ValueError(f"returned {len(results)} results for {len(samples)} samples")
+                raise ValueError(f"the reward returned {len(results)} results for {len(samples)} samples")
         except self._caught as error:
             return [self._failed(error, perf_counter() - start)] * len(samples)
         seconds = (perf_counter() - start) / len(samples)
@@ -218,7 +218,8 @@ class RewardRunner:
         except (TypeError, ValueError, OverflowError) as error:
             return self._failed(error, seconds)
         if not isfinite(score.score):
-            return self._failed(ValueError(f"returned the score {score.score}"), seconds)
+            why = f"the reward returned the score {score.score}; expected a finite number"
+            return self._failed(ValueError(why), seconds)
         extracted = None if score.extracted is None else writable(str(score.extracted))
         detail = None if score.detail is None else writable(str(score.detail))
         return replace(score, scorer=self.scorer, seconds=seconds, extracted=extracted, detail=detail)
@@ -265,16 +266,17 @@ def _to_score(result: Any) -> Score:
     if isinstance(result, Mapping):
         return _from_dict(result)
     if result is None or isinstance(result, str):
-        raise TypeError(f"returned {result!r:.60}; expected a Score, a number, a bool or a dict")
+        raise TypeError(f"the reward returned {result!r:.60}; expected a Score, a number, a bool or a dict")
     return Score(float(result))
 
 
 def _from_dict(result: Mapping[str, Any]) -> Score:
     if "score" not in result:
-        raise ValueError(f"returned a dict without 'score'; its keys are {', '.join(map(str, result))}")
+        raise ValueError(f"the reward returned a dict without 'score'; keys: {', '.join(map(str, result))}")
     own = {"score", "status", "correct", "acc", "extracted", "pred", "parts", "detail"}
     if (status := result.get("status", "ok")) not in STATUSES:
-        raise ValueError(f"returned the status {status!r:.60}; expected one of {', '.join(STATUSES)}")
+        known = ", ".join(STATUSES)
+        raise ValueError(f"the reward returned the status {status!r:.60}; expected one of {known}")
     correct = result.get("correct", result.get("acc"))
     extracted = result.get("extracted", result.get("pred"))
     parts = {str(k): float(v) for k, v in dict(result.get("parts") or {}).items()}

@@ -41,7 +41,7 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_task_that_gives_no_one_number_for_a_text_is_refused_in_one_line(tasks: Path) -> None:
     refusals = {
         "arc": "multiple_choice.*log-likelihoods",
-        "two": r"several filters: pass \?filter=a or \?filter=b",
+        "two": r"several filters; pass \?filter=a or \?filter=b",
         "two?filter=c": "no filter 'c'",
         "two?filter=a&metrik=x": "no option 'metrik'",
         "many": "no task 'many'",

@@ -186,7 +186,7 @@ def test_a_tool_that_takes_the_plain_message_is_preferred() -> None:
         assert scored(f"ors:{server.url}").score == 1.0
     tools.pop("terminal_tool")
     with serving(standard(output(1.0), tools)) as server:
-        assert "option tool" in str(scored(f"ors:{server.url}").detail)
+        assert "option `tool`" in str(scored(f"ors:{server.url}").detail)
         assert scored(f"ors:{server.url}", tool="submit").score == 1.0
 
 

@@ -93,7 +93,7 @@ CASES: list[tuple[str, Sample, Score]] = [
     ("geo", RIGHT, Score(1.0, correct=True)),
     ("label", RIGHT, Score(1.0, correct=True)),
     ("trl", CHAT, Score(1.0)),
-    ("trl", Sample("set", "", "72"), Score(0.0, "invalid", detail="not scored: it returned None")),
+    ("trl", Sample("set", "", "72"), Score(0.0, "invalid", detail="not scored: the reward returned None")),
     ("trl_async", CHAT, Score(1.0)),
     ("trl_text", CHAT, Score(2.0)),
     ("overlong", Sample("set", "72", "72", None, {"completion_ids": [1, 2, 3]}), Score(3.0)),
@@ -107,7 +107,11 @@ CASES: list[tuple[str, Sample, Score]] = [
     (
         "slime",
         RIGHT,
-        Score(0.0, "invalid", detail="it reads the trainer's argument 'scale': give it as an option"),
+        Score(
+            0.0,
+            "invalid",
+            detail="the reward reads the trainer's argument 'scale'; pass 'scale' as an option",
+        ),
     ),
     ("areal", RIGHT, Score(1.0)),
     ("easy", RIGHT, Score(1.0, parts={"format": 1.0})),
@@ -154,15 +158,15 @@ def _rest(sample: Sample) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        ("def f(completion, test_cases): return 1\n", ":f", "for the response.*columns"),
-        ("def f(**kwargs): return 1\n", ":f", "for the response"),
+        ("def f(completion, test_cases): return 1\n", ":f", "takes the response.*columns"),
+        ("def f(**kwargs): return 1\n", ":f", "takes the response"),
         ("def verl(solution_str): return 1\n", ":verk", "no function 'verk'; did you mean verl"),
         ("def a(solution_str): ...\ndef b(completions): ...\n", "", "a, b"),
         ("import nonesuch\n", ":f", "failed to import: ModuleNotFoundError"),
         ("raise SystemExit\n", ":f", "failed to import: SystemExit"),
         ("import os; os._exit(3)\n", ":f", "ended with status 3"),
         ("def f(:\n", ":f", "failed to import: SyntaxError"),
-        ("def get_f(n): return 1\n", ":get_f?n=1", "for the response"),
+        ("def get_f(n): return 1\n", ":get_f?n=1", "takes the response"),
     ],
 )
 def test_what_cannot_be_called_is_refused_at_the_door(
@@ -193,13 +197,13 @@ def test_a_package_that_is_missing_is_named_with_what_helps(
         load_reward(f"x={spec}")
     message = str(refused.value)
     assert message == (
-        f"{spec} needs the package {package}: pip install {package} for {sys.executable}, or name an "
-        "interpreter that has it with `python:`"
+        f"{spec} needs the package {package}: pip install {package} for {sys.executable}, or set `python:` to an "
+        "interpreter that has the package"
     )
 
 
 def test_a_package_that_a_function_lacks_is_named_with_what_helps(tmp_path: Path, registry: Registry) -> None:
-    helps = "No module named 'nonesuch'; install it for .*, or name an interpreter that has it with `python:`"
+    helps = "No module named 'nonesuch'; install the module for .*, or set `python:` to an interpreter"
     (tmp_path / "theirs.py").write_text("import nonesuch\ndef f(solution_str): return 1\n")
     with pytest.raises(InputError, match=helps):
         load_reward(f"x={tmp_path}/theirs.py:f")

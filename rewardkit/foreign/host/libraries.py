@@ -64,7 +64,9 @@ class SkyrlGym(LibraryCall):
         outcome = environment.step(row["response"])
         environment.close()
         if not outcome["done"]:
-            raise LackingError(f"the environment '{self.id}' is not done after one response")
+            raise LackingError(
+                f"the environment '{self.id}' is not done after one response; only one step can be scored"
+            )
         return {"reward": outcome["reward"], **(outcome.get("metadata") or {})}
 
 
@@ -110,7 +112,9 @@ class TaskRewards(LibraryCall):
         hooks = [*task.hooks("reward"), *(judge.score for judge in task.plugged_judges())]
         needing = [hook.__name__ for hook in hooks if _needs_runtime(hook)]
         if needing:
-            raise LackingError(f"its reward '{needing[0]}' needs a verifiers runtime, and there is none")
+            raise LackingError(
+                f"the task's reward '{needing[0]}' needs a verifiers runtime, which rewardkit does not have"
+            )
         trace = _trace(task, row)
         await task.score(trace, None)
         weighted = {name: _number(reward) for name, reward in trace.rewards.items()}
@@ -124,7 +128,9 @@ class TaskRewards(LibraryCall):
         data.update({name: GETTERS[field](row) for name, field in self.columns.items()})
         missing = [name for name, field in fields.items() if field.is_required() and name not in data]
         if len(missing) > 1:
-            raise LackingError(f"its data has {', '.join(missing)}, which the row's extra_info does not have")
+            raise LackingError(
+                f"the task needs the fields {', '.join(missing)}, which the row's extra_info does not have"
+            )
         return {**data, **dict.fromkeys(missing, row["ground_truth"])}
 
 
@@ -171,7 +177,9 @@ class RubricRewards(LibraryCall):
             value = self._call(rubric, function, row)
             value = await value if inspect.isawaitable(value) else value
             if value is None or not math.isfinite(value):
-                raise ValueError(f"its function {function.__name__} returned {value}")
+                raise ValueError(
+                    f"the rubric's function {function.__name__} returned {value}; expected a finite number"
+                )
             parts[function.__name__] = float(value)
             total += weight * float(value)
         return {"score": total, **parts}

@@ -28,18 +28,21 @@ class LmEvalTask(LibraryCall):
         settings = _settings(self.path, self.sources)
         task = settings.get("task")
         if not isinstance(task, str):
-            raise NoRewardError(f"{request.target} is not a single task of lm-eval")
+            raise NoRewardError(f"{request.target} is not a single task of lm-eval; name one task")
         self.name = f"lm-eval:{task}"
         if (kind := settings.get("output_type", "generate_until")) != "generate_until":
             raise NoRewardError(
-                f"{self.name} is of the type {kind}: it compares log-likelihoods and scores no text"
+                f"{self.name} has the output_type {kind}, which compares log-likelihoods; only "
+                "generate_until scores text"
             )
         filters = [str(one["name"]) for one in settings.get("filter_list") or [{"name": "none"}]]
         metrics = [_name(one["metric"]) for one in settings.get("metric_list") or [{"metric": "exact_match"}]]
         self.filter = self._option("filter", filters)
         self.metric = self._option("metric", metrics)
         if strange := [name for name in request.options if name not in ("filter", "metric")]:
-            raise NoRewardError(f"{self.name} has no option '{strange[0]}'; it has filter and metric")
+            raise NoRewardError(
+                f"{self.name} has no option '{strange[0]}'; the options are filter and metric"
+            )
 
     def _option(self, option: str, names: list[str]) -> str:
         """The name that an option says, or the only one there is."""
@@ -47,7 +50,7 @@ class LmEvalTask(LibraryCall):
         if named not in names:
             what = f"several {option}s" if named is None else f"no {option} '{named}'"
             raise NoRewardError(
-                f"{self.name} has {what}: pass {' or '.join(f'?{option}={name}' for name in names)}"
+                f"{self.name} has {what}; pass {' or '.join(f'?{option}={name}' for name in names)}"
             )
         return str(named)
 
@@ -64,7 +67,7 @@ class LmEvalTask(LibraryCall):
         }
         score = numbers.pop(f"{self.metric},{self.filter}", None)
         if not hasattr(score, "__float__"):
-            raise ValueError(f"{self.metric} is not a number for one response: {score!r:.100}")
+            raise ValueError(f"the metric {self.metric} gives no number for one response: {score!r:.100}")
         correct = bool(score) if score in (0, 1) else None
         return {"score": score, "acc": correct, "pred": request.filtered_resps[self.filter], **numbers}
 
@@ -82,7 +85,9 @@ class LmEvalTask(LibraryCall):
             task.set_config("num_fewshot", 0)
             task.build_all_requests()
         except (KeyError, IndexError, UndefinedError) as error:
-            raise LackingError(f"it makes no document of the row's extra_info: {said(error)}") from None
+            raise LackingError(
+                f"the task cannot use the row's extra_info as document: {said(error)}"
+            ) from None
         return task
 
 
@@ -105,7 +110,7 @@ def _path_of(target: str, folder: str) -> str:
     for path in sorted(Path(folder).rglob("*.yaml")):
         if wanted.search(path.read_bytes()):
             return str(path)
-    raise NoRewardError(f"lm-eval has no task '{target}' (name the tasks of a group or a tag one by one)")
+    raise NoRewardError(f"lm-eval has no task '{target}'; for a group or a tag, name each task by itself")
 
 
 def _settings(path: str, sources: Sources) -> dict[str, Any]:

@@ -211,7 +211,7 @@ def _import(name: str, shown: str) -> ModuleType:
 def said(error: BaseException) -> str:
     """An error in one line, and what helps where a package is missing."""
     line = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-    return f"{line}; install it {for_us()}" if isinstance(error, ModuleNotFoundError) else line
+    return f"{line}; install the module {for_us()}" if isinstance(error, ModuleNotFoundError) else line
 
 
 def require(package: str, shown: str) -> None:
@@ -227,7 +227,7 @@ def require(package: str, shown: str) -> None:
 
 def for_us() -> str:
     """Where a missing package has to be."""
-    return f"for {sys.executable}, or name an interpreter that has it with `python:`"
+    return f"for {sys.executable}, or set `python:` to an interpreter that has the package"
 
 
 def _find(module: ModuleType, name: str, request: LoadRequest) -> Any:
@@ -256,7 +256,7 @@ def _only(module: ModuleType, target: str, kind: str) -> Any:
     if len(names) != 1:
         there = ", ".join(telling) or "none"
         raise NoRewardError(
-            f"cannot choose a function of {target}; name one as {target}:NAME; found: {there}"
+            f"cannot tell which function of {target} is the reward; pass {target}:NAME; functions: {there}"
         )
     return telling[names[0]]
 
@@ -284,7 +284,8 @@ def _call_maker(found: Callable[..., Any], options: Mapping[str, Any]) -> Any:
     try:
         return found(**options)
     except BaseException as error:
-        raise NoRewardError(f"{getattr(found, '__name__', found)} with its options: {said(error)}") from error
+        name = getattr(found, "__name__", found)
+        raise NoRewardError(f"calling {name} with the given options failed: {said(error)}") from error
 
 
 def sources_of(name: str) -> tuple[Sources, str]:

@@ -16,6 +16,7 @@ SCORES = ("score", "reward", "overall", "rewards")
 """Under which of these a mapping or an object has the score; the first there is."""
 CORRECT = ("acc", "correct", "is_correct")
 EXTRACTED = ("pred", "extracted")
+_NONE = "the reward returned None"
 MOST_PARTS = 64
 LONGEST = 300
 
@@ -25,10 +26,10 @@ def read_all(value: Any, n: int, kind: str) -> list[RowResult]:
     if kind == "openrlhf":
         value = _split(value, n)
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
-        return [failed(f"returned {_shown(value)}; expected a list of {n}")] * n
+        return [failed(f"the reward returned {_shown(value)}; expected a list of {n} results")] * n
     listed = value.tolist() if hasattr(value, "tolist") else list(value)
     if len(listed) != n:
-        return [failed(f"returned {len(listed)} results for {n} rows")] * n
+        return [failed(f"the reward returned {len(listed)} results for {n} rows")] * n
     return [read(one, kind) for one in listed]
 
 
@@ -36,9 +37,9 @@ def read(value: Any, kind: str) -> RowResult:
     """Read the result of one row."""
     if value is None:
         scoreless = kind in ("trl", "swift")
-        return {"invalid": "not scored: it returned None"} if scoreless else failed("returned None")
+        return {"invalid": f"not scored: {_NONE}"} if scoreless else failed(_NONE)
     if isinstance(value, (str, bytes)):
-        return failed(f"returned {_shown(value)}; expected a number")
+        return failed(f"the reward returned {_shown(value)}; expected a number")
     if isinstance(value, Mapping):
         return _of_fields(value)
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields") and value:
@@ -65,9 +66,9 @@ def _of_number(value: Any) -> RowResult:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        return failed(f"returned {_shown(value)}; expected a number")
+        return failed(f"the reward returned {_shown(value)}; expected a number")
     if not math.isfinite(number):
-        return failed(f"returned the score {number}")
+        return failed(f"the reward returned the score {number}; expected a finite number")
     return {"score": number, "correct": value} if isinstance(value, bool) else {"score": number}
 
 
@@ -92,9 +93,9 @@ def _has_no_score(value: Any) -> bool:
 def _of_fields(fields: Mapping[Any, Any]) -> RowResult:
     key = next((name for name in SCORES if name in fields), None)
     if key is None:
-        return failed(f"returned an object without a score; it has {', '.join(map(str, fields))}")
+        return failed(f"the reward returned an object without a score; fields: {', '.join(map(str, fields))}")
     score = fields[key]
-    result = failed("returned None") if score is None else read(_alone(score), "")
+    result = failed(_NONE) if score is None else read(_alone(score), "")
     if "score" not in result:
         return result
     rest = {str(name): value for name, value in fields.items() if name != key}

@@ -79,7 +79,7 @@ class _Arguments(SimpleNamespace):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise LackingError(f"it reads the trainer's argument '{name}': give it as an option")
+        raise LackingError(f"the reward reads the trainer's argument '{name}'; pass '{name}' as an option")
 
 
 def _slime_sample(row: CallRow) -> Any:
@@ -163,7 +163,8 @@ class FunctionParameters:
         try:
             self.signature = inspect.signature(function)
         except (TypeError, ValueError) as error:
-            raise NoRewardError(f"cannot read its parameters: {error}") from None
+            shown = getattr(function, "__name__", type(function).__name__)
+            raise NoRewardError(f"cannot read the parameters of {shown}: {error}") from None
         every = self.signature.parameters.values()
         self.takes_any = any(one.kind is one.VAR_KEYWORD for one in every)
         named = [one for one in every if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
@@ -245,8 +246,8 @@ class FunctionCall:
             self.gives[name] = field
         if "response" in left:
             raise NoRewardError(
-                f"{self.shown}: no parameter for the response found; set `columns` (--column "
-                f"NAME=response), or its kind, one of {', '.join(dict.fromkeys(_KINDS))}"
+                f"{self.shown}: cannot tell which parameter takes the response; set `columns` (--column "
+                f"NAME=response), or `kind` to one of {', '.join(dict.fromkeys(_KINDS))}"
             )
 
     def _roles(self) -> set[str]:
@@ -265,7 +266,7 @@ class FunctionCall:
         """
         lacking = [name for name in self.open for row in rows if name not in row["extra_info"]]
         if lacking:
-            raise LackingError(f"it asks for '{lacking[0]}', which the row's extra_info does not have")
+            raise LackingError(f"the reward needs '{lacking[0]}', which the row's extra_info does not have")
         if self.shape.by_place:
             return self._by_place(rows)
         given = {name: self._values(get, rows) for name, get in self.gets.items()}

@@ -131,7 +131,7 @@ def _check(grader: AnyGrader, path: str, depth: int) -> None:
         raise InputError(f"{where}: {error}") from None
     if isinstance(grader, Multi):
         if not depth:
-            raise InputError(f"the graders are nested more than {_DEEPEST} times")
+            raise InputError(f"the graders are nested more than {_DEEPEST} levels deep")
         for name, one in grader.graders.items():
             _check(one, f"{path}.{name}".lstrip("."), depth - 1)
 
@@ -154,9 +154,10 @@ def _check_similarity(grader: TextSimilarity) -> None:
 
 def _check_label(grader: LabelModel) -> None:
     _check_messages(grader.input)
-    strange = sorted(set(grader.passing_labels) - set(grader.labels))
-    if strange or not grader.passing_labels:
-        raise ValueError(f"passing_labels is {strange or 'empty'}; expected some of {grader.labels}")
+    if not grader.passing_labels:
+        raise ValueError(f"passing_labels is empty; expected one or more of {grader.labels}")
+    if strange := sorted(set(grader.passing_labels) - set(grader.labels)):
+        raise ValueError(f"passing_labels has {strange}; expected only labels of {grader.labels}")
 
 
 def _check_score(grader: ScoreModel) -> None:

@@ -81,7 +81,7 @@ def evaluate(node: FormulaNode, values: Mapping[str, float]) -> float:
     except (ArithmeticError, ValueError) as error:
         raise FormulaError(f"the formula has no value: {error}") from None
     if not math.isfinite(value):
-        raise FormulaError(f"the formula's value is {value}")
+        raise FormulaError(f"the formula's value is {value}; expected a finite number")
     return value
 
 
@@ -121,7 +121,8 @@ class _FormulaParser:
     def _take(self, wanted: str = "") -> str:
         token = self.next
         if not token or (wanted and token != wanted):
-            raise FormulaError(f"expected {wanted or 'a value'}, found {token or 'the end'}")
+            found = f"'{token}'" if token else "the end of the formula"
+            raise FormulaError(f"expected {wanted or 'a value'} in the formula, found {found}")
         self._at += 1
         return token
 
@@ -140,7 +141,7 @@ class _FormulaParser:
     def _signed(self) -> FormulaNode:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise FormulaError(f"the formula is nested more than {_DEEPEST} times")
+            raise FormulaError(f"the formula is nested more than {_DEEPEST} levels deep")
         if self.next == "-":
             self._take()
             found = FormulaNode(_OPERATIONS["-"], (FormulaNode(0.0), self._signed()))
@@ -168,7 +169,7 @@ class _FormulaParser:
             return self._call(token)
         if token not in self._names:
             known = ", ".join(sorted(self._names))
-            raise FormulaError(f"'{token}' is neither a grader ({known}) nor a function")
+            raise FormulaError(f"'{token}' in the formula is neither a grader ({known}) nor a function")
         return FormulaNode(token)
 
     def _call(self, name: str) -> FormulaNode:
@@ -180,6 +181,6 @@ class _FormulaParser:
             arguments.append(self.sum())
         self._take(")")
         if count is not None and len(arguments) != count:
-            raise FormulaError(f"{name} takes {count} argument, found {len(arguments)}")
+            raise FormulaError(f"{name} in the formula takes {count} argument, found {len(arguments)}")
         # `min` and `max` of one number are that number; Python's own want a sequence then.
         return FormulaNode(function, tuple(arguments)) if count or len(arguments) > 1 else arguments[0]

@@ -189,7 +189,8 @@ class _Grading:
             self.notes.append(f"{path or 'grader'}: {error.args[0]}")
             value = 0.0
         if not math.isfinite(value):
-            raise GradeFailed("error", f"{path or 'the grader'} gave {value}")
+            where = f"the grader '{path}'" if path else "the grader"
+            raise GradeFailed("error", f"{where} returned {value}; expected a finite number")
         self.parts[path] = value
         return value
 
@@ -258,7 +259,7 @@ def _call(source: str, fields: Mapping[str, Any], options: GraderOptions) -> flo
     try:
         return float(values.decode(values.loads(answer.value)["value"]))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise GradeFailed("error", "python_grader_runtime_error: grade returned no number") from None
+        raise GradeFailed("error", "python_grader_runtime_error: grade() returned no number") from None
 
 
 @functools.lru_cache(maxsize=64)

@@ -19,8 +19,8 @@ _MAX_CHARS = 20_000
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
 """What a metric needs, of the extra `metrics`."""
 REFUSED = {
-    "cosine": "it needs OpenAI's own embeddings, which are not available here",
-    "meteor": "it needs WordNet's data",
+    "cosine": "cosine needs OpenAI's own embeddings, which rewardkit does not have",
+    "meteor": "meteor needs WordNet's data, which rewardkit does not have",
 }
 
 

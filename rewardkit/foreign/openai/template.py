@@ -60,7 +60,7 @@ def check_template(text: str) -> None:
     for path in paths_in(text):
         if _PATH.fullmatch(path) is None:
             raise ValueError(
-                f"'{{{{ {path} }}}}' is not a path; expected one such as item.answer or sample.output_text"
+                f"'{{{{ {path} }}}}' is not a path; expected a path such as item.answer or sample.output_text"
             )
 
 

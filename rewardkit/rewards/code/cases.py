@@ -30,7 +30,7 @@ def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
     cases = [_named(case, i) for i, case in enumerate(list_of(ground_truth[key], key), start=1)]
     weights = [float(c.get("weight", 1.0)) if isinstance(c, dict) else 1.0 for c in cases]
     if any(not 0 <= w < float("inf") for w in weights) or (weights and not sum(weights)):
-        raise GroundTruthError("weights must be finite, not negative, and not all zero")
+        raise GroundTruthError("the weights of the tests must be finite, not negative, and not all zero")
     return CodeProblem(
         tests_of(cases, ground_truth),
         tuple(weights),
@@ -52,10 +52,12 @@ def _named(case: Any, number: int) -> Any:
         return case
     if not isinstance(case, dict):
         raise GroundTruthError(
-            f"test {number} is a {type(case).__name__}; expected an object of input and output"
+            f"test {number} is a {type(case).__name__}; expected an object with input and output"
         )
     if case.get("kwargs"):
-        raise GroundTruthError(f"test {number} has 'kwargs'; expected the arguments in order, in 'input'")
+        raise GroundTruthError(
+            f"test {number} has 'kwargs', which are not supported; list the arguments in order in 'input'"
+        )
     both = [next((name for name in names if name in case), None) for names in (_INPUTS, _OUTPUTS)]
     if None in both:
         wanted, tried = ("input", _INPUTS) if both[0] is None else ("output", _OUTPUTS)
@@ -106,8 +108,8 @@ def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | No
         return None
     if kind.startswith("function") and not name:
         raise GroundTruthError(
-            f"a test of the kind {kind!r} has no function; expected 'fn_name', or 'func_name' "
-            "in its 'metadata'"
+            f"a test of the type {kind!r} names no function; expected 'fn_name', or 'func_name' in the "
+            "'metadata' of the test"
         )
     return name
 
@@ -127,8 +129,8 @@ def call_tests(
     as_text = [isinstance(i, str) for i in inputs]
     if any(as_text) and not all(as_text):
         raise GroundTruthError(
-            f"the inputs of '{function}' are a mix of strings (JSON, one argument a line) and "
-            "values (the arguments); expected only one of them"
+            f"the inputs of '{function}' mix strings (JSON, one argument per line) and values (the "
+            "arguments); expected only strings or only values"
         )
     if inputs and as_text[0]:
         inputs = [json_lines(i) for i in inputs]
@@ -153,8 +155,8 @@ def _json_outputs(outputs: list[Any]) -> list[Any]:
     if len(texts) < len(outputs):
         if any(is_json(o) for o in texts):
             raise GroundTruthError(
-                "some outputs of the function are values and some are strings of JSON, so "
-                "their meaning is unclear; expected only one of them"
+                "some test outputs of the function are values and some are strings of JSON; "
+                "expected only values or only strings"
             )
         return outputs
     readable = [is_json(o) for o in texts]
@@ -163,7 +165,7 @@ def _json_outputs(outputs: list[Any]) -> list[Any]:
     if any(readable):
         one, other = texts[readable.index(True)], texts[readable.index(False)]
         raise GroundTruthError(
-            f"the output {one[:40]!r} could be a string or JSON, while {other[:40]!r} is not "
-            "JSON; expected outputs of one kind"
+            f"the test output {one[:40]!r} is JSON, but the test output {other[:40]!r} is not; expected only "
+            "JSON or only plain text"
         )
     return outputs

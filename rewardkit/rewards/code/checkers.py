@@ -77,7 +77,7 @@ class FunctionChecker:
         path, _, function = self.name.rpartition(":")
         try:
             if not path or not function:
-                raise OSError(0, "no file and function")
+                raise OSError(0, "the file or the function is missing")
             return Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(
@@ -116,7 +116,7 @@ class ProgramChecker:
         """See `OutputChecker.accepts`. An output that it fails on is wrong, if it accepts the correct one."""
         said = self._says(sandbox, checked, limits)
         if said is None and self._says(sandbox, replace(checked, got=checked.expected), limits) != "1":
-            raise GroundTruthError("'generated_checker' does not accept the correct output")
+            raise GroundTruthError("the program in 'generated_checker' rejects the expected output of a test")
         return said == "1"
 
     def _says(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> str | None:
@@ -140,8 +140,8 @@ def with_walls(sandbox: Any, what: str) -> Any:
     why = sandbox.why_not_ours() if isinstance(sandbox, FusionClient) else None
     if why is not None:
         raise SandboxFailed(
-            f"{what} contains the expected output, and only a rewardkit server hides it from "
-            f"the program: {why}; set the option sandbox.url to one, or leave sandbox.url out "
-            "if 'rewardkit doctor' finds a level"
+            f"{what} contains the expected output, and only a rewardkit server hides that output from the "
+            f"program: {why}; set the option sandbox.url to a rewardkit server, or leave sandbox.url out if "
+            "'rewardkit doctor' finds a level"
         )
     return sandbox

@@ -44,7 +44,8 @@ def _code_contests(ground_truth: dict[str, Any]) -> CodeProblem:
     for key in ("input_file", "output_file"):
         if ground_truth.get(key):
             raise GroundTruthError(
-                f"'{key}' is {str(ground_truth[key])[:40]!r}; expected standard input and output"
+                f"'{key}' is {str(ground_truth[key])[:40]!r}, but programs with files are not supported; "
+                "expected standard input and output"
             )
     tests: list[Test] = []
     for name in ("public_tests", "private_tests", "generated_tests"):
@@ -94,14 +95,14 @@ def unpack(text: str) -> str:
                 found = str(argument)
             elif opcode.name not in ("PROTO", "FRAME", "MEMOIZE", "BINPUT", "STOP"):
                 raise GroundTruthError(
-                    f"packed test cases contain the pickle opcode {opcode.name}; only text is allowed"
+                    f"the packed test cases contain the pickle opcode {opcode.name}; only text is allowed"
                 )
     except (zlib.error, binascii.Error, ValueError) as error:
         if isinstance(error, GroundTruthError):
             raise
         raise GroundTruthError(f"cannot read the packed test cases: {str(error)[:120]}") from None
     if found is None:
-        raise GroundTruthError("packed test cases contain no text")
+        raise GroundTruthError("the packed test cases contain no text")
     return found
 
 
@@ -136,7 +137,7 @@ def _test(ground_truth: dict[str, Any]) -> CodeProblem:
     labels = from_json(labels) if isinstance(labels, str) else labels
     if isinstance(test, dict):
         if test.get("asset"):
-            raise GroundTruthError("'test' needs files beside the program ('asset'), which are not supported")
+            raise GroundTruthError("'test' has an 'asset', but files for the program are not supported")
         language = labels.get("execution_language", labels.get("programming_language", "python"))
         if language not in ("python", "pytest"):
             raise GroundTruthError(f"the code in 'test' is {language}; expected python")
@@ -193,16 +194,16 @@ def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
     """open-r1's Codeforces rows."""
     if ground_truth.get("input_mode") not in (None, "stdio"):
         raise GroundTruthError(
-            f"'input_mode' is {ground_truth['input_mode']!r}: programs with files are not "
+            f"'input_mode' is {ground_truth['input_mode']!r}, but programs with files are not "
             "supported; expected 'stdio'"
         )
     if ground_truth.get("interaction_format"):
         raise GroundTruthError(
-            "'interaction_format': programs that interact with another program are not supported"
+            "'interaction_format' is set, but programs that interact with another program are not supported"
         )
     checker = ground_truth.get("generated_checker") or ""
     if not isinstance(checker, str):
-        raise GroundTruthError(f"'generated_checker' is a {type(checker).__name__}; expected a program")
+        raise GroundTruthError(f"'generated_checker' is a {type(checker).__name__}; expected source text")
     return replace(cases_of(ground_truth, "official_tests"), checker_program=checker)
 
 
@@ -221,7 +222,9 @@ def _in_lists(ground_truth: dict[str, Any], found: Any) -> CodeProblem:
     """The lists of inputs and outputs within a ground truth, under either name of both."""
     found = from_json(found) if isinstance(found, str) else found
     if not isinstance(found, dict):
-        raise GroundTruthError(f"expected inputs and outputs, found a {type(found).__name__}")
+        raise GroundTruthError(
+            f"expected an object with 'inputs' and 'outputs', found a {type(found).__name__}"
+        )
     both = [found.get(name, found.get(f"{name}s")) for name in ("input", "output")]
     if None in both:
         raise GroundTruthError(f"expected 'inputs' and 'outputs', found keys: {', '.join(map(str, found))}")

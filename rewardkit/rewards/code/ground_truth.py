@@ -30,14 +30,17 @@ def read(text: str) -> CodeProblem:
             try:
                 problem = form(ground_truth)
             except (KeyError, TypeError, AttributeError, IndexError) as error:
-                raise GroundTruthError(f"malformed '{key}': {type(error).__name__}: {error}") from None
+                why = f"{type(error).__name__}: {error}"
+                raise GroundTruthError(f"'{key}' of the ground truth is malformed: {why}") from None
             if not problem.tests:
                 raise GroundTruthError("the ground truth has no tests")
             _check_assertions(problem)
             return _with_language(problem, ground_truth.get("language"))
     keys = ", ".join(sorted(map(str, ground_truth))[:8]) or "none"
     known = ", ".join(FORMS)
-    raise GroundTruthError(f"no known form of test cases; expected one of {known}, found keys: {keys}")
+    raise GroundTruthError(
+        f"the ground truth has no known form of test cases; expected one of the keys {known}, found {keys}"
+    )
 
 
 def _check_assertions(problem: CodeProblem) -> None:
@@ -48,7 +51,7 @@ def _check_assertions(problem: CodeProblem) -> None:
     source = "\n".join([problem.setup, *(f"{test.before}\n{test.source}" for test in asserted)])
     found = uncarried(source, pytest=asserted[0].source.startswith("__run_test__("))
     if found is not None:
-        raise GroundTruthError(f"the program runs in its own process, and a test {found}")
+        raise GroundTruthError(f"a test {found}; the program and the tests run in separate processes")
 
 
 def _with_language(problem: CodeProblem, language: Any) -> CodeProblem:

@@ -45,9 +45,11 @@ def wanted(option: str | None, problem: CodeProblem) -> str | None:
         language = find(asked)
         if language is None:
             known = ", ".join([PYTHON, *LANGUAGES])
-            raise GroundTruthError(f"cannot run programs in '{asked}'; languages: {known}")
+            raise GroundTruthError(f"cannot run programs in '{asked}'; supported languages: {known}")
         if language != PYTHON and not _reads_stdin(problem):
-            raise GroundTruthError(f"tests of functions are for Python programs, not for {language}")
+            raise GroundTruthError(
+                f"the tests call functions, which works only for programs in Python, not in {language}"
+            )
         return language
     return None if _reads_stdin(problem) else PYTHON
 
@@ -85,12 +87,12 @@ def why_none(response: str) -> str:
     """Return why there is no program in a response: for a block in a language that is not run here, that."""
     programs = [mark for mark in extract.marks(response) if mark in _NOT_RUN]
     if not programs and "```" not in response and in_prose(response):
-        return "no code block in the response, and the code in it is not one program"
+        return "no code block in the response, and the code in the response is not one program"
     if not programs:
         return "no code block in the response"
     known = ", ".join([PYTHON, *LANGUAGES])
     return (
-        f"no code block in a supported language in the response: it has {programs[-1]}, supported are {known}"
+        f"no code block in a supported language in the response, only in {programs[-1]}; supported: {known}"
     )
 
 

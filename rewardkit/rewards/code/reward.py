@@ -274,7 +274,7 @@ def _cpu_s(problem: CodeProblem, options: CodeOptions, language: str) -> float:
 def _rules(problem: CodeProblem, options: CodeOptions, language: str) -> Rules:
     comparator = options.comparator or options.compat or problem.comparator or "tokens"
     if comparator not in TEXT:
-        raise GroundTruthError(f"no comparator '{comparator}'; known: {', '.join(TEXT)}")
+        raise GroundTruthError(f"there is no comparator '{comparator}'; comparators: {', '.join(TEXT)}")
     reads_stdin = isinstance(problem.tests[0], StdinTest)
     cpu_s = _cpu_s(problem, options, language)
     # Partial credit needs the verdict on every test; anything else is settled by the first failure.

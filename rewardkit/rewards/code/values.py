@@ -35,8 +35,8 @@ def text_of(value: Any, stream: str = "") -> str:
     if isinstance(value, list):
         if not all(isinstance(line, str) for line in value):
             raise GroundTruthError(
-                "a test's input or output is a list, either of lines or of a function's "
-                "arguments and results; expected strings, or 'fn_name'"
+                "a test's input or output is a list, which can be lines or a function's arguments; "
+                "expected strings, or the function's name in 'fn_name'"
             )
         return "\n".join(value)
     if isinstance(value, int) and not isinstance(value, bool):

@@ -55,7 +55,7 @@ def rank(samples: list[Sample], options: RankingOptions) -> list[Score]:
 
 
 def _why(score: Score, scored: int) -> str:
-    return f"{score.score:g} among {scored} that could be scored"
+    return f"score {score.score:g}, ranked among the {scored} responses that could be scored"
 
 
 def shares_beaten(values: Sequence[float]) -> list[float]:
@@ -79,7 +79,7 @@ def _ranked_by(name: str) -> Reward:
         return usable[name]
     if REGISTRY.by_name(name) is not None:
         why = "which cannot score single responses in this process; expected one of"
-        raise OptionsError(f"reward is '{name}', {why} {', '.join(sorted(usable))}")
+        raise OptionsError(f"the option reward is '{name}', {why} {', '.join(sorted(usable))}")
     near = did_you_mean(name, usable) or f"; expected one of {', '.join(sorted(usable))}"
     raise OptionsError(f"there is no reward '{name}'{near}")
 

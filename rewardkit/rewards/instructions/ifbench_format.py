@@ -106,7 +106,7 @@ def emoji_ends(text: str) -> bool:
         import emoji
     except ImportError:
         raise MissingDependencyError(
-            "recognising emoji needs emoji: pip install 'rewardkit[instructions]'"
+            "recognising emoji needs the package emoji: pip install 'rewardkit[instructions]'"
         ) from None
     said = [sentence.strip(_MARKS) for sentence in sentences(text)]
     spans = [emoji.emoji_list(sentence) for sentence in said]

@@ -27,7 +27,7 @@ from rewardkit.rewards.instructions.vocabulary import CONJUNCTIONS, PERSON_NAMES
 UNVERIFIABLE = {
     "words:start_verb": (
         "words:start_verb cannot be verified: only a tagger can guess whether a word is a verb, "
-        "and its guess depends on its training data"
+        "and a tagger's guess depends on the data on which it was trained"
     )
 }
 """Instructions that no rule decides -> why. A row that has one is `invalid`."""
@@ -183,7 +183,7 @@ def odd_even_syllables(text: str) -> bool:
         import syllapy
     except ImportError:
         raise MissingDependencyError(
-            "counting syllables needs syllapy: pip install 'rewardkit[instructions]'"
+            "counting syllables needs the package syllapy: pip install 'rewardkit[instructions]'"
         ) from None
     counts = [syllapy.count(word) for word in bare_words(text)]
     return bool(counts) and min(counts) > 0 and all((a + b) % 2 for a, b in pairwise(counts))

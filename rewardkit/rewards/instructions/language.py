@@ -42,7 +42,7 @@ def _factory() -> Any:
         from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
     except ImportError:
         raise MissingDependencyError(
-            "telling languages apart needs langdetect: pip install 'rewardkit[instructions]'"
+            "detecting languages needs the package langdetect: pip install 'rewardkit[instructions]'"
         ) from None
     factory = DetectorFactory()
     factory.load_profile(PROFILES_DIRECTORY)

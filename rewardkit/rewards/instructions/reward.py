@@ -101,7 +101,7 @@ def score(sample: Sample, options: InstructionOptions) -> Score:
     parts = {"strict": float(all(strict)), "loose": float(all(loose)), "share": share}
     parts |= {i.name: float(k) for i, k in zip(instructions, kept, strict=True)}
     broken = [i.name for i, k in zip(instructions, kept, strict=True) if not k]
-    detail = f"not kept: {', '.join(broken)}" if broken else "all kept"
+    detail = f"instructions not followed: {', '.join(broken)}" if broken else "all instructions followed"
     return Score(float(all(kept)) if options.pay == "all" else share, "ok", all(kept), None, parts, detail)
 
 
@@ -144,7 +144,7 @@ def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | Non
     given = [_from_json(arguments) or {} for arguments in given]
     if not names:
         keys = ", ".join(map(str, list(row)[:4])) or "none"
-        return (), f"the ground truth has no instruction_id_list; expected it and kwargs, found keys: {keys}"
+        return (), f"the ground truth has no instruction_id_list (and kwargs); found keys: {keys}"
     if len(names) != len(given):
         return (), f"the ground truth has {len(names)} instructions and {len(given)} kwargs"
     if not all(isinstance(arguments, Mapping) for arguments in given):
@@ -172,7 +172,7 @@ def _bound(names: list[str], given: list[Any]) -> tuple[tuple[Instruction, ...],
     for i, name in enumerate(names):
         checker = find(name)
         if checker is None:
-            return (), UNVERIFIABLE.get(name, f"no checker for the instruction {name!r:.80}")
+            return (), UNVERIFIABLE.get(name, f"there is no checker for the instruction {name!r:.80}")
         arguments = {k: v for k, v in given[i].items() if v is not None and k in checker.known}
         arguments |= {
             k: [v]
@@ -191,7 +191,9 @@ def _no_language(arguments: Mapping[str, Any]) -> str | None:
     wanted = arguments.get("language")
     if wanted is None or str(wanted) in LANGUAGES:
         return None
-    return f"language:response_language: no language {wanted!r:.40}; expected an ISO 639-1 code, such as 'en'"
+    return (
+        f"language:response_language: unknown language {wanted!r:.40}; expected an ISO 639-1 code like 'en'"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -34,7 +34,7 @@ def translated(ground_truth: Any) -> list[Asked] | None:
 def _functions_own(one: Mapping[str, Any]) -> list[Asked]:
     name = str(one["func_name"])
     if name not in _FUNCTIONS:
-        raise ValueError(f"no checker for the function {name!r:.80}")
+        raise ValueError(f"there is no checker for the function {name!r:.80}")
     try:
         return _FUNCTIONS[name](one)
     except (KeyError, TypeError, ValueError) as error:

@@ -40,13 +40,13 @@ class InstructionChecker:
         """Return what is wrong with an instruction's arguments, None if nothing is."""
         missing = self.required - arguments.keys()
         if missing:
-            return f"{self.id} needs {', '.join(sorted(missing))}"
+            return f"the instruction {self.id} needs the arguments {', '.join(sorted(missing))}"
         for name, value in arguments.items():
             kind = self.kinds.get(name, object)
             if not isinstance(value, kind) or (isinstance(value, bool) and kind is not object):
-                return f"{self.id}: {name} is {value!r:.40}, a {type(value).__name__}"
+                return f"{self.id}: {name} is {value!r:.40}, which has the wrong type {type(value).__name__}"
             if _is_blank(value):
-                return f"{self.id}: {name} is {value!r:.40}, which any response or none would keep"
+                return f"{self.id}: {name} is {value!r:.40}, which every response or no response follows"
         relation = next((v for k, v in arguments.items() if k.endswith("relation")), RELATIONS[0])
         if relation not in RELATIONS:
             return f"{self.id}: relation is {relation!r:.40}; expected one of {', '.join(RELATIONS)}"
@@ -73,7 +73,7 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
     def add(check: Check) -> Check:
         holder = _CHECKERS.get(instruction_id)
         if holder is not None and holder.check.__qualname__ != check.__qualname__:
-            raise OptionsError(f"the instruction '{instruction_id}' already has a checker")
+            raise OptionsError(f"the instruction '{instruction_id}' already has a checker; choose another id")
         parameters = list(inspect.signature(check).parameters.values())[1:]
         required = frozenset(p.name for p in parameters if p.default is p.empty)
         known = frozenset(p.name for p in parameters)

@@ -128,7 +128,9 @@ def _tokens(choice: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, float]
             for one in choice["logprobs"]["content"]
         ]
     except (KeyError, TypeError, ValueError):
-        raise EndpointError("the judge's server returns no log-probabilities (logprobs)") from None
+        raise EndpointError(
+            "the judge's server returns no log-probabilities; leave the option logprobs out"
+        ) from None
 
 
 _CALLS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, JudgeCalls]] = WeakKeyDictionary()

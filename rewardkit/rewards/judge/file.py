@@ -49,7 +49,7 @@ def register_judge(
     made = judge_of_file(path, data_sources)
     if not made.data_sources:
         raise OptionsError(
-            f"the judge '{made.name}' needs a data source: --for SOURCE, or data_sources in {path}"
+            f"the judge '{made.name}' needs a data source; pass --for SOURCE, or set data_sources in {path}"
         )
     return registry.register(made, replace_existing=True)
 
@@ -70,8 +70,8 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     values = _with_preset(values, about, path)
     if any(isinstance(word, bool) for word in values.get("verdicts") or ()):
         raise OptionsError(
-            f"{path}: verdicts: YAML reads a bare yes, no, on or off as true or false; put it "
-            'in quotes, "yes"'
+            f"{path}: verdicts has true or false, which YAML reads from a bare yes, no, on or off; put "
+            'quotes around the word: "yes"'
         )
     made = Reward(
         name=about.name or path.stem,
@@ -112,15 +112,15 @@ def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
 
 def _with_preset(values: dict[str, Any], about: JudgeFile, path: Path) -> dict[str, Any]:
     if about.preset and about.preset not in PRESETS:
-        near = did_you_mean(about.preset, list(PRESETS)) or f"; known: {', '.join(PRESETS)}"
+        near = did_you_mean(about.preset, list(PRESETS)) or f"; presets: {', '.join(PRESETS)}"
         raise OptionsError(f"{path}: there is no preset '{about.preset}'{near}")
     values = {**PRESETS.get(about.preset, {}), **values}
     if about.prompt_file:
         values["prompt"] = _template(about.prompt_file, values, path)
     if about.preset in OWN_TEMPLATE and not values.get("prompt"):
         raise OptionsError(
-            f"{path}: the licence of {about.preset}'s template does not allow rewardkit to "
-            "include it: download it, and pass it as prompt_file"
+            f"{path}: rewardkit must not include the template of {about.preset} (licence); download the "
+            "template, and set prompt_file to its path"
         )
     return values
 
@@ -142,10 +142,12 @@ def check_spending(options: JudgeOptions, spending: JudgeSpending, name: str) ->
     """
     for model in options.endpoints:
         if model.api_key_env and not os.environ.get(model.api_key_env):
-            raise OptionsError(f"the judge '{name}' reads its key from {model.api_key_env}, which is not set")
+            raise OptionsError(
+                f"the judge '{name}' reads the API key from {model.api_key_env}, which is not set"
+            )
         if spending.budget_usd and model.model not in spending.prices:
             raise OptionsError(
-                f"the judge '{name}' has budget_usd, but no price for {model.model}: add it to prices, as "
+                f"the judge '{name}' has budget_usd, but no price for {model.model}; add to prices "
                 f"{{{model.model}: {{input: 0.1, output: 0.4}}}} (dollars per million tokens), or set "
                 "budget_tokens"
             )

@@ -143,7 +143,7 @@ class JudgeOptions(CredentialsUnshown):
                     f"a judge needs url (http://...) and model, found {shown!r} and {one.model!r}"
                 )
         if self.prompt and not self._names_response():
-            raise ValueError("the judge's prompt has no {response}")
+            raise ValueError("the judge's prompt must contain {response}")
         self._check_reading()
         self._check_combining()
 
@@ -162,39 +162,39 @@ class JudgeOptions(CredentialsUnshown):
         if self.score_pattern and "score" not in groups:
             raise ValueError("score_pattern needs the group (?P<score>...)")
         if self.score_pattern and self.score_field:
-            raise ValueError("score_pattern reads text and score_field reads JSON: set only one of them")
+            raise ValueError("score_pattern reads text and score_field reads JSON; set only one of the two")
         if self.score_range[0] >= self.score_range[1]:
             raise ValueError(f"score_range must be [low, high] with low below high, found {self.score_range}")
         if self.structured and not (self.score_field or self.one_call):
-            raise ValueError("structured needs score_field, the name of the verdict in the JSON object")
+            raise ValueError("structured needs score_field (the name of the verdict in the JSON) or one_call")
         if self.logprobs and (self.score_field or self.one_call):
-            raise ValueError("logprobs needs a verdict in text: leave score_field and one_call out")
+            raise ValueError("logprobs needs a verdict in text; leave score_field and one_call out")
         if self.structured and "." in self.score_field:
             raise ValueError("structured needs a score_field without a dot")
         low, high = self.score_range
         if self.logprobs and not self.verdicts and not (low >= 0 and high <= 9):
             raise ValueError(
-                "logprobs needs one-token verdicts: set verdicts, or a score_range between 0 and 9"
+                "logprobs needs verdicts of one token; set verdicts, or a score_range within 0 to 9"
             )
 
     def _check_combining(self) -> None:
         if self.votes < 1:
             raise ValueError(f"votes must be at least 1, found {self.votes}")
         if self.votes > 1 and self.temperature == 0.0:
-            raise ValueError("several votes at temperature 0 are identical: set temperature above 0")
+            raise ValueError("several votes at temperature 0 are identical; set temperature above 0")
         if self.rubric and self.criteria:
             raise ValueError(
-                "criteria is the rubric of all samples, and rubric: true reads one from each "
-                "sample: set only one of them"
+                "criteria is one rubric for all samples, and rubric: true reads a rubric from each "
+                "sample; set only one of the two"
             )
         if self.one_call and not self.of_criteria:
             raise ValueError("one_call needs criteria or rubric: true")
         if self.of_criteria and not self.criteria_are_positive():
-            raise ValueError("at least one of the criteria needs a weight above 0, and no pitfall")
+            raise ValueError("at least one criterion needs a weight above 0 and must not be a pitfall")
         if self.pair_roles and (len(self.pair_roles) != 2 or not self.pairwise):
-            raise ValueError("pair_roles must be two roles, with pairwise: true")
+            raise ValueError("pair_roles must name two roles and needs pairwise: true")
         if self.pairwise and self.of_criteria:
-            raise ValueError("a judge either compares (pairwise) or uses criteria: set only one of them")
+            raise ValueError("a judge either compares (pairwise) or uses criteria; set only one of the two")
 
     def criteria_are_positive(self) -> bool:
         """Whether there is something to gain, as far as is known here."""

@@ -64,7 +64,9 @@ def pair(sample: Sample, options: JudgeOptions, *, swapped: bool) -> JudgeQuesti
         UnjudgeableError: there is no ground truth.
     """
     if not sample.ground_truth.strip():
-        raise UnjudgeableError("there is no ground truth to compare with")
+        raise UnjudgeableError(
+            "the ground truth is empty, but a pairwise judge compares the response with it"
+        )
     a, b = sample.response, sample.ground_truth
     a, b = (b, a) if swapped else (a, b)
     if not options.pair_roles:

@@ -68,8 +68,10 @@ async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpendin
     except OverBudgetError as error:
         bill.add(over_budget=1)
         made = failure("error", str(error))
-    except (EndpointError, NoVerdictError) as error:
+    except EndpointError as error:
         made = failure("error", str(error))
+    except NoVerdictError as error:
+        made = failure("error", f"the judge gave no usable verdict: {error}")
     correct = None
     if made.ok and options.correct_from is not None:
         correct = made.score >= options.correct_from

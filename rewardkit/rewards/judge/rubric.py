@@ -43,7 +43,7 @@ def items_of(sample: Sample, options: JudgeOptions) -> list[RubricItem]:
     found = _list_in(_json_of(sample.ground_truth)) or _list_in(sample.extra_info)
     if not found:
         raise UnjudgeableError(
-            "no rubric: expected a list of criteria as ground truth, or rubrics in extra_info"
+            "the sample has no rubric; expected a list of criteria as ground truth, or rubrics in extra_info"
         )
     items = [_item(one) for one in found]
     if not any(item.points > 0 for item in items):
@@ -70,12 +70,14 @@ def _item(given: Any) -> RubricItem:
         return RubricItem(given)
     text = _first(given, _TEXTS) if isinstance(given, Mapping) else None
     if not isinstance(text, str) or not text.strip():
-        raise UnjudgeableError(f"a criterion has no text: {given!r:.80}")
+        raise UnjudgeableError(f"a criterion of the rubric has no text: {given!r:.80}")
     passes = given.get("pass_criteria")
     weight = _first(given, _WEIGHTS)
     weight = 1.0 if weight is None else weight
     if isinstance(weight, bool) or not isinstance(weight, int | float) or abs(weight) > 1e6:
-        raise UnjudgeableError(f"the weight of a criterion is {weight!r:.40}; expected a number")
+        raise UnjudgeableError(
+            f"the weight of a criterion is {weight!r:.40}; expected a number from -1e6 to 1e6"
+        )
     return RubricItem(
         f"{text}\n{passes}" if passes else text,
         str(_first(given, _NAMES) or ""),
@@ -103,7 +105,7 @@ def rubric_score(
     known = [(item, score) for item, score in zip(items, scores, strict=True) if score is not None]
     most = sum(item.points for item, _ in known if item.points > 0)
     if not most:
-        raise UnjudgeableError("no criterion with a weight above 0 has a verdict")
+        raise UnjudgeableError("the judge gave no verdict on any criterion with a weight above 0")
     good = [score if item.points > 0 else 1.0 - score for item, score in known]
     failed = next(
         (item for (item, _), one in zip(known, good, strict=True) if item.required and one < 1.0), None

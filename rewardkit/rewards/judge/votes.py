@@ -37,7 +37,7 @@ def vote(verdicts: Sequence[JudgeVerdict], asked: int, options: JudgeOptions) ->
         NoVerdictError: fewer than half of the votes have a verdict, or they agree too little.
     """
     if not verdicts or 2 * len(verdicts) < asked:
-        raise NoVerdictError(f"{len(verdicts)} of {asked} votes have a verdict")
+        raise NoVerdictError(f"{len(verdicts)} of {asked} votes have a verdict; at least half must")
     of_words = bool(options.verdicts) and not options.logprobs
     together = _most_frequent if of_words else median
     scores = [one.score for one in verdicts]
@@ -49,7 +49,7 @@ def vote(verdicts: Sequence[JudgeVerdict], asked: int, options: JudgeOptions) ->
         agreement = 1.0 - fmean(abs(one - score) for one in scores) / abs(high - low)
     if agreement < options.min_agreement:
         raise NoVerdictError(
-            f"the agreement of the votes is {agreement:.2f}, below {options.min_agreement:g}"
+            f"the agreement of the votes is {agreement:.2f}, below min_agreement ({options.min_agreement:g})"
         )
     near = min(verdicts, key=lambda one: abs(one.score - score))
     mass = min((one.mass for one in verdicts if one.mass is not None), default=None)

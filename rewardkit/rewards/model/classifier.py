@@ -113,7 +113,7 @@ def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     limits = [n for n in (positions, tokenizer.model_max_length) if n and n < _NO_LIMIT]
     if not limits and not max_length:
-        raise InputError("the reward model has no limit of tokens in its config; set max_length")
+        raise InputError("the reward model's config has no limit of tokens; set max_length")
     if limits and max_length > min(limits):
         raise InputError(f"max_length is {max_length}, but the reward model's limit is {min(limits)} tokens")
     return max_length or min(limits)
@@ -138,10 +138,12 @@ def _load_model(path: str, dtype: torch.dtype) -> Any:
     if info["missing_keys"]:
         # transformers would make them up: random rewards.
         raise InputError(
-            f"{path} is not a reward model: it has no weights for {sorted(info['missing_keys'])[0]}"
+            f"{path} is not a reward model: the weights of {sorted(info['missing_keys'])[0]} are missing"
         )
     if model.config.num_labels > 2:
-        raise InputError(f"{path} has {model.config.num_labels} labels; a reward model has one, or two")
+        raise InputError(
+            f"{path} is not a reward model: the model has {model.config.num_labels} labels; expected 1 or 2"
+        )
     return model
 
 

@@ -39,7 +39,7 @@ class ModelEncoder:
 
     def __init__(self, tokenizer: Any, template: Literal["auto", "chat", "plain"], max_length: int) -> None:
         if template == "chat" and not tokenizer.chat_template:
-            raise InputError("the reward model's tokenizer has no chat template; use template=plain")
+            raise InputError("the reward model's tokenizer has no chat template; set template=plain")
         self._tokenizer = tokenizer
         self._chat = template == "chat" or (template == "auto" and bool(tokenizer.chat_template))
         self._max_length = max_length
@@ -61,7 +61,7 @@ class ModelEncoder:
         # A chat template writes the special tokens itself.
         ids: list[int] = self._tokenizer(whole, add_special_tokens=not self._chat)["input_ids"]
         if not ids:
-            raise UnreadableError("prompt and response are empty")
+            raise UnreadableError("the prompt and the response are empty")
         notes = ["special tokens in the response were split into plain text"] if defused != response else []
         cut = max(0, len(ids) - self._max_length)
         if cut:
@@ -114,7 +114,7 @@ def _messages(prompt: str | Sequence[Message] | None) -> list[dict[str, str]]:
         return [{"role": "user", "content": prompt}] if prompt else []
     for message in prompt:
         if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
-            raise UnreadableError("every message of the prompt needs a role and a content that are text")
+            raise UnreadableError("every message of the prompt must have a role and a content that are text")
     return [{"role": message["role"], "content": message["content"]} for message in prompt]
 
 

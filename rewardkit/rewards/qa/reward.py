@@ -60,7 +60,7 @@ def score(sample: Sample, options: QaOptions) -> Score:
         return Score(value, "ok", right, _shown(found), {"f1": float(right)}, "compat=verl")
     ground_truths = accepted(sample.ground_truth)
     if not ground_truths:
-        return failure("invalid", f"ground truth {sample.ground_truth!r:.80} accepts no answer")
+        return failure("invalid", f"the ground truth {sample.ground_truth!r:.80} has no answer to accept")
     text = own_text(sample.response, sample.prompt)
     if options.metric == "contains":
         near = float(_contains(text, ground_truths))

@@ -35,9 +35,9 @@ def _fault(text: str, options: FormatOptions) -> str | None:
     """What is wrong with the format, None if nothing is."""
     expected = 0 if options.opened else 1
     if text.count("<think>") != expected or text.count("</think>") != 1:
-        return "not one thought"
+        return "expected exactly one thought (<think>...</think>)"
     if expected and not text.startswith("<think>"):
-        return "text before the thought"
+        return "there is text before the thought"
     thought, _, said = text.removeprefix("<think>").partition("</think>")
     said = said.strip()
     if not seen(thought) or not seen(said):
@@ -45,6 +45,6 @@ def _fault(text: str, options: FormatOptions) -> str | None:
     if not options.answer:
         return None
     if said.count("<answer>") != 1 or said.count("</answer>") != 1:
-        return "not one answer"
+        return "expected exactly one <answer>...</answer>"
     inside = said.startswith("<answer>") and said.endswith("</answer>")
-    return None if inside and seen(said[8:-9]) else "text outside the answer, or none in it"
+    return None if inside and seen(said[8:-9]) else "there is text outside the answer, or the answer is empty"

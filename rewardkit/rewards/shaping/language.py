@@ -73,7 +73,7 @@ def _code(language: str) -> str:
 
 
 def _unknown(language: str) -> str:
-    return f"no language {language!r:.40}; expected an ISO 639-1 code, such as 'en'"
+    return f"unknown language {language!r:.40}; expected an ISO 639-1 code, such as 'en'"
 
 
 def _by_script(text: str, script: str) -> float:

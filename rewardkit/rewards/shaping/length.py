@@ -29,7 +29,7 @@ class OverlongOptions:
     def __post_init__(self) -> None:
         """Refuse a buffer by which an empty response would be too long, or a long one never."""
         if not 0 <= self.buffer <= self.max_length:
-            raise ValueError(f"buffer is {self.buffer}; expected 0 to max_length, {self.max_length}")
+            raise ValueError(f"buffer is {self.buffer}; expected 0 to max_length ({self.max_length})")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def length_budget(sample: Sample, options: BudgetOptions) -> Score:
     if n is None:
         return _uncounted()
     if not budget:
-        return failure("invalid", "no budget: set the option, or extra_info['budget']")
+        return failure("invalid", "no budget is given; set the option budget, or extra_info['budget']")
     left = budget - n
     value = 1.0 - options.alpha * abs(left) if options.rule == "exact" else options.alpha * left + 0.5
     return Score(min(1.0, max(0.0, value)), detail=f"{n} of {budget} {options.unit}")
@@ -117,5 +117,5 @@ def length_budget(sample: Sample, options: BudgetOptions) -> Score:
 
 def _uncounted() -> Score:
     return failure(
-        "invalid", "there is no extra_info['response_tokens']: count in words or characters instead"
+        "invalid", "extra_info['response_tokens'] is missing; set the option unit to words or characters"
     )

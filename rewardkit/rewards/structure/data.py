@@ -141,7 +141,8 @@ def _read_ground_truth(ground_truth: str) -> _DataGroundTruth | str:
         return f"the ground truth is not JSON: {error}"
     if _is_schema(given):
         return (
-            'the ground truth is a JSON Schema: write {"schema": ...}, or {"value": ...} if it is the value'
+            'the ground truth is a JSON Schema; write {"schema": ...}, or {"value": ...} if the schema '
+            "itself is the expected value"
         )
     if isinstance(given, dict) and given.keys() and given.keys() <= {"schema", "value"}:
         schema = jsonlib.dumps(given["schema"]) if "schema" in given else None
@@ -178,7 +179,8 @@ def xml(sample: Sample, options: DataOptions) -> Score:
         return failure("invalid", wanted)
     if wanted.schema is not None:
         return failure(
-            "invalid", "xml has no schema: expected a list of tags, or an object of tags and strings"
+            "invalid",
+            "the xml reward supports no schema; expected a list of tags, or an object of tags and strings",
         )
     said = strip_end(sample.response[: MAX_CHARS + 1])
     if not wanted.has_value:
@@ -201,7 +203,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
         )
     held = _held(said, named)
     if held is None:
-        return _made(0.0, False, None, 0.0, 0.0, "not each tag once, in order, closed and filled")
+        return _made(0.0, False, None, 0.0, 0.0, "expected each tag once, in order, closed and not empty")
     if isinstance(tags, list):
         return _made(1.0, True, said, 1.0, 1.0, "all tags in order")
     return _of_share(agreement(held, {tag: str(text).strip() for tag, text in tags.items()}), options, said)

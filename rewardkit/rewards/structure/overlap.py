@@ -108,5 +108,5 @@ def _f_measure(said: list[str], reference: list[str]) -> float:
 
 
 def _made(value: float, options: OverlapOptions) -> Score:
-    why = f"{value:.4f} with the reference that comes nearest; {options.correct_from:g} and more is right"
+    why = f"score {value:.4f} against the nearest reference; right from {options.correct_from:g} on"
     return Score(value, "ok", value >= options.correct_from - 1e-9, detail=why)

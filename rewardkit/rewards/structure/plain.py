@@ -41,7 +41,7 @@ def exact(sample: Sample, options: ExactOptions) -> Score:
         return failure("invalid", "the ground truth is empty")
     said = _folded(reply(sample.response), options)
     right = said in {_folded(text, options) for text in accepted}
-    why = f"{'one' if right else 'none'} of {len(accepted)} accepted texts"
+    why = f"the response is {'one' if right else 'none'} of the {len(accepted)} accepted texts"
     return Score(float(right), "ok", right, said[:200], detail=why)
 
 
@@ -74,12 +74,12 @@ def contains(sample: Sample, options: ContainsOptions) -> Score:
         return failure("invalid", "the ground truth is empty")
     said = without_comments(reply(sample.response))
     if options.max_chars and len(said) > options.max_chars:
-        return Score(0.0, "ok", False, detail=f"longer than {options.max_chars} characters")
+        return Score(0.0, "ok", False, detail=f"the response is longer than {options.max_chars} characters")
     if options.ignore_case:
         said = said.casefold()
     found = [_holds(said, text.casefold() if options.ignore_case else text, options.words) for text in wanted]
     right = all(found) if options.need == "all" else any(found)
-    return Score(float(right), "ok", right, detail=f"{sum(found)} of {len(found)} found")
+    return Score(float(right), "ok", right, detail=f"{sum(found)} of {len(found)} texts found")
 
 
 def _holds(said: str, text: str, words: bool) -> bool:
@@ -122,10 +122,10 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
         MissingDependencyError: the extra `structure` is not installed.
     """
     if not sample.ground_truth:
-        return failure("invalid", "the ground truth is not a pattern: it is empty")
+        return failure("invalid", "the ground truth is empty; expected a regular expression")
     pattern = compile_pattern(sample.ground_truth, options.ignore_case, options.dot_all)
     if isinstance(pattern, str):
-        return failure("invalid", f"the ground truth is not a pattern: {pattern}")
+        return failure("invalid", f"the ground truth is not a regular expression: {pattern}")
     said = reply(sample.response).strip()
     try:
         method = pattern.fullmatch if options.match == "full" else pattern.search
@@ -172,7 +172,7 @@ def number(sample: Sample, options: NumberOptions) -> Score:
     """Score 1.0 when the number in the last frame is the ground truth's, give or take the tolerance."""
     accepted = _numbers(sample.ground_truth)
     if not accepted or None in accepted:
-        return failure("invalid", f"ground truth {sample.ground_truth!r:.80} is not a number")
+        return failure("invalid", f"the ground truth {sample.ground_truth!r:.80} is not a number")
     text = own_text(sample.response, sample.prompt)
     said, kind = stated_number(text, *FRAME_KINDS)
     said = _alone(text) if kind is None else said

@@ -54,11 +54,14 @@ class Expected:
             return "the query reads no table"
         sizes = {(result.columns, len(result.rows)) for result in self.results}
         if (found.columns, len(found.rows)) not in sizes:
-            return f"{len(found.rows)} rows of {found.columns}, not {len(first.rows)} of {first.columns}"
+            return (
+                f"the query returns {len(found.rows)} rows of {found.columns} columns, expected "
+                f"{len(first.rows)} rows of {first.columns} columns"
+            )
         if any(_same_pieces(found.rows, result.rows, self._ends(result)) for result in self.results):
             return None
         same_bag = any(_same_bag(found.rows, result.rows) for result in self.results)
-        return "the same rows in another order" if self.ordered and same_bag else "other rows"
+        return "the rows are in another order" if self.ordered and same_bag else "the rows differ"
 
     def _ends(self, result: Result) -> tuple[int, ...]:
         """Where the pieces of a result end within which the order is free."""

@@ -40,9 +40,11 @@ def misfit(value: Any, schema_text: str) -> str | None:
     except RecursionError:
         if depth > _DEEP:
             return f"nested {depth} deep, too deep for the schema"
-        raise ValueError("the schema cannot be applied: it refers to itself without end") from None
+        raise ValueError("the schema cannot be applied: a $ref of the schema refers to itself") from None
     except Unresolvable as problem:
-        raise ValueError(f"the schema cannot be applied: {type(problem).__name__}") from None
+        raise ValueError(
+            f"the schema cannot be applied: a $ref cannot be resolved ({type(problem).__name__})"
+        ) from None
     except OverflowError:
         return "a number too large to be divided"
     if error is None:
@@ -70,7 +72,9 @@ def _validator(schema_text: str) -> Any:
     try:
         kind.check_schema(schema)
     except SchemaError as error:
-        raise ValueError(f"not a JSON Schema: {error.message:.200}") from None
+        raise ValueError(
+            f"the schema of the ground truth is not a JSON Schema: {error.message:.200}"
+        ) from None
     from referencing import Registry
 
     registry: Any = Registry()  # empty, without a way to retrieve: no reference leaves the schema

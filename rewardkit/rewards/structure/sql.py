@@ -116,7 +116,7 @@ class SqlOptions:
     def __post_init__(self) -> None:
         """Refuse limits within which no query runs."""
         if min(self.max_rows, self.max_steps, self.memory_mb) < 1:
-            raise ValueError("max_rows, max_steps and memory_mb: expected 1 or more")
+            raise ValueError("max_rows, max_steps and memory_mb must be 1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +153,13 @@ def score(sample: Sample, options: SqlOptions) -> Score:
         )
     query = _query(sample.response)
     if query is None:
-        return Score(0.0, "ok", False, detail="no query")
+        return Score(0.0, "ok", False, detail="no query in the response")
     for database, found in zip(ground_truth.databases, expected, strict=True):
         why = next(filter(None, (found.misfit(result) for result in _run((query,), database, options))), None)
         if why:
             return Score(0.0, "ok", False, query[:200], detail=why)
     if _is_constant(query, ground_truth, options):
-        why = "the rows are the same when the tables have other ones, and the ground truth's are not"
+        why = "the query returns the same rows for other tables, but the query of the ground truth does not"
         return Score(0.0, "ok", False, query[:200], detail=why)
     return Score(1.0, "ok", True, query[:200], detail="the same rows")
 
@@ -193,7 +193,7 @@ def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Sql
     several = [databases] if isinstance(databases, str) else databases
     found = tuple(map(str, [schema] if schema else several))
     if not query or not found:
-        return "the ground truth needs a query, and a schema or databases (there or in extra_info)"
+        return "the row needs a query, and a schema or databases, in the ground truth or in extra_info"
     return _SqlGroundTruth(query, found, bool(row.get("ordered", is_ordered(query))))
 
 

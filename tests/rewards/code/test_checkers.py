@@ -66,8 +66,8 @@ def test_the_program_does_not_see_the_checker_nor_what_is_expected() -> None:
 @pytest.mark.parametrize(
     ("checker", "why"),
     [
-        ("1 / 0", "does not accept the correct output"),
-        ("(", "does not accept"),
+        ("1 / 0", "rejects the expected output"),
+        ("(", "rejects the expected output"),
     ],
 )
 def test_a_checker_that_does_not_work_makes_the_sample_invalid(checker: str, why: str) -> None:
@@ -78,4 +78,4 @@ def test_a_checker_that_does_not_work_makes_the_sample_invalid(checker: str, why
 def test_a_checker_that_loops_costs_its_limit_and_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewardkit.rewards.code.checkers._PROGRAM_CPU_S", 0.2)
     found = scored("print(3)", "while True: pass")
-    assert found.status == "invalid" and "correct output" in str(found.detail)
+    assert found.status == "invalid" and "expected output" in str(found.detail)

@@ -83,7 +83,7 @@ def test_a_block_of_the_family_will_do_and_one_of_another_language_will_not() ->
 def test_a_program_in_a_language_that_is_not_run_here_says_so(mark: str) -> None:
     found = scored(fenced(mark, "const n: number = 3;\nconsole.log(n);"), {"tests": TESTS})
     assert (found.status, found.score) == ("ok", 0.0)
-    assert found.detail is not None and f"it has {mark.casefold()}, supported are python, " in found.detail
+    assert found.detail is not None and f"only in {mark.casefold()}; supported: python, " in found.detail
     beside = scored(fenced("python", SUM_PY) + "\n\n" + fenced(mark, "x"), {"tests": TESTS})
     assert beside.score == 1.0
 
@@ -126,7 +126,7 @@ def test_tests_of_functions_are_for_python() -> None:
     assert scored(fenced("python", "def add(a, b): return a + b"), truth).score == 1.0
     assert scored(fenced("c", SUM_C), truth).score == 0.0
     asked = scored(fenced("c", SUM_C), {**truth, "language": "c"})
-    assert asked.status == "invalid" and "are for Python programs" in (asked.detail or "")
+    assert asked.status == "invalid" and "only for programs in Python" in (asked.detail or "")
 
 
 def test_a_problems_limit_of_time_is_for_the_language() -> None:

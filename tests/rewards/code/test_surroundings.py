@@ -72,7 +72,7 @@ UNCARRIED = {
 
 @pytest.mark.parametrize("name", UNCARRIED)
 def test_what_no_program_could_pass_is_refused_as_it_is_read(name: str) -> None:
-    with pytest.raises(GroundTruthError, match="its own process"):
+    with pytest.raises(GroundTruthError, match="separate processes"):
         read(UNCARRIED[name])
 
 

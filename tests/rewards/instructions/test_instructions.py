@@ -73,7 +73,7 @@ def test_all_must_be_kept_or_the_share_is_paid() -> None:
         "punctuation:no_comma": 0,
         "keywords:existence": 1,
     }
-    assert found.detail == "not kept: punctuation:no_comma"
+    assert found.detail == "instructions not followed: punctuation:no_comma"
 
 
 def test_loose_forgives_first_and_last_lines_and_asterisks() -> None:

@@ -160,7 +160,7 @@ def test_the_verdict_is_the_score(judge_file: Path, server: FakeOpenAI) -> None:
 
 def test_a_word_that_yaml_takes_for_true_is_refused_in_words(judge_file: Path) -> None:
     judge_file.write_text(judge_file.read_text() + "verdicts: {yes: 1, no: 0}\n")
-    with pytest.raises(OptionsError, match="in quotes"):
+    with pytest.raises(OptionsError, match="quotes around the word"):
         register_judge(judge_file, [SOURCE])
 
 
@@ -234,7 +234,7 @@ def test_the_command_line_registers_a_judge(
 ) -> None:
     command = ["score", str(tmp_path / "none.parquet"), "--judge", str(judge_file)]
     assert run(command) == 2
-    assert "needs a data source: --for SOURCE" in capsys.readouterr().err
+    assert "needs a data source; pass --for SOURCE" in capsys.readouterr().err
     judge_file.write_text(judge_file.read_text() + "data_sources: ['test/*']\n")
     assert run(command) == 2
     assert "none.parquet" in capsys.readouterr().err
@@ -246,7 +246,7 @@ def test_the_command_line_registers_a_judge(
     [
         ("- a", "is not a YAML mapping"),
         ("modle: m\nurl: http://h", "no option 'modle'; did you mean model"),
-        ("model: m\nurl: http://h\nprompt: nothing", "no {response}"),
+        ("model: m\nurl: http://h\nprompt: nothing", "must contain {response}"),
         ("model: m\nurl: http://h\nscore_range: [1, 1]", "score_range"),
         ("model: m\nurl: http://h\nretries: many", "option 'retries'"),
         (

@@ -160,7 +160,7 @@ def test_score_tells_what_a_verifier_overruled_and_cost(
     )
     printed = " ".join(capsys.readouterr().out.split())
     assert "asked about 3 samples: 3 requests and 0 kept answers" in printed
-    assert "300 + 30 tokens, $0.00036; they overruled the rule for 1" in printed
+    assert "300 + 30 tokens, $0.00036; models overruled a rule for 1 samples" in printed
 
 
 def test_a_budget_ends_score_in_a_line_and_resume_goes_on(

@@ -185,15 +185,15 @@ def test_what_is_no_reward_model_is_refused_in_one_line(
         assert "\n" not in str(caught.value)
 
     refused(tmp_path / "none", "no such model folder: .*none")
-    refused(tmp_path, "it has no config.json")
+    refused(tmp_path, "config.json is missing")
     language_model = tmp_path / "lm"
     config = AutoModelForSequenceClassification.from_pretrained(folder).config
     LlamaForCausalLM(config).save_pretrained(language_model)
     AutoTokenizer.from_pretrained(folder).save_pretrained(language_model)
-    refused(language_model, "says LlamaForCausalLM")
+    refused(language_model, "architecture LlamaForCausalLM")
     raw = json.loads((language_model / "config.json").read_text())
     (language_model / "config.json").write_text(json.dumps({**raw, "architectures": None}))
-    refused(language_model, "no weights for score.weight")
+    refused(language_model, "the weights of score.weight are missing")
     refused(make_folder(num_labels=5), "5 labels")
     with pytest.raises(OptionsError, match="no option 'devise'; did you mean device"):
         register_reward_model(folder, ["test/rm"], name="typo", devise="cpu")
