@@ -229,7 +229,7 @@ _OTHERS = "no message has the role assistant"
             },
             f"{_WITHHELD}: content_filter",
         ),
-        ({"message": None, "done": False}, "its 'message' is null"),
+        ({"message": None, "done": False}, "'message' is null"),
         ({"role": "user", "content": "#### 7"}, _OTHERS),
         ({"output": [{"type": "message", "role": "user", "content": "#### 7"}]}, _OTHERS),
         ([{"from": "human", "value": "#### 7"}], _OTHERS.replace("user", "human")),

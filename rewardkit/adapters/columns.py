@@ -30,7 +30,7 @@ def samples_from(
     names = find_names(lambda name: _has(columns, name))
     if names.data_source is None and data_source is None:
         raise InputError(
-            "the dataset has no column 'data_source'; add one, "
+            "the dataset has no column 'data_source'; add the column, "
             "or make the reward with make_reward(data_source=...)"
         )
     sources = _column(columns, names.data_source, n)

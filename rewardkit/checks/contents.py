@@ -64,7 +64,7 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
     if not known.any_source and (form.needs_source or item.data_source):
         problem = known.problem_of(item.data_source) if item.data_source else "the row has no data source"
         if problem and item.data_source and value_at(item.raw, "reward_model.style") == "model":
-            what = f"'{item.data_source}' is scored by a model; pass one with --reward-model or --judge"
+            what = f"'{item.data_source}' is scored by a model; pass the model with --reward-model or --judge"
             say("warning", "data source", what, item.data_source)
         elif problem:
             say("error", "data source", problem, item.data_source)
@@ -154,7 +154,7 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
         say("error", "interaction", what, interaction)
     if (tools or interaction) and (agent or SINGLE_TURN) == SINGLE_TURN:
         kind = "tools" if tools else "interaction"
-        say("warning", "agent", f"the row has {kind}, but its agent '{SINGLE_TURN}' uses none", "unused")
+        say("warning", "agent", f"the row has {kind}, but the agent '{SINGLE_TURN}' uses no {kind}", "unused")
 
 
 def _tools(item: Item) -> Mapping[str, Any]:

@@ -35,4 +35,4 @@ def _outweighed(options: Any) -> str:
     if right is None:
         return ""
     paid = [name for name in _OTHER if isinstance(values.get(name), int | float) and values[name] >= right]
-    return f"{paid[0]}={values[paid[0]]:g} scores a wrong answer as high as a right one" if paid else ""
+    return f"{paid[0]}={values[paid[0]]:g} scores a wrong answer as high as a right answer" if paid else ""

@@ -172,7 +172,7 @@ def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:
     pins = read_pins(path)
     if not pins:
         raise InputError(
-            f"{path} contains no pinned responses; write them with: rewardkit diff FILES --pin {path}"
+            f"{path} contains no pinned responses; write pins with: rewardkit diff FILES --pin {path}"
         )
     found = moved(pins, scorer)
     if as_json:

@@ -110,7 +110,7 @@ def _print(rows: list[Labelled], found: list[Suspicion], given: int, lost: int, 
     if not console.is_terminal:
         console.width = _WIDTH
     if lost:
-        err.print(f"{lost:,} responses skipped: they match no row of the file", highlight=False)
+        err.print(f"{lost:,} responses skipped, because no row of the file matches", highlight=False)
     if found:
         console.print(_table(found))
     with_responses = sum(bool(row.responses) for row in rows)

@@ -153,7 +153,9 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
     rows = [p for p in files if format_of(p.name) != "json"] or files
     if len(rows) < len(files):
         left = len(files) - len(rows)
-        on_note(f"{folder}: skipped {left} .json files next to other data files; to read one, pass its path")
+        on_note(
+            f"{folder}: skipped {left} .json files next to other data files; pass a file by name to read it"
+        )
     if not rows:
         raise InputError(f"{folder} has no data files; expected names that end in {', '.join(FORMATS)}")
     return [_input(str(p), p.relative_to(folder)) for p in rows]

@@ -116,7 +116,7 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from None
 
 
-def exists_already(path: Path, instead: str = "pass --force to replace it") -> InputError:
+def exists_already(path: Path, instead: str = "pass --force to replace the output") -> InputError:
     """Return the error for an output that is not to be replaced."""
     return InputError(f"{path} exists already; choose another name, or {instead}")
 

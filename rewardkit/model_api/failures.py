@@ -65,7 +65,7 @@ def why_empty(answer: Mapping[str, Any]) -> str | None:
         return "the API's answer has no candidates"
     for name in ("message", "response", "generated_text", "text"):
         if name in answer and answer[name] is None and (len(answer) == 1 or _OF_ANSWERS & set(answer)):
-            return f"the API's answer has no text: its '{name}' is null"
+            return f"the API's answer has no text: '{name}' is null"
     return None
 
 

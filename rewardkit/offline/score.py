@@ -298,7 +298,7 @@ class _FileRun:
         if not out.exists() or self.settings.force or Progress.left_by(out):
             return False
         if self.settings.resume and self.kind == "parquet" and run_of(out) == self.run_id:
-            self.settings.on_note(f"{out} is complete already; nothing to do")
+            self.settings.on_note(f"{out} is complete already; no row is scored again")
             return True
         raise exists_already(out)
 

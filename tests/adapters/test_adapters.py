@@ -139,7 +139,7 @@ def test_trl_takes_conversations_and_verls_columns() -> None:
 
 
 def test_a_dataset_without_data_source_is_told_what_to_add() -> None:
-    with pytest.raises(InputError, match="'data_source'; add one"):
+    with pytest.raises(InputError, match="'data_source'; add the column"):
         asyncio.run(trl.reward([RIGHT], ["q"], ground_truth=["72"]))
     with pytest.raises(InputError, match=r"'ground_truth'.*2 completions"):
         samples_from([RIGHT, WRONG], {"ground_truth": ["72"]}, data_source="gsm8k")

@@ -246,9 +246,9 @@ def test_a_folder_of_its_own_is_made_with_those_above(folder: Path) -> None:
     [
         (
             "--reward gsm8k=one.py --reward gsm8k=two.py",
-            "--reward gsm8k=one.py and --reward gsm8k=two.py both score gsm8k; drop one of them",
+            "--reward gsm8k=one.py and --reward gsm8k=two.py both score gsm8k; pass only one of the two",
         ),
-        ("--reward one.py --reward two.py", "both score every data source; drop one of them"),
+        ("--reward one.py --reward two.py", "both score every data source; pass only one of the two"),
         (
             "--reward one.py --reward gsm8k=two.py",
             "--reward one.py scores every data source, so --reward gsm8k=two.py would never be used",

@@ -110,7 +110,7 @@ def _claim(made: Reward, word: str) -> Reward:
     claims: dict[str, str] = context.meta.setdefault(__name__, {}) if context is not None else {}
     for source in (_ALL,) if made is REGISTRY.for_all else made.data_sources:
         if (holder := claims.setdefault(source, word)) != word:
-            raise OptionsError(f"{holder} and {word} both score {source}; drop one of them")
+            raise OptionsError(f"{holder} and {word} both score {source}; pass only one of the two")
     whole = claims.get(_ALL)
     others = [one for one in claims.values() if whole is not None and one != whole]
     if others:

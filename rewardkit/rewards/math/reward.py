@@ -124,7 +124,7 @@ def malformed(ground_truth: str) -> str:
     A text that cannot be read as maths is none of these: an answer may repeat it.
     """
     if (field := _field_of_row(ground_truth)) is not None:
-        return f"the ground truth {ground_truth!r:.60} is an object: pass the value of its field {field!r}"
+        return f"the ground truth {ground_truth!r:.60} is an object; pass the value of the field {field!r}"
     side = prepare(ground_truth)
     if not side.text or (side.reading is None and not side.words):
         return f"the ground truth {ground_truth!r:.60} is empty"

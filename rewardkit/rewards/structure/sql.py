@@ -115,8 +115,9 @@ class SqlOptions:
 
     def __post_init__(self) -> None:
         """Refuse limits within which no query runs."""
-        if min(self.max_rows, self.max_steps, self.memory_mb) < 1:
-            raise ValueError("max_rows, max_steps and memory_mb must be 1 or more")
+        for name in ("max_rows", "max_steps", "memory_mb"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 1 or more")
 
 
 @dataclass(frozen=True, slots=True)

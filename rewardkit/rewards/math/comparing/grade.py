@@ -59,7 +59,7 @@ def compare_prepared(
         found = tier(ground_truth, answer, options)
         if found is not None:
             return found
-    return MathVerdict("undecided", "none", "no tier could tell")
+    return MathVerdict("undecided", "none", "no tier could decide")
 
 
 def _by_string(
@@ -298,7 +298,9 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdi
     if answer.key < ground_truth.key:
         first, second = second, first
     if not client.can_decide(first, second):
-        return MathVerdict("undecided", "tree", "left open by the tree tier, and nothing for SymPy")
+        return MathVerdict(
+            "undecided", "tree", "undecided by the tree tier, and SymPy cannot decide such expressions"
+        )
     with budget() as left:
         if left.cpu_s <= 0:
             return _exhausted("all of it used before")
