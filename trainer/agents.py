@@ -120,14 +120,14 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     if not uses_agents(config, {row.agent_name for rows in files.values() for row in rows}):
         if config.reward.mode != "trajectory":
             raise ConfigError(
-                f"reward.mode={config.reward.mode} needs episodes of several turns, but no row "
-                "has an agent for them; set agent_name in the data, or "
-                f"{KEY}.agent.default_agent_loop"
+                f"reward.mode={config.reward.mode} needs episodes of several turns, but no row has an agent "
+                f"that plays several turns; set agent_name in the data, or {KEY}.agent.default_agent_loop"
             )
         if tools := _tool_files(config):
             raise ConfigError(
-                f"{KEY}: {', '.join(tools)} needs an agent of several turns, but no row has "
-                f"one; set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
+                f"{KEY}: {', '.join(tools)} needs an agent that plays several turns, but no row has such an "
+                "agent; "
+                f"set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
             )
         return []
     from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import
@@ -145,14 +145,15 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     check_tools(used.values(), setting)
     why = why_last_alone(config) if any(agent.tools == "program" for agent in used.values()) else None
     if why is not None:
-        notes.append(f"if a program rewrites its history, only its last branch is trained on: {why}")
+        notes.append(f"if a program rewrites its message history, only the last branch is trained on: {why}")
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     transcript = with_tokenizer(setting, config, tokenizer).transcript
     assert transcript is not None
     if config.actor_rollout_ref.rollout.router_replay:
         notes.append(
-            f"{KEY}.router_replay has no effect: episodes of several turns do not record the experts"
+            f"{KEY}.router_replay has no effect: episodes of several turns do not record the experts of "
+            "tokens"
         )
     return [*notes, *check_template(transcript, used.values()).lines()]
 

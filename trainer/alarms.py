@@ -100,7 +100,7 @@ RULES = (
             " ({m[ledger/right]:.1%} of the responses are right)",
         ),
         "Lower the reward for format, set algorithm.norm_adv_by_std_in_grpo=false, or use "
-        "easier prompts; `rewardkit gradient` shows which part of the reward it is",
+        "easier prompts; `rewardkit gradient` shows which part of the reward causes this",
     ),
     AlarmRule(
         "length",

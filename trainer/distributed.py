@@ -197,10 +197,13 @@ def _await_all(store: Any, rank: int, size: int) -> None:
     began = time.monotonic()
     told_at = began + _TOLD_AFTER_S
     while missing := [other for other in range(size) if not store.check([f"here/{other}"])]:
-        who = f"{len(missing)} of {size} processes did not join: rank {', '.join(map(str, missing[:16]))}"
+        ranks = ", ".join(map(str, missing[:16]))
+        who = f"{len(missing)} of {size} processes have not joined the run (rank {ranks})"
         now = time.monotonic()
         if now - began >= JOIN_TIMEOUT.total_seconds():
-            raise RewardkitError(f"{who}, after {JOIN_TIMEOUT.total_seconds():g} s; see their output")
+            raise RewardkitError(
+                f"{who} after {JOIN_TIMEOUT.total_seconds():g} s; see the output of these processes"
+            )
         if rank == 0 and now >= told_at:
             told_at = now + _TOLD_AFTER_S
             print(f"waiting: {who}", file=sys.stderr, flush=True)

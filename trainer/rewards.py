@@ -300,6 +300,6 @@ def why_no_parts(score: Score, keys: Sequence[str]) -> str | None:
         return None
     there = ", ".join(["score", *(["acc"] if score.correct is not None else []), *sorted(score.parts)])
     return (
-        f"algorithm.gdpo_reward_keys: {score.scorer or 'the reward'} has no number for "
-        f"'{wrong[0]}'; its parts are: {there}"
+        f"algorithm.gdpo_reward_keys: the score of {score.scorer or 'the reward'} has no finite number for "
+        f"'{wrong[0]}'; parts of this score: {there}"
     )

@@ -84,10 +84,15 @@ def read_rejections(names: str, thresholds: object) -> list[Rejection]:
     """
     asked = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if unknown := [name for name in asked if name not in REJECTIONS]:
-        raise ValueError(f"'{unknown[0]}' is not one of {', '.join(REJECTIONS)}")
+        raise ValueError(
+            f"unknown name '{unknown[0]}' in rollout_rs; expected one of {', '.join(REJECTIONS)}"
+        )
     given = [] if thresholds is None else [one.strip() for one in str(thresholds).split(",") if one.strip()]
     if asked and len(given) not in (1, len(asked)):
-        raise ValueError(f"{len(asked)} bounds need 1 or {len(asked)} thresholds, found {len(given)}")
+        raise ValueError(
+            f"rollout_rs has {len(asked)} names, so rollout_rs_threshold must have one threshold for all or "
+            f"{len(asked)} thresholds; found {len(given)}"
+        )
     each = given * len(asked) if len(given) == 1 else given
     return [_rejection(name, threshold) for name, threshold in zip(asked, each, strict=False)]
 
@@ -96,7 +101,9 @@ def _rejection(name: str, threshold: str) -> Rejection:
     low, _, high = threshold.rpartition("_")
     if not name.endswith("k1"):
         if low:
-            raise ValueError(f"{name} has only an upper bound, found '{threshold}'")
+            raise ValueError(
+                f"the threshold of {name} must be a single number, an upper bound; found '{threshold}'"
+            )
         return Rejection(name, -math.inf, _number(high))
     most = _number(high)
     least, most = _ordered(_number(low) if low else 1 / most, most)
@@ -107,15 +114,15 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"'{text}' is not a number") from None
+        raise ValueError(f"the threshold '{text}' is not a number") from None
     if not 0 < number < math.inf:
-        raise ValueError(f"a threshold must be above 0, found {text}")
+        raise ValueError(f"a threshold must be a finite number above 0, found {text}")
     return number
 
 
 def _ordered(low: float, high: float) -> tuple[float, float]:
     if low > high:
-        raise ValueError(f"the lower bound {low:g} is above the upper one, {high:g}")
+        raise ValueError(f"the lower bound {low:g} is above the upper bound {high:g}")
     return low, high
 
 

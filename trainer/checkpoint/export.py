@@ -52,7 +52,8 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     found = checkpoint if (checkpoint / FACTS).is_file() else latest(checkpoint)
     if found is None:
         raise InputError(
-            f"{checkpoint} is neither a checkpoint nor the folder of a run with one: it has no {FACTS}"
+            f"{checkpoint} is neither a checkpoint (a folder with {FACTS}) nor the folder of a run with a "
+            "checkpoint"
         )
     if out.exists():
         raise InputError(f"{out} exists already; choose another folder")

@@ -45,7 +45,7 @@ def find_checkpoint(config: RunConfig) -> Path | None:
         raise ConfigError("trainer.resume_mode=resume_path needs trainer.resume_from_path=.../global_step_N")
     path = Path(given.resume_from_path)
     if not (path / FACTS).is_file():
-        raise ConfigError(f"trainer.resume_from_path={path} is not a checkpoint: it has no {FACTS}")
+        raise ConfigError(f"trainer.resume_from_path={path} is not a checkpoint: the file {FACTS} is missing")
     return path
 
 
@@ -62,7 +62,8 @@ def latest(folder: Path) -> Path | None:
     path = folder / name
     if not (path / FACTS).is_file():
         raise ConfigError(
-            f"{tracker} names {name}, which does not exist; set trainer.resume_mode=resume_path "
+            f"{tracker} names {name}, which has no {FACTS} or does not exist; set "
+            "trainer.resume_mode=resume_path "
             "and trainer.resume_from_path to another checkpoint, or "
             "trainer.resume_mode=disable to start from scratch"
         )

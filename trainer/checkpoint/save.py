@@ -113,8 +113,8 @@ def open_folder(config: RunConfig, world: World) -> Path | None:
     found = find_checkpoint(config)
     if any(path != found for path in world.gather(found)):
         raise ConfigError(
-            f"trainer.default_local_dir={folder} must be a folder that all machines share: "
-            "they see different checkpoints in it"
+            f"trainer.default_local_dir={folder} must be a folder that all machines share, but the machines "
+            "find different checkpoints there"
         )
     if world.is_main:
         prepare(folder, found)
@@ -145,7 +145,11 @@ def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.M
 
 def _part(checkpoint: Path, name: str) -> Path:
     if not (checkpoint / name).is_dir():
-        raise ConfigError(f"{checkpoint} contains no {name}, which algorithm.adv_estimator now needs")
+        raise ConfigError(
+            f"{checkpoint} contains no {name}, which this algorithm.adv_estimator needs; use the estimator "
+            "of the "
+            "earlier run, or start from scratch with trainer.resume_mode=disable"
+        )
     return checkpoint / name
 
 
@@ -206,7 +210,7 @@ class Checkpoints:
     def _say_restored(self, start: Path, facts: Mapping[str, Any]) -> None:
         if changed := ", ".join(changed_settings(facts["config"], asdict(cast(Any, self._config)))):
             print(f"warning: {start.name} was saved with other settings: {changed}", file=sys.stderr)
-        done = "; there is nothing left to train" if facts["step"] >= self._total_steps else ""
+        done = "; all steps are done" if facts["step"] >= self._total_steps else ""
         self._say(f"resuming from {start}, of {self._total_steps} steps{done}")
 
     def save(self, step: int, metrics: dict[str, float], *, last: bool) -> None:
@@ -335,9 +339,9 @@ def _check_shapes(
     for key in sorted({*there, *here}):
         if there.get(key) != here.get(key):
             raise ConfigError(
-                f"{folder} is from another model: {key.removeprefix('model.')} is "
-                f"{there.get(key, 'missing')} there and {here.get(key, 'missing')} here; use "
-                "the same model, or start from scratch with trainer.resume_mode=disable"
+                f"{folder} is a checkpoint of another model: {key.removeprefix('model.')} is "
+                f"{there.get(key, 'missing')} in the checkpoint and {here.get(key, 'missing')} in this run; "
+                "use the same model, or start from scratch with trainer.resume_mode=disable"
             )
 
 

@@ -127,4 +127,4 @@ def _named(path: Path, key: str, option: Any, group: str, package: str, search: 
             yield _composed(read_mapping(file), file, name, inside, search)
         elif name not in BUILT_IN and not key.startswith("optional "):
             where = ", ".join(map(str, search.folders))
-            raise ConfigError(f"{path}: its defaults name '{name}', not found in {where}; {ONLY_BUILT_IN}")
+            raise ConfigError(f"{path}: `defaults` names '{name}', which is not in {where}; {ONLY_BUILT_IN}")

@@ -188,7 +188,9 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
 def _assignment(word: str) -> str:
     """An override as OmegaConf takes it."""
     if word.startswith("~"):
-        raise ConfigError(f"'{word}': settings cannot be removed; set it to its default, or to null")
+        raise ConfigError(
+            f"'{word}': a setting cannot be removed with ~; set {word[1:]} to the default value, or to null"
+        )
     if "=" not in word:
         raise ConfigError(f"expected key=value, found '{word}' on the command line")
     key, _, value = word.removeprefix("+").removeprefix("+").partition("=")
@@ -211,7 +213,7 @@ def _load_recipe(path: Path, recipes: Path) -> Any:
         path = shipped
     if not path.is_file():
         ours = sorted(p.stem for p in recipes.glob("*.yaml"))
-        raise ConfigError(f"no such recipe: {path}; recipes of rewardkit: {', '.join(ours)}")
+        raise ConfigError(f"the recipe {path} does not exist; recipes of rewardkit: {', '.join(ours)}")
     return compose(path)
 
 

@@ -117,7 +117,7 @@ def translate(given: Mapping[str, Any], where: str, processes: int, schema: Sche
         hint = (
             _near(key, known)
             or _siblings(key, known)
-            or (f"; verl {schema.verl} has none of that name either")
+            or (f"; verl {schema.verl} does not have this setting either")
         )
         raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
     return Translation({**by_default, **renamed, **values}, notes, twice)

@@ -184,19 +184,19 @@ def why_unserved(config: Any, *, remote: bool = False) -> str | None:
     if isinstance(kind, tuple):
         kind = kind[0]
     if kind is None:
-        return "its code is not transformers' own"
+        return "the model's code is not part of transformers"
     layers: list[str] = list(getattr(text, "layer_types", None) or ())
     others = sorted(set(layers) - KNOWN_LAYERS)
     if others:
-        return f"it has layers of type {', '.join(others)}"
+        return f"the model has layers of type {', '.join(others)}"
     if getattr(kind, "_is_stateful", False):
-        return "it has recurrent layers"
+        return "the model has recurrent layers"
     if getattr(text, "attention_chunk_size", None):
-        return "it attends in chunks"
+        return "the model attends in chunks (attention_chunk_size)"
     if getattr(text, "attn_logit_softcapping", None):
-        return "it caps its attention scores (attn_logit_softcapping)"
+        return "the model caps the attention scores (attn_logit_softcapping)"
     if not (getattr(kind, "_supports_attention_backend", False) and getattr(kind, "_supports_sdpa", False)):
-        return "its attention is its own"
+        return "the model's attention does not use transformers' attention interface"
     return None
 
 
@@ -205,7 +205,7 @@ def why_unshared(config: Any, *, remote: bool = False) -> str | None:
     rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
     kinds: set[Any] = {r.get("rope_type") for r in (rope, *rope.values()) if isinstance(r, dict)}
     if stretched := sorted(kinds & {"dynamic", "longrope"}):
-        return f"its rotary positions depend on the longest sequence that a process sees ({stretched[0]})"
+        return f"the rotary positions depend on the longest sequence that a process sees ({stretched[0]})"
     return why_unserved(config, remote=remote)
 
 
@@ -215,7 +215,10 @@ def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any
     if packed is None:
         return sdpa_mask(local_size=local_size, use_vmap=use_vmap, **about)
     if use_vmap:
-        raise ConfigError("this model changes its causal mask; set use_remove_padding=false")
+        raise ConfigError(
+            "this model changes the causal mask, which packed rows do not support; set "
+            "use_remove_padding=false"
+        )
     return Visible(packed, local_size)
 
 
@@ -256,8 +259,9 @@ def _refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
     odd = sorted(k for k in ("s_aux", "softcap", "position_bias") if more.get(k) is not None)
     if odd:
         raise ConfigError(
-            f"{type(module).__name__} changes its attention scores ({', '.join(odd)}): set "
-            "override_config.attn_implementation=eager"
+            f"{type(module).__name__} changes the attention scores ({', '.join(odd)}), which rewardkit's "
+            "attention "
+            "does not support; set override_config.attn_implementation=eager"
         )
 
 

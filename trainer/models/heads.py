@@ -257,7 +257,7 @@ def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float |
     if _close(logits, scale * plain) and not (cap and scale != 1.0):
         return scale
     log.warning(
-        "%s changes its logits in a way that is not supported: they are computed all at once, "
+        "%s changes the logits in a way that is not supported, so all logits are computed at once, "
         "which takes more memory",
         type(model).__name__,
     )

@@ -36,7 +36,9 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
     try:
         from peft.tuners.lora import Linear, LoraLayer
     except ImportError:
-        raise ConfigError("model.lora_rank needs peft: pip install 'rewardkit[train]'") from None
+        raise ConfigError(
+            "LoRA (model.lora_rank, model.lora_adapter_path) needs peft: pip install 'rewardkit[train]'"
+        ) from None
     if not isinstance(options.target_modules, str | list | tuple):
         raise ConfigError(
             "target_modules must be all-linear, a list of names, or a regex; "
@@ -73,7 +75,7 @@ def adapter_settings(options: ModelConfig) -> Any:
         )
     folder = Path(options.lora_adapter_path)
     if not (folder / "adapter_config.json").is_file():
-        raise ConfigError(f"no adapter in lora_adapter_path={folder}: it has no adapter_config.json")
+        raise ConfigError(f"lora_adapter_path={folder} contains no adapter: adapter_config.json is missing")
     try:
         settings = LoraConfig.from_pretrained(str(folder))
     except Exception as error:  # no JSON, or settings that peft does not know
@@ -96,11 +98,14 @@ def _load_adapter(model: nn.Module, folder: Path) -> None:
             tensor = saved.pop(f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", None)
             if tensor is None or tensor.shape != parameter.shape:
                 raise ConfigError(
-                    f"the adapter in {folder} is for another model: its {name} has another shape"
+                    f"the adapter in {folder} is for another model: {name} is missing there or has another "
+                    "shape"
                 )
             parameter.copy_(tensor)
     if saved:
-        raise ConfigError(f"the adapter in {folder} is for another model, which has {next(iter(saved))}")
+        raise ConfigError(
+            f"the adapter in {folder} is for another model: this model has no layer for {next(iter(saved))}"
+        )
 
 
 @contextmanager

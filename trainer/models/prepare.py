@@ -70,7 +70,10 @@ def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_p
         return ATTENTION
     asked: str | None = options.override_config.get("attn_implementation")
     if asked == "flex_attention" and device.type == "cpu":
-        raise ConfigError("override_config.attn_implementation=flex_attention has no backward on a CPU")
+        raise ConfigError(
+            "override_config.attn_implementation=flex_attention cannot train on a CPU; use sdpa, or leave "
+            "attn_implementation out"
+        )
     if asked:
         return asked
     if device.type == "cuda" and is_flash_attn_2_available():
@@ -109,8 +112,8 @@ def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:
     layers = [m for m in model.modules() if type(m).__name__ in names]
     if not layers:
         raise ConfigError(
-            f"{type(model.body).__name__} has no layer of class {', '.join(names) or '(none declared)'}: "
-            "name it in fsdp_config.wrap_policy.transformer_layer_cls_to_wrap"
+            f"{type(model.body).__name__} has no layer of class {', '.join(names) or '(none declared)'}; set "
+            "fsdp_config.wrap_policy.transformer_layer_cls_to_wrap to the class of the decoder layers"
         )
     return layers
 
@@ -122,6 +125,6 @@ def _apply_liger(body: Any) -> None:
         )
     except ImportError:
         raise ConfigError(
-            "model.use_liger needs Liger: pip install liger-kernel, or use_liger=false"
+            "model.use_liger=true needs Liger: pip install liger-kernel, or set use_liger=false"
         ) from None
     _apply_liger_kernel_to_instance(model=body)

@@ -45,8 +45,9 @@ class RouterReplay:
         layers = len(self.routers)
         if not layers or routes.shape[-1] % layers:
             raise ConfigError(
-                f"the rollout engine gave {routes.shape[-1]} experts for each token, and the policy has "
-                f"{layers} routers that can follow it: set {KEY}=false"
+                f"the rollout engine returned {routes.shape[-1]} experts for each token, which does not fit "
+                "the "
+                f"{layers} routers of the policy that rewardkit can control; set {KEY}=false"
             )
         self._routes = routes.reshape(routes.shape[0] * routes.shape[1], layers, -1).transpose(0, 1).long()
 
@@ -59,7 +60,7 @@ class RouterReplay:
     def _replayed(self, result: Any, wanted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits, weights and ids, as transformers' routers do, for the experts that are wanted."""
         if not isinstance(result, tuple) or len(result) != 3:
-            raise ConfigError(f"{KEY}: the routers of this model are not supported; set it to false")
+            raise ConfigError(f"{KEY}=true does not support the routers of this model; set {KEY}=false")
         logits, weights, ids = result
         probabilities = logits.float().softmax(dim=-1)
         if self._normed is None:
@@ -77,7 +78,7 @@ def _are_normed(shares: Tensor, weights: Tensor) -> bool:
         if bool((weights - expected).abs().max() < 0.01):
             return normed
     raise ConfigError(
-        f"{KEY}: this model does not weight its experts by their probabilities; set it to false"
+        f"{KEY}=true needs a model that weights experts by router probabilities; set {KEY}=false"
     )
 
 

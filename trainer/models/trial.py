@@ -78,7 +78,9 @@ def try_model(asked: TrialModel) -> TriedModel | None:
         made = _prepared(model, asked)
     except ConfigError as error:
         raise ConfigError(f"{asked.key}: {error}") from None
-    notes = [f"{asked.key}.target_modules: the model has no {name}" for name in _unmet(model, asked.options)]
+    notes = [
+        f"{asked.key}.target_modules: the model has no layer {name}" for name in _unmet(model, asked.options)
+    ]
     limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if limit and limit < asked.longest:
         notes.append(
@@ -139,7 +141,9 @@ def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) ->
             f"the file, but {tuple(built)} by config.json and override_config"
         )
     if missing := sorted(found["missing_keys"]):
-        raise ConfigError(f"the weights of {options.path} have no {_some(missing)}, which would be random")
+        raise ConfigError(
+            f"the weight files of {options.path} have no {_some(missing)}, so these weights would be random"
+        )
 
 
 def _loading_info(kind: Any, config: Any, options: ModelConfig) -> dict[str, Any]:
@@ -171,15 +175,16 @@ def _check_sizes(model: Any, asked: TrialModel) -> None:
     table = model.get_input_embeddings()
     if isinstance(table, nn.Embedding) and table.num_embeddings < asked.tokens:
         raise ConfigError(
-            f"{asked.options.path} has embeddings for {table.num_embeddings} tokens, and the run has token "
-            f"ids up to {asked.tokens - 1}: it is not a model for this tokenizer"
+            f"{asked.options.path} has embeddings for {table.num_embeddings} tokens, but the tokenizer makes "
+            "token "
+            f"ids up to {asked.tokens - 1}; use the model and the tokenizer of one folder"
         )
     for name, module in model.named_modules():
         if not (isinstance(module, nn.Embedding) and name.rpartition(".")[2] in PLACES):
             continue
         if module.num_embeddings < asked.longest:
             raise ConfigError(
-                f"{asked.options.path} reads {module.num_embeddings} tokens at most, but {asked.limit} "
+                f"{asked.options.path} takes at most {module.num_embeddings} tokens, but {asked.limit} "
                 f"{asked.longest}"
             )
 

@@ -36,13 +36,14 @@ def check(policy: ActorRolloutRefConfig) -> None:
     """Raise ConfigError where there is no adapter, or a server would not find its folder."""
     if not has_adapter(policy.model):
         raise ConfigError(
-            f"{KEY}=adapter is for a policy with LoRA: set actor_rollout_ref.model.lora_rank, or leave it out"
+            f"{KEY}=adapter needs a policy with LoRA: set actor_rollout_ref.model.lora_rank, or set "
+            f"{KEY}=merge"
         )
     for url in policy.rollout.urls or ():
         if urlsplit(str(url)).hostname not in HERE:
             raise ConfigError(
-                f"{KEY}=adapter is for servers on this machine, which read adapters from its disk, and {url} "
-                f"is elsewhere: set {KEY}=merge"
+                f"{KEY}=adapter needs servers on this machine, which read adapters from its disk, but {url} "
+                f"is on another machine; set {KEY}=merge"
             )
 
 
@@ -56,8 +57,9 @@ def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, A
     rank = max([settings.r, *settings.rank_pattern.values()])
     if rank > RANKS[-1]:
         raise ConfigError(
-            f"the adapter's rank is {rank} (model.lora_rank, or that of model.lora_adapter_path), and vLLM "
-            f"serves at most {RANKS[-1]}: set {KEY}=merge"
+            f"the LoRA adapter has rank {rank} (model.lora_rank, or the rank in model.lora_adapter_path), "
+            "but vLLM "
+            f"serves at most rank {RANKS[-1]}; set {KEY}=merge"
         )
     return {
         "enable_lora": True,

@@ -197,7 +197,9 @@ class Asking:
         room = self._limits.max_len - len(ask.token_ids)
         if self.error is not None or room < 1:
             full = ValueError(
-                f"the prompt has {len(ask.token_ids)} tokens, and the model's limit is {self._limits.max_len}"
+                f"the prompt has {len(ask.token_ids)} tokens, which leaves no room for a response: the "
+                "model's "
+                f"limit is {self._limits.max_len} tokens"
             )
             ask.fail(self.error or full)
             return
@@ -239,7 +241,9 @@ class Asking:
                 await self._examine(server, error)
             finally:
                 self._busy[server] -= 1
-        raise RewardkitError(f"a turn failed {ATTEMPTS} times; last error: {lost}")
+        raise RewardkitError(
+            f"the rollout servers failed {ATTEMPTS} times to generate a turn; last error: {lost}"
+        )
 
     async def _home(self, ask: Ask) -> RolloutServer:
         """The server of the turn's group: the one that it had, or the least busy."""
@@ -266,7 +270,7 @@ class Asking:
             found = msgspec.json.decode(said, type=TurnAnswer)
             reply = self._read(found, ask, begun)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise LostTurn(f"{server.url} sent an incomplete response: {error}") from None
+            raise LostTurn(f"{server.url} sent an invalid response: {error}") from None
         self._count(found, ask)
         return reply
 
@@ -298,24 +302,29 @@ class Asking:
             begun: the weights that it began with, or older ones.
         """
         if len(answer.choices) != 1:
-            raise ValueError(f"{len(answer.choices)} choices")
+            raise ValueError(f"expected 1 choice, found {len(answer.choices)}")
         choice = answer.choices[0]
         ids = choice.token_ids
         if choice.finish_reason not in ("stop", "length"):
-            raise ValueError(f"finish_reason is {choice.finish_reason}")
+            raise ValueError(f"finish_reason is {choice.finish_reason}; expected stop or length")
         if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
             raise ValueError(
-                f"{len(ids)} tokens where at most {ask.max_tokens} were asked for, or ids outside "
-                "the vocabulary"
+                f"expected 1 to {ask.max_tokens} token ids of the vocabulary, found {len(ids)} ids, of which "
+                "some may "
+                "be unknown"
             )
         spans = choice.weight_versions or []
         if self._fleet.adapters:  # what the server names is the base model's
             spans = [VersionSpan(begun, 0, len(ids))]
         if not {span.version for span in spans} <= self._fleet.since(begun):
-            raise ValueError(f"its weights are {[span.version for span in spans]}, not {begun} or later")
+            raise ValueError(
+                f"expected weights of version {begun} or later, found {[span.version for span in spans]}"
+            )
         drawn_with = [self._fleet.published[one.version] for one in spans for _ in range(one.start, one.end)]
         if len(drawn_with) != len(ids):
-            raise ValueError(f"{len(ids)} tokens, but weight versions for {len(drawn_with)}")
+            raise ValueError(
+                f"the response has {len(ids)} tokens, but weight versions for {len(drawn_with)} tokens"
+            )
         log_probs = _log_probs(choice) if self._log_probs else None
         finish: Literal["stop", "length"] = "stop" if choice.finish_reason == "stop" else "length"
         experts = _experts(choice, len(ask.token_ids)) if self._experts else None
@@ -332,7 +341,7 @@ class Asking:
         """Find out whether a server that failed a turn is of use still, and say so where it is not."""
         if server.lives and not await self._is_current(server) and server.lives:
             server.lives = False
-            _say(f"rollout server lost ({why}); its turns go to the other servers")
+            _say(f"lost a rollout server ({why}); the other servers take over the turns")
 
     async def _is_current(self, server: RolloutServer) -> bool:
         limit = aiohttp.ClientTimeout(total=CONNECT_S)
@@ -357,10 +366,10 @@ class Asking:
             loop = asyncio.get_running_loop()
             end = loop.time() + self._limits.wait_s
             if not any(server.lives for server in self._fleet.servers):
-                _say(f"no rollout server is left; waiting {self._limits.wait_s:g} s for one")
+                _say(f"no rollout server is left; waiting up to {self._limits.wait_s:g} s for a server")
             while not (living := [server for server in self._fleet.servers if server.lives]):
                 if loop.time() > end:
-                    raise RewardkitError(f"no rollout server came back within {self._limits.wait_s:g} s")
+                    raise RewardkitError(f"no rollout server answered again within {self._limits.wait_s:g} s")
                 for server in self._fleet.servers:
                     server.lives = await self._is_current(server)
                 if not any(server.lives for server in self._fleet.servers):
@@ -372,13 +381,14 @@ def _experts(choice: TurnChoice, prompt: int) -> Any:
     """Return (tokens - 1, layers, experts) of a prompt of so many tokens and the turn after it."""
     if choice.routed_experts is None:
         raise RewardkitError(
-            "a rollout server does not return the experts of tokens, which "
-            "rollout.router_replay needs: start it with --enable-return-routed-experts"
+            "rollout.router_replay needs the experts of tokens, which a rollout server does not return: "
+            "start "
+            "the server with --enable-return-routed-experts"
         )
     found = numpy.load(BytesIO(base64.b64decode(choice.routed_experts)), allow_pickle=False)
     tokens = prompt + len(choice.token_ids) - 1
     if found.ndim != 3 or len(found) != tokens or found.dtype.kind not in "iu":
-        raise ValueError(f"experts of {found.shape} for {tokens} tokens")
+        raise ValueError(f"the experts have the shape {found.shape}, but there are {tokens} tokens")
     return found
 
 
@@ -386,9 +396,11 @@ def _log_probs(choice: TurnChoice) -> list[float]:
     content = choice.logprobs.content if choice.logprobs else []
     found = [one.logprob for one in content]
     if [one.token_id for one in content] != choice.token_ids:
-        raise ValueError(f"{len(content)} log-probabilities for {len(choice.token_ids)} tokens")
+        raise ValueError(
+            f"the {len(content)} log-probabilities do not belong to the {len(choice.token_ids)} tokens"
+        )
     if not all(math.isfinite(value) and value > LOWEST for value in found):
-        raise ValueError("log-probabilities that are not numbers")
+        raise ValueError("some log-probabilities are not finite")
     return found
 
 

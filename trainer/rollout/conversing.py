@@ -72,10 +72,11 @@ class Seat:
         """
         strange = next((i for i in token_ids if not 0 <= i < self._vocabulary), None)
         if strange is not None:
-            raise ValueError(f"token id {strange} is not in the vocabulary of {self._vocabulary}")
+            raise ValueError(f"token id {strange} is not in the vocabulary of {self._vocabulary} tokens")
         if not token_ids or max_tokens < 1:
             raise ValueError(
-                f"a turn needs a prompt and max_tokens above 0: {len(token_ids)} ids, max_tokens={max_tokens}"
+                f"a turn needs a prompt and max_tokens above 0; found {len(token_ids)} prompt tokens and "
+                f"max_tokens={max_tokens}"
             )
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         ask = Ask(self._place, list(token_ids), seed, max_tokens, tuple(stop_token_ids), answer)

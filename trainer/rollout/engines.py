@@ -67,13 +67,13 @@ def check_rollout(config: Config, processes: int) -> list[str]:
     if rollout.max_model_len is not None and rollout.max_model_len < longest:
         raise ConfigError(
             f"{KEY}.max_model_len={rollout.max_model_len} is below prompt_length + response_length = "
-            f"{longest}; leave it unset to follow them"
+            f"{longest}; leave max_model_len unset to use this sum"
         )
     validation = rollout.val_kwargs
     if validation.do_sample and not validation.temperature > 0:
         raise ConfigError(
             f"{KEY}.val_kwargs.temperature must be above 0 to sample, found {validation.temperature}; "
-            "val_kwargs.do_sample=false is greedy"
+            "set val_kwargs.do_sample=false for greedy decoding"
         )
     return [*ENGINES[rollout.name].check(config, processes), *served.without_effect(config)]
 
@@ -92,6 +92,7 @@ def check_model(config: Config) -> None:
     positions = read_positions(_described(config))
     if positions is not None and longest > positions:
         raise ConfigError(
-            f"data.max_prompt_length + data.max_response_length are {longest} tokens, and the model has "
-            f"{positions} positions (max_position_embeddings in its config.json): lower one of them"
+            f"data.max_prompt_length + data.max_response_length are {longest} tokens, but the model has only "
+            f"{positions} positions (max_position_embeddings in its config.json); lower one of the two "
+            "settings"
         )

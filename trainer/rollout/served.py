@@ -84,11 +84,13 @@ def check(config: Config, processes: int) -> list[str]:
         )
     rollout = config.actor_rollout_ref.rollout
     if rollout.urls is not None and not rollout.urls:
-        raise ConfigError(f"{KEY}.urls is empty; leave it out to start {KEY}.servers here")
+        raise ConfigError(
+            f"{KEY}.urls is empty; list servers, or leave urls out to start {KEY}.servers on this machine"
+        )
     if rollout.urls is None and config.trainer.nnodes > 1:
         raise ConfigError(
-            f"{KEY}.servers are started on one machine; with trainer.nnodes={config.trainer.nnodes} start "
-            f"them yourself and name them in {KEY}.urls (docs/rollouts.md)"
+            f"{KEY}.servers works only on one machine; with trainer.nnodes={config.trainer.nnodes} start the "
+            f"servers yourself and list their URLs in {KEY}.urls (docs/rollouts.md)"
         )
     if rollout.lora_sync == "adapter":
         adapters.check(config.actor_rollout_ref)
@@ -108,8 +110,8 @@ def _waiting_versions(config: Config) -> list[str]:
         return []
     return [
         (
-            f"{KEY}.max_loras={rollout.max_loras}: with trainer.mode={config.trainer.mode}, turns of up to "
-            f"{versions} versions of the adapter are under way, and those of further ones wait; set "
+            f"{KEY}.max_loras={rollout.max_loras}: with trainer.mode={config.trainer.mode}, turns use up to "
+            f"{versions} versions of the adapter at the same time, so some turns wait; set "
             f"{KEY}.max_loras={versions}"
         )
     ]
@@ -264,12 +266,14 @@ class ServedRollout:
         self._note(urls, failed)
         if self._world.is_main:
             for url, why in failed.items():
-                _say(f"rollout server lost: {url} did not take the weights: {why}")
+                _say(f"lost a rollout server: {url} did not take the weights: {why}")
             for one in self._processes:
                 if one.url in failed:
                     one.process.kill()  # half loaded; the next sync finds it started again
         if len(failed) == len(urls):
-            raise RewardkitError(f"no rollout server has the policy's weights: {failed or 'none answers'}")
+            raise RewardkitError(
+                f"no rollout server took the policy's weights: {failed or 'no server answers'}"
+            )
 
     def _note(self, urls: Sequence[str], failed: Collection[str]) -> None:
         """Bring the fleet up to date; the servers that it had stay the same objects, which turns may hold."""
@@ -333,7 +337,9 @@ class ServedRollout:
         told = False
         while not (found := [url for url in known if answers(url)]) and time.monotonic() < end:
             if not told:
-                _say(f"no rollout server answers; waiting {self._config.servers_wait_s:g} s for one")
+                _say(
+                    f"no rollout server answers; waiting up to {self._config.servers_wait_s:g} s for a server"
+                )
                 told = True
             time.sleep(1.0)
         return found
@@ -355,7 +361,7 @@ def _check_server(url: str, max_len: int) -> None:
     if longest < max_len:
         raise ConfigError(
             f"{KEY}.urls: {url} accepts {longest} tokens, but prompt and response have up to "
-            f"{max_len}; start it with --max-model-len {max_len}"
+            f"{max_len}; start the server with --max-model-len {max_len}"
         )
 
 

@@ -124,7 +124,9 @@ class Stepper:
         room = self._max_len - len(ask.token_ids)
         if self._error is not None or room < 1:
             full = ValueError(
-                f"the prompt has {len(ask.token_ids)} tokens, and the model's limit is {self._max_len}"
+                f"the prompt has {len(ask.token_ids)} tokens, which leaves no room for a response: the "
+                "model's "
+                f"limit is {self._max_len} tokens"
             )
             ask.fail(self._error or full)
             return

@@ -187,5 +187,5 @@ def workers_of(url: str) -> int:
 def _resume(url: str, version: str) -> None:
     found = call(f"{url}/weight_info")["weight_version"]
     if found != version:
-        raise ValueError(f"it has the weights of version {found}, not {version}")
+        raise ValueError(f"the server has the weights of version {found}, not {version}")
     call(f"{url}/resume", {})

@@ -204,7 +204,7 @@ class VllmRollout:
             except (OSError, ValueError, RuntimeError) as error:
                 raise ConfigError(
                     f"{KEY}.name=vllm: vLLM cannot start with {model_path}: {reason_of(error)}; "
-                    f"or set {KEY}.name=hf"
+                    f"solve this, or set {KEY}.name=hf"
                 ) from error
         # Its clean-up would destroy the process group that training runs in; ours is `close`.
         self.llm.llm_engine.engine_core._finalizer.detach()

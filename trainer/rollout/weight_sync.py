@@ -24,7 +24,9 @@ def reload(llm: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
     llm.collective_rpc("reload_weights", kwargs={"weights_iterator": named_tensors})
     llm.apply_model(repack_heads)
     if not llm.reset_prefix_cache():
-        raise RuntimeError("vLLM kept prefixes cached under the old weights: a request is still running")
+        raise RuntimeError(
+            "vLLM could not clear the prefix cache of the old weights, because a request is still running"
+        )
 
 
 def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:

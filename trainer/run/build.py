@@ -366,8 +366,8 @@ def _check_teacher(config: Config, tokenizer: Any, say: Callable[[str], None]) -
         raise ConfigError(
             f"distillation.teacher_models.teacher_model: the vocabulary of '{path}' is not the "
             f"policy's: {len(other)} tokens differ, such as {other[0]!r}, "
-            f"{ours.get(other[0], 'missing')} here and {known.get(other[0], 'missing')} there; "
-            "a teacher must have the policy's tokenizer"
+            f"id {ours.get(other[0], 'missing')} for the policy and {known.get(other[0], 'missing')} for the "
+            "teacher; use a teacher with the policy's tokenizer"
         )
     if theirs.chat_template != tokenizer.chat_template or theirs.eos_token_id != tokenizer.eos_token_id:
         say(

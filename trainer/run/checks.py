@@ -37,7 +37,7 @@ def _check_bounds(config: Config) -> None:
     try:
         read_rejections(asked.rollout_rs or "", asked.rollout_rs_threshold)
     except ValueError as error:
-        raise ConfigError(f"{key}.rollout_rs and rollout_rs_threshold: {error}") from None
+        raise ConfigError(f"{key}: {error}") from None
 
 
 def _workers(config: Config) -> dict[str, ActorConfig | RefConfig | CriticConfig]:
@@ -79,11 +79,10 @@ def _check_batch_sizes(config: Config) -> list[str]:
                 f"data.train_batch_size={batch} must be divisible by {name}.ppo_mini_batch_size={mini}"
             )
         if mini * n % (processes // shares[name]):
-            together = (
-                f" that have rows of their own ({processes // shares[name]})" if shares[name] > 1 else ""
-            )
+            groups = f"{processes // shares[name]}: {said}, of which {shares[name]} share each row"
             raise ConfigError(
-                f"{name}.ppo_mini_batch_size={mini} times rollout.n={n} must be divisible by {said}{together}"
+                f"{name}.ppo_mini_batch_size={mini} times rollout.n={n} must be divisible by "
+                f"{groups if shares[name] > 1 else said}"
             )
     return [
         (
@@ -99,33 +98,35 @@ def _check_token_limits(config: Config) -> None:
     """Each forward that is filled up by tokens must hold one sequence; processes that share it, together."""
     rollout = config.actor_rollout_ref.rollout
     row = rollout.prompt_length + rollout.response_length
-    for name, tokens in _token_limits(config).items():
-        if tokens < row:
+    for name, (tokens, sharing) in _token_limits(config).items():
+        if tokens * sharing < row:
+            together = f" times the {sharing} processes that share a row" if sharing > 1 else ""
             raise ConfigError(
-                f"{name}_max_token_len_per_gpu={tokens} is less than one sequence: "
+                f"{name}_max_token_len_per_gpu={tokens}{together} is less than one sequence: "
                 f"prompt_length + response_length of actor_rollout_ref.rollout are {row}"
             )
 
 
-def _token_limits(config: Config) -> dict[str, int]:
-    """The limits that are in use, by the setting's name without its end."""
+def _token_limits(config: Config) -> dict[str, tuple[int, int]]:
+    """The limits that are in use, and how many processes share a row, by the setting's name without its
+    end."""
     policy = config.actor_rollout_ref
     rollout = policy.rollout
     critic = config.critic
     shares = sharing_groups(config)
     split = shares["actor_rollout_ref.actor"]
-    limits = {}
+    limits: dict[str, tuple[int, int]] = {}
     if policy.actor.use_dynamic_bsz:
-        limits["actor_rollout_ref.actor.ppo"] = policy.actor.ppo_max_token_len_per_gpu * split
+        limits["actor_rollout_ref.actor.ppo"] = (policy.actor.ppo_max_token_len_per_gpu, split)
     if rollout.log_prob_use_dynamic_bsz:
-        limits["actor_rollout_ref.rollout.log_prob"] = rollout.log_prob_max_token_len_per_gpu * split
+        limits["actor_rollout_ref.rollout.log_prob"] = (rollout.log_prob_max_token_len_per_gpu, split)
     if policy.ref.log_prob_use_dynamic_bsz:
         split = shares["actor_rollout_ref.ref"]
-        limits["actor_rollout_ref.ref.log_prob"] = policy.ref.log_prob_max_token_len_per_gpu * split
+        limits["actor_rollout_ref.ref.log_prob"] = (policy.ref.log_prob_max_token_len_per_gpu, split)
     if critic.use_dynamic_bsz and ESTIMATORS[config.algorithm.adv_estimator].critic:
         split = shares["critic"]
-        limits["critic.ppo"] = critic.ppo_max_token_len_per_gpu * split
-        limits["critic.forward"] = critic.forward_max_token_len_per_gpu * split
+        limits["critic.ppo"] = (critic.ppo_max_token_len_per_gpu, split)
+        limits["critic.forward"] = (critic.forward_max_token_len_per_gpu, split)
     return limits
 
 
@@ -159,13 +160,16 @@ def _check_sharing(config: Config) -> list[str]:
         key = f"{name}.{SHARING}={wanted}"
         if size != wanted:
             notes.append(
-                f"{key}: of {processes} process{'es' if processes > 1 else ''}, {size} share a "
-                "row; results are the same"
+                f"{key}: {size} of {processes} process{'es' if processes > 1 else ''} share a row instead; "
+                "the "
+                "results are the same"
             )
         if size > 1 and not model.use_remove_padding:
-            raise ConfigError(f"{key} shares packed rows: set use_remove_padding=true")
+            raise ConfigError(f"{key} needs packed rows; set use_remove_padding=true for this model")
         if size > 1 and (attention := model.override_config.get("attn_implementation")):
-            notes.append(f"{key}: torch's own attention is used instead of {attention}; results are the same")
+            notes.append(
+                f"{key}: torch's own attention is used instead of {attention}; the results are the same"
+            )
     return notes
 
 
@@ -200,7 +204,10 @@ def check_contents(key: str, asked: Sequence[str]) -> list[str]:
             f"{key} must contain only model, optimizer, extra and hf_model; found: {', '.join(unknown)}"
         )
     if left_out := sorted(ALWAYS_SAVED - contents):
-        return [f"{key} leaves out {', '.join(left_out)}: a resume needs them, so they are saved anyway"]
+        return [
+            f"{key} leaves out {', '.join(left_out)}, which a resume needs; rewardkit saves these parts "
+            "anyway"
+        ]
     return []
 
 

@@ -184,7 +184,7 @@ def _reserve(util: Any, config: RunConfig, on_gpu: bool) -> Any:
     if not group.wait(timeout_seconds=60):
         util.remove_placement_group(group)
         raise ConfigError(
-            f"the Ray cluster has no room for {nodes} machine(s) with {bundle}: see `ray status`"
+            f"the Ray cluster does not have {nodes} free machine(s) with {bundle}; see `ray status`"
         )
     return group
 

@@ -88,7 +88,7 @@ def report(config: Config) -> str:
     if available is not None:
         _check_batch(config, available)
     if needs is None:
-        return "memory: not estimated, the model is not on this machine yet"
+        return "memory: not estimated, because the model is not on this machine yet"
     certain = sum(v for name, v in needs.items() if name not in ("cache", "activations"))
     parts = ", ".join(f"{name} {value / GIB:.2g}" for name, value in needs.items())
     line = f"memory per process, roughly: {sum(needs.values()) / GIB:.2g} GiB ({parts})"
@@ -97,11 +97,11 @@ def report(config: Config) -> str:
     line += f"; the device has {available / GIB:.3g} GiB"
     if certain > available:
         raise ConfigError(
-            f"{line}: too little for the weights alone; use more GPUs, a smaller model, or offload with "
+            f"{line}, too little even without activations; use more GPUs, a smaller model, or offload with "
             "actor_rollout_ref.actor.fsdp_config.param_offload=true and .optimizer_offload=true"
         )
     if sum(needs.values()) > available:
-        line += f": {_remedy(config, needs)} if it runs out"
+        line += f"; if the memory runs out, {_remedy(config, needs)}"
     return line
 
 

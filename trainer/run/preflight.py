@@ -87,12 +87,13 @@ def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -
     here = identities_here(rewards, data_sources)
     if served := sorted(data_sources - here.keys()):
         raise ConfigError(
-            f"reward.lock={path}: '{served[0]}' is scored by a server, which a lock does not cover; unset it"
+            f"reward.lock={path}: a server scores '{served[0]}', and a lock covers only local rewards; unset "
+            "reward.lock"
         )
     moved = moved_rewards(read_lock(path), here)
     if moved:
         more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
-        raise ConfigError(f"reward.lock={path}: changed since the lock was written: {moved[0]}{more}")
+        raise ConfigError(f"reward.lock={path}: a reward has changed since the lock: {moved[0]}{more}")
 
 
 def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
@@ -127,7 +128,7 @@ def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping
             )
     if rollout.val_kwargs.n > 1:
         return []
-    instead = "in validation its score has no meaning until actor_rollout_ref.rollout.val_kwargs.n is above 1"
+    instead = "in validation the score has no meaning until actor_rollout_ref.rollout.val_kwargs.n is above 1"
     return [needs_group(source, instead) for source in by_group(file_list(config.data.val_files))]
 
 
@@ -199,7 +200,7 @@ def _check_shared_models(config: Config) -> None:
         if reason := why_unshared(described, remote=model.trust_remote_code):
             raise ConfigError(
                 f"{name}.{SHARING}={size} does not work with {described.model_type} ({model.path}): "
-                f"{reason}; set it to 1"
+                f"{reason}; set {SHARING}=1"
             )
 
 
@@ -212,7 +213,9 @@ def check_adapter(section: str, model: ModelConfig) -> None:
     """Raise ConfigError where the adapter to go on from is not there."""
     path = model.lora_adapter_path
     if path is not None and not (Path(path) / "adapter_config.json").is_file():
-        raise ConfigError(f"no adapter in {section}.lora_adapter_path={path}: it has no adapter_config.json")
+        raise ConfigError(
+            f"{section}.lora_adapter_path={path} contains no adapter: adapter_config.json is missing"
+        )
 
 
 def _check_outputs(config: Config) -> None:

@@ -25,11 +25,11 @@ def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Ru
     return (
         (
             lambda c: any(map(has_adapter, models(c))) and find_spec("peft") is None,
-            "lora_rank is set, but peft is not installed: pip install peft",
+            "LoRA (lora_rank, lora_adapter_path) needs peft: pip install peft",
         ),
         (
             lambda c: any(model.use_liger for model in models(c)) and find_spec("liger_kernel") is None,
-            "use_liger is set, but liger-kernel is not installed: pip install liger-kernel",
+            "use_liger=true needs liger-kernel: pip install liger-kernel",
         ),
     )
 
@@ -42,7 +42,7 @@ REFUSED: tuple[Rule, ...] = (
     (
         lambda c: c.actor_rollout_ref.rollout.prompt_length < c.data.max_prompt_length,
         "actor_rollout_ref.rollout.prompt_length={c.actor_rollout_ref.rollout.prompt_length} is below "
-        "data.max_prompt_length={c.data.max_prompt_length}; leave it unset to follow it",
+        "data.max_prompt_length={c.data.max_prompt_length}; leave prompt_length unset to use the same value",
     ),
     (
         lambda c: loss_mode(c) == "dro" and not c.actor_rollout_ref.actor.policy_loss.dro_beta,
@@ -58,11 +58,13 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.algorithm.gdpo_reward_keys and not ESTIMATORS[c.algorithm.adv_estimator].parts,
-        "algorithm.gdpo_reward_keys are for algorithm.adv_estimator=gdpo",
+        "algorithm.gdpo_reward_keys needs algorithm.adv_estimator=gdpo; set the estimator, or leave the keys "
+        "out",
     ),
     (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].parts and not c.algorithm.gdpo_reward_keys,
-        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores: name them in "
+        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores; name these parts "
+        "in "
         "algorithm.gdpo_reward_keys=[a,b]; `rewardkit explain` shows the parts of a score",
     ),
     (
@@ -71,7 +73,7 @@ REFUSED: tuple[Rule, ...] = (
             and c.algorithm.gdpo_reward_weights is not None
             and len(c.algorithm.gdpo_reward_weights) != len(c.algorithm.gdpo_reward_keys or [])
         ),
-        "algorithm.gdpo_reward_weights={c.algorithm.gdpo_reward_weights} must be as many as "
+        "algorithm.gdpo_reward_weights={c.algorithm.gdpo_reward_weights} must have one weight for each of "
         "algorithm.gdpo_reward_keys={c.algorithm.gdpo_reward_keys}",
     ),
     (
@@ -86,13 +88,15 @@ REFUSED: tuple[Rule, ...] = (
         (
             "algorithm.adv_estimator={c.algorithm.adv_estimator} compares only parts of the "
             "scores, so algorithm.use_kl_in_reward, reward_model.overlong_buffer and "
-            "reward.mode={c.reward.mode} would have no effect; leave them out"
+            "reward.mode={c.reward.mode} would have no effect; leave these settings out"
         ),
     ),
     (
         lambda c: c.algorithm.turn_advantages == "per_turn" and c.algorithm.adv_estimator not in BY_TURNS,
-        "algorithm.turn_advantages=per_turn: {c.algorithm.adv_estimator} does not compare turns; "
-        f"{', '.join(BY_TURNS)} do (gae and reinforce_plus_plus use rewards of turns as they are)",
+        "algorithm.turn_advantages=per_turn does not work with algorithm.adv_estimator="
+        f"{{c.algorithm.adv_estimator}}; use {', '.join(BY_TURNS)} (gae and reinforce_plus_plus use the "
+        "rewards "
+        "of turns without this setting)",
     ),
     (
         lambda c: c.algorithm.turn_advantages == "per_turn" and c.reward.mode == "trajectory",
@@ -116,7 +120,8 @@ REFUSED: tuple[Rule, ...] = (
             (c.trainer.val_before_train or c.trainer.val_only or c.trainer.test_freq > 0)
             and not c.data.val_files
         ),
-        "data.val_files is not set; set it, or trainer.val_before_train=false and trainer.test_freq=-1",
+        "validation needs data.val_files; set data.val_files, or trainer.val_before_train=false and "
+        "trainer.test_freq=-1",
     ),
     (
         lambda c: c.trainer.mode != "sync" and c.actor_rollout_ref.rollout.name != "vllm_server",
@@ -144,7 +149,7 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.reward.options and c.reward.url,
-        "reward.options are for local rewards; with reward.url, set them at the server",
+        "reward.options works only for local rewards; with reward.url, set the options on the server",
     ),
     (
         lambda c: c.reward_model.enable and not (c.reward_model.model.path or c.reward_model.url),
@@ -156,7 +161,8 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.reward_model.enable and c.custom_reward_function.path,
-        "custom_reward_function.path and reward_model.enable exclude each other: each scores everything",
+        "custom_reward_function.path and reward_model.enable exclude each other, as each scores all rows; "
+        "set one",
     ),
 )
 
@@ -167,12 +173,13 @@ REFUSED_EVERYWHERE: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.trainer.default_hdfs_dir is not None,
-        "trainer.default_hdfs_dir is not supported; mount it and set trainer.default_local_dir",
+        "trainer.default_hdfs_dir is not supported; mount the folder and set trainer.default_local_dir",
     ),
     (
         lambda c: c.trainer.del_local_ckpt_after_load,
-        "trainer.del_local_ckpt_after_load=true: a run killed after that could not be resumed; "
-        "set trainer.max_ckpt_to_keep=1 to save space",
+        "trainer.del_local_ckpt_after_load=true is not supported: a run killed after the deletion could not "
+        "be "
+        "resumed; set trainer.max_ckpt_to_keep=1 to save space",
     ),
 )
 """The same in every stage."""
@@ -187,8 +194,8 @@ SAID: tuple[Rule, ...] = (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,
         (
             "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one "
-            "prompt, but actor_rollout_ref.rollout.n is 1: the score of each is its advantage, as "
-            "in verl; set n above 1"
+            "prompt, but actor_rollout_ref.rollout.n is 1, so each score is used as the advantage, "
+            "as in verl; set n above 1"
         ),
     ),
     (
@@ -201,8 +208,8 @@ SAID: tuple[Rule, ...] = (
     (
         lambda c: c.trainer.mode != "async" and c.trainer.max_staleness != TrainerConfig.max_staleness,
         (
-            "trainer.max_staleness={c.trainer.max_staleness} has no effect: it is for "
-            "trainer.mode=async, not {c.trainer.mode}"
+            "trainer.max_staleness={c.trainer.max_staleness} has no effect with "
+            "trainer.mode={c.trainer.mode}, only with trainer.mode=async"
         ),
     ),
     (

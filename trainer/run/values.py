@@ -225,16 +225,16 @@ VALUES: dict[str, dict[str, Values]] = {
 address may also be null."""
 
 INSTEAD = {
-    "actor_rollout_ref.rollout.name": "the engines here are {known}: set actor_rollout_ref.rollout.name=vllm",
+    "actor_rollout_ref.rollout.name": "rewardkit has the engines {known}; set "
+    "actor_rollout_ref.rollout.name=vllm",
     "trainer.mode": (
-        "it can be {known}; for verl's colocate_async, use async: here, generating while training "
-        "needs its own servers"
+        "expected {known}; instead of verl's colocate_async use async, which generates on servers of its own"
     ),
     "distillation.distillation_loss.loss_mode": (
-        "distillation uses the sampled token: {known}; set loss_mode=k1 and "
-        "use_policy_gradient=true for the reverse KL"
+        "rewardkit distils only on the sampled tokens, with {known}; for the reverse KL set loss_mode=k1 and "
+        "use_policy_gradient=true"
     ),
-    "trainer.device": "it can be {known}: set trainer.device=cuda, or leave it out",
+    "trainer.device": "expected {known}; set trainer.device=cuda, or leave trainer.device out",
 }
 """What to say of a value that is no misspelling, such as those of verl that we have not, where the list alone
 would not say what to do."""

@@ -91,7 +91,7 @@ def template_of(config: SftConfig) -> str | None:
         return Path(given).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"data.chat_template={given} is neither a file nor a valid Jinja template: {error}"
+            f"data.chat_template={given} is neither a readable file nor a Jinja template: {error}"
         ) from None
 
 

@@ -97,7 +97,7 @@ def load_rows(
     rows = [row for row in found if isinstance(row, SftRow)]
     if len(rows) < len(read):
         world.say(
-            f"skipped {len(read) - len(rows)} of {len(read)} rows, without a trained token within "
+            f"skipped {len(read) - len(rows)} of {len(read)} rows, which have no trained token within "
             f"data.max_length={config.max_length}"
         )
     if rows and ends and not any(set(ends).intersection(row.response_ids) for row in rows):
@@ -148,7 +148,7 @@ def _reader(
     """Return what makes a conversation of a row of a file with these columns."""
     prompt, response = config.prompt_key, config.response_key
     if (prompt is None) != (response is None):
-        raise InputError("data.prompt_key and data.response_key go together: set both, or neither")
+        raise InputError("data.prompt_key and data.response_key need each other: set both, or neither")
     named = prompt is not None and response is not None
     pairs = ((prompt, response),) if prompt is not None and response is not None else PAIRS
     pair = next((p for p in pairs if all(name.split(".")[0] in columns for name in p)), None)
@@ -157,8 +157,8 @@ def _reader(
     if pair is None:
         wanted = ", or ".join([config.messages_key, *(" and ".join(p) for p in pairs)])
         raise InputError(
-            f"{path} has no column {wanted}; it has: {', '.join(sorted(columns))}; name them with "
-            "data.messages_key, or data.prompt_key and data.response_key"
+            f"{path} has no column {wanted}; set data.messages_key, or data.prompt_key and data.response_key "
+            f"(columns: {', '.join(sorted(columns))})"
         )
     return lambda row, where: _of_pair(row, pair, config, where)
 
@@ -167,7 +167,7 @@ def _of_messages(row: Mapping[str, Any], config: SftDataConfig, where: str) -> C
     turns = row.get(config.messages_key)
     if not isinstance(turns, list) or not turns:
         raise InputError(
-            f"{where}: {config.messages_key} must be a list of messages, found {type(turns).__name__}"
+            f"{where}: {config.messages_key} must be a non-empty list of messages, found {turns!r:.40}"
         )
     return Conversation(_turns(turns, where), 0, _tools(row, config, where))
 
@@ -220,8 +220,8 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
     """
     if not tokenizer.chat_template:
         raise InputError(
-            f"the tokenizer of '{tokenizer.name_or_path}' has no chat template: set data.chat_template to "
-            "one, or to a file of one"
+            f"the tokenizer of '{tokenizer.name_or_path}' has no chat template; set data.chat_template to "
+            "a template, or to a file with a template"
         )
     if all(turn["role"] != "assistant" for turn in given.turns[given.first :]):
         raise InputError(f"{where}: there is no assistant message, so there is nothing to train on")
@@ -272,9 +272,10 @@ def _by_text(
         after = rendered(given.turns[: k + 1], False)
         if not (after.startswith(before) and text.startswith(after)):
             raise InputError(
-                f"{where}: the chat template renders turn {k} differently when other turns follow it or when "
-                "it is not yet answered, so its tokens cannot be identified; use one row per answer, or a "
-                "template with {% generation %} (data.chat_template)"
+                f"{where}: the chat template renders turn {k} differently depending on the turns after it, "
+                "so the "
+                "tokens of this turn cannot be identified; use one row per answer, or a template with "
+                "{% generation %} (data.chat_template)"
             )
         spans.append((len(before), len(after)))
     found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
@@ -286,8 +287,8 @@ def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: s
     limit = config.max_length
     if len(ids) > limit and config.truncation == "error":
         raise InputError(
-            f"{where} has {len(ids)} tokens, more than data.max_length={limit}; raise it, or "
-            "set data.truncation=right"
+            f"{where}: the conversation has {len(ids)} tokens, more than data.max_length={limit}; raise "
+            "data.max_length, or set data.truncation=right"
         )
     kept = slice(-limit, None) if config.truncation == "left" else slice(limit)
     ids, trained = ids[kept], trained[kept]

@@ -60,7 +60,7 @@ def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredRollout], 
     try:
         write_dump(Path(folder), step, rows, run.config.trainer.data_dir_format)
     except (OSError, ValueError) as error:
-        run.logger.warn(f"there is no dump of step {step}: {error}")
+        run.logger.warn(f"the dump of step {step} was not written: {error}")
 
 
 def gather_rows(scored: Sequence[ScoredRollout], n: int, step: int, world: World) -> list[dict[str, Any]]:

@@ -209,7 +209,8 @@ def place_turn_rewards(
     number = int(world.sum(failed.sum()))
     if number and config.on_error == "raise":
         raise ScoringError(
-            f"{number} turn{'s' * (number > 1)} could not be scored; reward.on_error=mask masks them"
+            f"{number} turn{'s' * (number > 1)} could not be scored; set reward.on_error=mask to mask such "
+            "turns"
         )
     if config.on_error == "mask":
         turns = batch["turns"]
@@ -250,7 +251,8 @@ def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> No
     why = f"{first.scorer or 'the reward'} gave status '{first.status}': {first.detail}"
     if n_ok:
         raise ScoringError(
-            f"{n - n_ok} of {n} responses could not be scored; {why}; reward.on_error=mask masks them"
+            f"{n - n_ok} of {n} responses could not be scored; {why}; set reward.on_error=mask to mask such "
+            "responses"
         )
     raise ScoringError(f"none of the {n} responses could be scored; {why}")
 

@@ -74,7 +74,8 @@ def parallel_to(model: nn.Module, world: World, asked: int) -> Parallel:
     size = group_size(asked, world.size)
     if size > 1 and getattr(model, "packing", "off") != "flat":
         raise ConfigError(
-            "ulysses_sequence_parallel_size above 1 shares one packed row: it needs use_remove_padding=true "
-            "and a model that keeps packed sequences apart"
+            "ulysses_sequence_parallel_size above 1 needs packed rows: set use_remove_padding=true, and use "
+            "a "
+            "model that keeps packed sequences apart"
         )
     return Parallel.of(world, size)

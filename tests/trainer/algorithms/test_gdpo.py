@@ -108,11 +108,11 @@ KEYS = '+algorithm.gdpo_reward_keys=["form", "acc", "score"]'
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ([], "name them in algorithm.gdpo_reward_keys"),
-        ([KEYS, "algorithm.gdpo_reward_weights=[1]"], "gdpo_reward_weights=.* must be as many as"),
+        ([], "name these parts in algorithm.gdpo_reward_keys"),
+        ([KEYS, "algorithm.gdpo_reward_weights=[1]"], "gdpo_reward_weights=.* one weight for each of"),
         ([KEYS, "algorithm.use_kl_in_reward=true"], "use_kl_in_reward, .* would have no effect"),
         ([KEYS, "reward.mode=mixed"], r"reward\.mode=mixed would have no effect"),
-        ([KEYS, "algorithm.adv_estimator=grpo"], "are for algorithm.adv_estimator=gdpo"),
+        ([KEYS, "algorithm.adv_estimator=grpo"], "needs algorithm.adv_estimator=gdpo"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(more: list[str], said: str) -> None:
@@ -129,5 +129,7 @@ def test_parts_come_into_the_batch_in_the_order_of_their_names() -> None:
 
 def test_a_score_without_the_part_ends_the_run_with_those_it_has() -> None:
     batch = Batch({"response_mask": torch.ones(1, 3)}, [])
-    with pytest.raises(ScoringError, match=r"mine@1 has no number for 'form'; its parts are: score, length$"):
+    with pytest.raises(
+        ScoringError, match=r"mine@1 has no finite number for 'form'; parts of this score: score, length$"
+    ):
         place_parts(batch, [Score(0.5, parts={"length": 2.0}, scorer="mine@1")], ALONE, config(KEYS))

@@ -212,7 +212,10 @@ def test_settings_that_cannot_be_honoured_are_refused(
 
 def test_a_tracker_without_its_checkpoint_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("7")
-    with pytest.raises(ConfigError, match=r"names global_step_7, which does not exist.*resume_mode=disable"):
+    with pytest.raises(
+        ConfigError,
+        match=r"names global_step_7, which has no trainer.json or does not exist.*resume_mode=disable",
+    ):
         find.latest(tmp_path)
 
 

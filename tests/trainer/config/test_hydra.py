@@ -75,5 +75,5 @@ def test_hydra_s_options_name_a_file(folder: Path, capsys: pytest.CaptureFixture
 
 def test_a_file_that_the_defaults_name_and_nobody_has_is_said(folder: Path) -> None:
     (folder / "mine.yaml").write_text("defaults: [ppo_megatron_trainer]")
-    with pytest.raises(ConfigError, match=r"mine\.yaml: its defaults name 'ppo_megatron_trainer'"):
+    with pytest.raises(ConfigError, match=r"mine\.yaml: `defaults` names 'ppo_megatron_trainer'"):
         load_config(folder / "mine.yaml", GIVEN)

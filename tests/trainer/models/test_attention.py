@@ -73,7 +73,7 @@ UNSERVED: dict[str, tuple[dict[str, Any], str]] = {
     "mamba": ({}, "of type linear_attention"),
     "lfm2": ({"layer_types": ["conv", "full_attention"], "num_hidden_layers": 2}, "of type conv"),
     "llama4_text": ({"num_hidden_layers": 4}, "chunk"),
-    "gpt_oss": ({}, "its attention is its own"),
+    "gpt_oss": ({}, "the model's attention does not use transformers' attention interface"),
 }
 
 
@@ -369,7 +369,9 @@ def test_a_family_that_cannot_be_served_is_known_by_its_configuration(family: st
 def test_what_is_not_served_is_refused_to_share_and_still_packs(rows: Batch) -> None:
     config = transformers.Gemma2Config(**{**SIZE, "num_key_value_heads": 4})
     model = transformers.Gemma2ForCausalLM(config).eval()
-    with pytest.raises(ConfigError, match="cannot be above 1 for this model: it caps its attention scores"):
+    with pytest.raises(
+        ConfigError, match="cannot be above 1 for this model: the model caps the attention scores"
+    ):
         prepared(copy.deepcopy(model), 2)
     assert prepared(model).packing == "rows"
 

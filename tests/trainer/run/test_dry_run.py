@@ -121,7 +121,7 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "attention that a CPU cannot learn by",
         nothing,
         [f"{MODEL}.override_config.attn_implementation=flex_attention"],
-        f"{MODEL}: override_config.attn_implementation=flex_attention has no backward on a CPU",
+        f"{MODEL}: override_config.attn_implementation=flex_attention cannot train on a CPU",
     ),
     (
         "attention that is a number",
@@ -194,7 +194,7 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "weights of fewer layers",
         nothing,
         [f"{MODEL}.override_config.num_hidden_layers=5"],
-        f"{MODEL}: the weights of MODEL have no model.layers.",
+        f"{MODEL}: the weight files of MODEL have no model.layers.",
     ),
     (
         "a type of model that there is not",
@@ -275,14 +275,14 @@ def of_another_kind(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (narrower, "the adapter in ADAPTER is for another model: its "),
+        (narrower, "the adapter in ADAPTER is for another model: "),
         (of_another_kind, "the adapter in ADAPTER has the type IA3; expected LORA"),
         (lambda folder: (folder / "adapter_config.json").write_text("{no"), "lora_adapter_path=ADAPTER: "),
         (
             lambda folder: (folder / "adapter_model.safetensors").unlink(),
             "cannot read ADAPTER/adapter_model.safetensors: No such file",
         ),
-        (lambda folder: shutil.rmtree(folder), "no adapter in lora_adapter_path=ADAPTER: "),
+        (lambda folder: shutil.rmtree(folder), "lora_adapter_path=ADAPTER contains no adapter: "),
     ],
 )
 def test_an_adapter_that_could_not_be_trained_is_refused_as_training_does(
@@ -303,7 +303,9 @@ def test_a_critic_of_another_tokenizer_is_refused(
     save_file(tensors, small / "model.safetensors", metadata={"format": "pt"})
     change_config(small, vocab_size=50)
     config = load_config(None, words(parquet, model_folder, tmp_path, CRITIC, f"critic.model.path={small}"))
-    assert_refused_alike(config, f"critic.model: {small} has embeddings for 50 tokens, and the run", world)
+    assert_refused_alike(
+        config, f"critic.model: {small} has embeddings for 50 tokens, but the tokenizer", world
+    )
 
 
 @pytest.mark.parametrize(
@@ -350,7 +352,7 @@ def test_names_of_layers_that_the_model_has_not_are_said(
 ) -> None:
     more = [f"{MODEL}.lora_rank=4", f"{MODEL}.target_modules=[q_proj,qkv_proj]"]
     rehearse(load_config(None, words(parquet, model_folder, tmp_path, *more)))
-    assert f"{MODEL}.target_modules: the model has no qkv_proj" in capsys.readouterr().err
+    assert f"{MODEL}.target_modules: the model has no layer qkv_proj" in capsys.readouterr().err
 
 
 def test_a_dry_run_loads_no_weight(
@@ -381,11 +383,11 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     checkpoint = tmp_path / "out" / "global_step_1"
     config = load_config(None, [*trained, CRITIC])
     assert_refused_alike(
-        config, f"{checkpoint} contains no critic, which algorithm.adv_estimator now needs", world
+        config, f"{checkpoint} contains no critic, which this algorithm.adv_estimator needs", world
     )
 
     config = load_config(None, [*trained, f"{MODEL}.lora_rank=4"])
-    assert_refused_alike(config, f"{checkpoint}/actor is from another model: ", world)
+    assert_refused_alike(config, f"{checkpoint}/actor is a checkpoint of another model: ", world)
 
     config = load_config(None, [*trained, "data.train_max_samples=5"])
     assert_refused_alike(config, "the checkpoint was saved with 24 training rows", world)
@@ -410,7 +412,7 @@ def test_a_reward_model_that_would_not_load_is_refused_as_training_does(
     more = ["reward_model.enable=true", f"reward_model.model.path={model}"]
     config = load_config(None, words(parquet, model_folder, tmp_path, *more))
     key = "reward_model.model.path"
-    assert_refused_alike(config, f"{key}: the weights of {model} have no score.weight", world)
+    assert_refused_alike(config, f"{key}: the weight files of {model} have no score.weight", world)
     (model / "model.safetensors").unlink()
     assert_refused_alike(config, f"{key}: {model} has no weights", world)
 

@@ -143,7 +143,7 @@ def test_processes_that_do_not_come_are_named() -> None:
     alone = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | given, capture_output=True, text=True
     )
-    assert "2 of 3 processes did not join: rank 1, 2, after 1 s" in alone.stderr
+    assert "2 of 3 processes have not joined the run (rank 1, 2) after 1 s" in alone.stderr
 
 
 @pytest.mark.slow

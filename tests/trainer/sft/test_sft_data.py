@@ -93,12 +93,14 @@ def test_a_long_row_is_an_error_cut_or_left_out(
     tokenizer: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [{"prompt": "1", "response": "3 " * 20}, {"prompt": "1 " * 20, "response": "3"}]
-    with pytest.raises(InputError, match=r"row 0 has \d+ tokens, more than data.max_length=12; raise it"):
+    with pytest.raises(
+        InputError, match=r"row 0: .* \d+ tokens, more than data.max_length=12; raise data.max_length"
+    ):
         load(tokenizer, tmp_path, rows, max_length=12)
     (kept,) = load(tokenizer, tmp_path, rows, max_length=12, truncation="right")
     assert len(kept.token_ids) + len(kept.response_ids) == 12
     said = capsys.readouterr().err
-    assert "1 of 2 rows, without a trained token" in said and "no row trains <|end|>" in said
+    assert "1 of 2 rows, which have no trained token" in said and "no row trains <|end|>" in said
     assert "data.max_length=12 cuts every row" in said and "the chat template" not in said
     both = load(tokenizer, tmp_path, rows, max_length=12, truncation="left")
     assert [trained(tokenizer, row)[-7:] for row in both] == ["<|end|>"] * 2
@@ -126,10 +128,10 @@ def test_a_token_of_the_generation_config_ends_a_response_too(
         (
             {"a": "b"},
             {"prompt_key": "x", "response_key": "y"},
-            "has no column messages, or x and y; it has: a",
+            "has no column messages, or x and y; ",
         ),
-        ({"a": "b"}, {"prompt_key": "x"}, "go together"),
-        ({"messages": "hi"}, {}, "row 0: messages must be a list of messages, found str"),
+        ({"a": "b"}, {"prompt_key": "x"}, "need each other"),
+        ({"messages": "hi"}, {}, "row 0: messages must be a non-empty list of messages, found 'hi'"),
         ({"messages": [{"content": "hi"}]}, {}, "row 0: message 0 of the prompt has no role"),
         ({"messages": TALK[:1]}, {}, "row 0: there is no assistant message"),
         ({"prompt": "a", "response": None}, {}, "row 0: response is empty"),
@@ -147,7 +149,8 @@ def test_a_row_that_cannot_be_used_is_named(
 def test_all_rows_that_cannot_be_used_are_counted_at_once(tokenizer: Any, tmp_path: Path) -> None:
     rows = [{"messages": TALK}, {"messages": "hi"}, {"messages": TALK[:1]}]
     with pytest.raises(
-        InputError, match=r"row 1: messages must be a list.* \(1 more of the 3 rows cannot be used\)$"
+        InputError,
+        match=r"row 1: messages must be a non-empty list.* \(1 more of the 3 rows cannot be used\)$",
     ):
         load(tokenizer, tmp_path, rows)
 
@@ -155,7 +158,7 @@ def test_all_rows_that_cannot_be_used_are_counted_at_once(tokenizer: Any, tmp_pa
 @pytest.mark.parametrize(
     ("template", "line"),
     [
-        (None, "has no chat template: set data.chat_template"),
+        (None, "has no chat template; set data.chat_template"),
         ("{{ raise_exception('no users') }}", "the chat template cannot render this row: no users"),
         (
             "{% for m in messages %}{% if loop.last or m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}",

@@ -144,4 +144,4 @@ def test_where_only_the_last_branch_is_trained_on_that_is_said(
     notes = check(load_config("tiny-cpu", settings(parquet, model_folder, tmp_path)))
     assert not any("last branch" in line for line in notes)
     given = settings(parquet, model_folder, tmp_path, "algorithm.adv_estimator=gae")
-    assert any("only its last branch" in line for line in check(load_config("tiny-cpu", given)))
+    assert any("only the last branch" in line for line in check(load_config("tiny-cpu", given)))

@@ -84,7 +84,7 @@ def test_as_a_loss_values_and_gradients_are_verl_s() -> None:
     [
         (["distillation.enabled=true"], f"needs {TEACHER}"),
         ([*ON, f"{LOSS}.loss_mode=k1"], "has a gradient of 0 on average"),
-        ([*ON, f"{LOSS}.loss_mode=forward_kl_topk"], "distillation uses the sampled token"),
+        ([*ON, f"{LOSS}.loss_mode=forward_kl_topk"], "only on the sampled tokens"),
         ([*ON, "distillation.teacher_models.other.model_path=y"], "there is one teacher"),
     ],
 )

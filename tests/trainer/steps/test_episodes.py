@@ -253,7 +253,7 @@ def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
                 f"{ROLLOUT}.multi_turn.tool_config_path=calculator",
                 f"{ROLLOUT}.agent.default_agent_loop=single_turn_agent",
             ],
-            "calculator needs an agent of several turns",
+            "calculator needs an agent that plays several turns",
         ),
         (
             {"agent_name": "tool_agent", "extra_info": {"interaction_kwargs": {"name": "gms8k"}}},
@@ -291,7 +291,7 @@ def test_agents_of_one_s_own_come_from_verl_s_file(parquet: Path, model_folder: 
         (f"- name: other\n  _target_: {NAGGING}\n  top: 3\n", "no settings.*top"),
         ("- name: other\n  _target_: rewardkit.agents.episode.Episode\n", "is a class"),
         ("- name: other\n  _target_: rewardkit.agents.nowhere.x\n", "cannot import"),
-        ("name: other\n", "must be a list of mappings"),
+        ("name: other\n", "must be a YAML list of mappings"),
     ):
         file.write_text(text)
         with pytest.raises((ConfigError, InputError), match=rf"{file.name}.*{message}"):

@@ -26,8 +26,8 @@ NEEDED = [
     [
         (f"{ACTOR}.strategy=megatron", f"{ACTOR}.strategy must be one of fsdp2, fsdp, found 'megatron'"),
         (f"{ACTOR}.fsdp_config.fsdp_size=3", "must divide the 4 processes"),
-        ("actor_rollout_ref.model.lora_rank=8", "lora_rank is set, but peft is not installed"),
-        ("actor_rollout_ref.model.use_liger=true", "use_liger is set, but liger-kernel is not installed"),
+        ("actor_rollout_ref.model.lora_rank=8", "needs peft: pip install peft"),
+        ("actor_rollout_ref.model.use_liger=true", "needs liger-kernel: pip install liger-kernel"),
     ],
 )
 def test_a_worker_s_setting_is_refused_before_a_model_is_loaded(
@@ -78,10 +78,10 @@ def test_what_is_done_otherwise_with_the_same_result_is_said() -> None:
 def test_of_fewer_processes_than_asked_as_many_share_a_row_as_divide_both() -> None:
     assert check_settings(f"{SHARED}=2") == []
     lines = check_settings(f"{SHARED}=8")
-    assert "actor_rollout_ref.ref.ulysses_sequence_parallel_size=8: of 4 processes, 4 share a row" in lines[1]
+    assert "actor_rollout_ref.ref.ulysses_sequence_parallel_size=8: 4 of 4 processes share a row" in lines[1]
     lines = check_settings("critic.ulysses_sequence_parallel_size=2", "trainer.n_gpus_per_node=1")
     assert lines == [
-        "critic.ulysses_sequence_parallel_size=2: of 1 process, 1 share a row; results are the same"
+        "critic.ulysses_sequence_parallel_size=2: 1 of 1 process share a row instead; the results are the same"
     ]
 
 
@@ -94,6 +94,9 @@ def test_who_shares_rows_counts_as_one_for_a_mini_batch_and_a_token_limit() -> N
     with pytest.raises(ConfigError, match="is less than one sequence"):
         check_settings(*small)
     check_settings(*small, f"{SHARED}=2")
+    tiny = f"{ACTOR}.ppo_max_token_len_per_gpu=256"
+    with pytest.raises(ConfigError, match=rf"{tiny} times the 2 processes that share a row is less"):
+        check_settings(*small, tiny, f"{SHARED}=2")
 
 
 def test_a_model_whose_sequences_cannot_be_shared_is_refused_by_name(tmp_path: Path) -> None:
