@@ -74,11 +74,11 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
         InputError: the file is missing, is no parquet, is empty, lacks a column, or has images.
     """
     if not path.is_file():
-        raise InputError(f"no such training file: {path}; `rewardkit prep` writes one")
+        raise InputError(f"the file of prompts {path} does not exist; make the file with `rewardkit prep`")
     try:
         parquet = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path} is not a parquet file: {str(error).splitlines()[0]}") from None
+        raise InputError(f"cannot read {path} as a parquet file: {str(error).splitlines()[0]}") from None
     names = names_in(parquet.schema_arrow)
     columns = parquet.schema_arrow.names
     for needed, found in (
@@ -87,7 +87,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
         ("ground_truth", names.ground_truth),
     ):
         if found is None:
-            raise InputError(f"{path} has no column '{needed}'; it has: {', '.join(sorted(columns))}")
+            raise InputError(f"{path} has no column '{needed}'; columns: {', '.join(sorted(columns))}")
     agent = AGENT_NAME if AGENT_NAME in columns else None
     read = {names.data_source, prompt_key, names.ground_truth, names.extra_info, agent}
     table = parquet.read(columns=[name for name in read if name is not None])
@@ -111,7 +111,7 @@ def _refuse_media(parquet: pq.ParquetFile, path: Path) -> None:
             if found := [name for name, value in row.items() if value]:
                 raise InputError(
                     f"{path}, row {i}: column '{found[0]}' is not empty, but only text prompts "
-                    "are supported; leave out rows that need more than their text"
+                    "are supported; leave out rows with images, videos or audio"
                 )
         first += len(batch)
 
@@ -131,7 +131,7 @@ def _checked(row: dict[str, Any], i: int, path: Path, names: RowNames) -> dict[s
     }
     for name, value in values.items():
         if not value:
-            raise InputError(f"{path}, row {i}: {name} is empty; `rewardkit prep` never writes such a row")
+            raise InputError(f"{path}, row {i}: {name} is empty; remove the row, or fill the column")
     return {
         "data_source": sample.data_source,
         "prompt": readable(sample.prompt, f"{path}, row {i}"),
@@ -317,7 +317,7 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
         return ids[: limit // 2] + ids[limit // 2 - limit :]
     raise InputError(
         f"{where}: the prompt has {len(ids)} tokens, more than data.max_prompt_length={limit}; "
-        "raise it, or set data.filter_overlong_prompts=true or data.truncation=left"
+        "raise this limit, or set data.filter_overlong_prompts=true or data.truncation=left"
     )
 
 
@@ -369,7 +369,7 @@ class PromptLoader(Generic[LoadedRow]):
         """Go to a position; InputError when it was taken among another number of prompts."""
         if state["rows"] != len(self.rows):
             raise InputError(
-                f"the checkpoint was saved with {state['rows']} training rows, data.train_files "
+                f"the checkpoint was saved with {state['rows']} training rows, but data.train_files "
                 f"now has {len(self.rows)}; use the same files, or start from scratch with "
                 "trainer.resume_mode=disable"
             )

@@ -189,7 +189,7 @@ def test_another_model_or_other_data_is_refused_and_other_settings_are_told(
         with pytest.raises(ConfigError, match=f"another model: {name} is"):
             run.checkpoints.restore()
     loader = PromptLoader([PromptRow("s", [], "", {}, [])] * 5, 2, shuffle=False, seed=0)
-    with pytest.raises(InputError, match=r"saved with 24 training rows, data.train_files now has 5"):
+    with pytest.raises(InputError, match=r"saved with 24 training rows, but data.train_files now has 5"):
         loader.load_state_dict(find.read_facts(finished / "global_step_2")["loader"])
 
 

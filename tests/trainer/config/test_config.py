@@ -163,7 +163,7 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     assert not (tmp_path / "out").exists(), "nothing is made"
     assert cli(["train", "--json", *fine]) == 2
     for wrong, why in (
-        ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
+        ("data.train_files=nowhere.parquet", "nowhere.parquet does not exist"),
         ("data.train_batch_size=4000", "data.train_batch_size=4000, but there are only 24 rows"),
         ("data.max_prompt_length=3", "but there are only 0 rows"),
         ("algorithm.filter_groups.enable=true", "set actor_rollout_ref.rollout.n above 1"),
@@ -250,12 +250,12 @@ def test_preflight_finds_nothing_where_nothing_is_wrong(
         ("trainer.test_freq=1", "validation needs data.val_files"),
         ("reward.on_error=ignore", "reward.on_error must be one of mask, raise, value"),
         ("actor_rollout_ref.rollout.name=vllm_servr", "found 'vllm_servr'; did you mean vllm_server?"),
-        ("actor_rollout_ref.rollout.name=sglang", "hf, vllm and vllm_server: set actor_rollout_ref.rollout."),
+        ("actor_rollout_ref.rollout.name=sglang", "hf, vllm and vllm_server; set actor_rollout_ref.rollout."),
         ("trainer.device=npu", "trainer.device=npu: expected auto, cpu and cuda; set trainer.device=cuda"),
         ("actor_rollout_ref.rollout.urls=[http://a:1,b:2]", "rollout.urls: 'b:2' is not a server address"),
         ("reward.url=ftp://a", "reward.url: 'ftp://a' is not a server address; expected http://HOST:PORT"),
         ("reward_model.url=http://name:pass@", "reward_model.url: 'http://' is not a server address"),
-        ("data.train_files=nowhere.parquet", "no such training file: nowhere.parquet"),
+        ("data.train_files=nowhere.parquet", "nowhere.parquet does not exist"),
         ("data.prompt_key=question", "has no column 'question'; columns: data_source"),
         ("actor_rollout_ref.actor.checkpoint.save_contents=[all]", "model, optimizer, extra"),
         ("critic.model.path=/proc", "critic.model.path: /proc is not a model folder: config.json is missing"),
@@ -285,7 +285,7 @@ def test_a_file_that_is_no_parquet_and_an_unknown_data_source_are_refused(
     given += ["data.max_prompt_length=64", "data.max_response_length=64"]
     config = load_config(None, [*given, "trainer.val_before_train=false"])
     file.write_bytes(b"data_source,prompt\n")
-    with pytest.raises(RewardkitError, match="is not a parquet file"):
+    with pytest.raises(RewardkitError, match="as a parquet file"):
         check(config)
     table = pa.table({"data_source": ["openai/gsm9k"], "prompt": ["?"], "ground_truth": ["1"]})
     pq.write_table(table, file)
