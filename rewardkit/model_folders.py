@@ -70,7 +70,7 @@ def _why_no_model_in(folder: Path, path: str) -> str | None:
         readable = isinstance(read_config(path), dict)
     except (OSError, ValueError):
         readable = False
-    return None if readable else f"{path} is not a model folder: its config.json is not a JSON object"
+    return None if readable else f"{path} is not a model folder: config.json is not a JSON object"
 
 
 def _folder_like(folder: Path) -> str:

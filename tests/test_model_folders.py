@@ -27,7 +27,7 @@ def test_a_folder_needs_a_readable_config(tmp_path: Path, asked: list[str]) -> N
     assert "config.json is missing" in (why_no_model(str(tmp_path)) or "")
     for text in ("{", "[]"):
         (tmp_path / "config.json").write_text(text)
-        assert "its config.json is not a JSON object" in (why_no_model(str(tmp_path)) or "")
+        assert "config.json is not a JSON object" in (why_no_model(str(tmp_path)) or "")
     (tmp_path / "config.json").write_text("{}")
     assert why_no_model(str(tmp_path)) is None
     assert model_folder(str(tmp_path)) == tmp_path

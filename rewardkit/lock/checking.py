@@ -65,7 +65,7 @@ def read_lock(path: Path) -> Lock:
         raise InputError(f"cannot read the lock {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise InputError(
-            f"{path} is not a lock file: {error}; write one with `rewardkit lock FILES`"
+            f"{path} is not a lock file: {error}; write a lock file with `rewardkit lock FILES`"
         ) from None
     if found.lock != FORM:
         raise InputError(

@@ -147,8 +147,8 @@ def _rows(again: Path, prefix: str, path: Path) -> Iterator[Mapping[str, Any]]:
                     continue
                 if f"{prefix}status" not in row:
                     raise InputError(
-                        f"{path} has no column '{prefix}status', so it is not a scored file; "
-                        f"to score it, run: rewardkit score {path}"
+                        f"{path} has no column '{prefix}status', so no row is scored; "
+                        f"score the file first: rewardkit score {path}"
                     )
                 yield row
     finally:

@@ -147,7 +147,7 @@ def _unsound(entry_text: str) -> str | None:
     if paid:
         return f"the verifier of '{name}' scores nonsense as right"
     if entry["answer"] is not None and _verified(entry, str(entry["answer"]), ours=True) < 1.0:
-        return f"the verifier of '{name}' does not score its own answer as right"
+        return f"the verifier of '{name}' does not score the entry's own answer as right"
     return None
 
 

@@ -143,8 +143,8 @@ def call_tests(
 def _arguments(given: Any) -> list[Any]:
     if isinstance(given, dict):
         raise GroundTruthError(
-            "the input of a function is an object, which could be its keyword arguments or its "
-            "one argument; expected a list of arguments"
+            "the input of a function is an object, which could be keyword arguments or one argument; "
+            "expected a list of arguments"
         )
     return given if isinstance(given, list) else [given]
 

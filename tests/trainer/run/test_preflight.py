@@ -284,7 +284,7 @@ def test_an_agent_that_there_is_not_is_refused_with_its_row(model_folder: Path, 
 
 def test_a_ground_truth_that_its_reward_cannot_use_is_said(model_folder: Path, tmp_path: Path) -> None:
     notes = check(settings(train_file(tmp_path, ground_truth="four"), model_folder, tmp_path))
-    assert any("row 7: ground truth 'four' is not a number" in note for note in notes)
+    assert any("row 7: the ground truth 'four' is not a number" in note for note in notes)
 
 
 def test_a_composition_that_can_pay_a_wrong_answer_more_is_said(model_folder: Path, tmp_path: Path) -> None:

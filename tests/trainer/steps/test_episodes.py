@@ -258,7 +258,7 @@ def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
         (
             {"agent_name": "tool_agent", "extra_info": {"interaction_kwargs": {"name": "gms8k"}}},
             [],
-            "unknown interaction 'gms8k'",
+            "there is no interaction 'gms8k'",
         ),
         ({}, [f"{ROLLOUT}.multi_turn.format=hermse"], "hermse"),
         (
