@@ -217,7 +217,9 @@ class Body:
         if self.declared > self.max_bytes:
             raise HTTPException(413, self.too_large())
         if self.encoding.lower() != b"identity":
-            raise HTTPException(415, "compressed bodies are not supported: send it without Content-Encoding")
+            raise HTTPException(
+                415, "compressed bodies are not supported: send the body without Content-Encoding"
+            )
         self.take(self.declared)
 
     def take(self, n: int) -> None:

@@ -94,7 +94,7 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
     if nameless and not found:
         found = {layout.alone: nameless}
     elif nameless:
-        unread += [f"{file.name} (its name has no split)" for file in nameless]
+        unread += [f"{file.name} (the file name has no split)" for file in nameless]
     if not found:
         raise InputError(_nothing_in(raw, layout, unread))
     _refuse_several_formats(raw, found)
@@ -138,7 +138,7 @@ def _why_not(file: Input, layout: SplitLayout) -> str | None:
         name = PurePosixPath(file.name)
         if name.name in _DESCRIPTIONS:
             return "describes data"
-        return "unpack it first" if name.suffix.lower() in _ARCHIVES else f"not one of {_KNOWN}"
+        return "unpack this archive first" if name.suffix.lower() in _ARCHIVES else f"not one of {_KNOWN}"
     word = next((word for word in layout.ignore if _has_word(file.name.casefold(), word)), None)
     return f"'{word}' is another part of the set" if word else None
 

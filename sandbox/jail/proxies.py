@@ -166,10 +166,7 @@ def _arithmetic(name: str, *, is_swapped: bool) -> Callable[..., Any]:
         if content is not NOTHING and not any(map(_is_remote, others)):
             return getattr(operator, name)(*((*others, content) if is_swapped else (content, *others)))
         if not made(self) and not all(map(_is_remote, others)):
-            raise TypeError(
-                "the tests cannot calculate with an object that the program returned and whose class it "
-                "defines"
-            )
+            raise TypeError("the tests cannot calculate with an object whose class is defined in the program")
         found = channel().ask("operate", name, *((*others, self) if is_swapped else (self, *others)))
         return _as_made(found) if made(self) else found
 
@@ -222,7 +219,7 @@ class RemoteClass(type):
     """The class of stand-ins that stands in for a class of the program."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> RemoteClass:
-        raise UnsupportedTest(f"the test derives the class {name} from one of the program")
+        raise UnsupportedTest(f"the test derives the class {name} from a class of the program")
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         found = channel().ask("call", cls, *args, **kwargs)

@@ -139,7 +139,7 @@ class TestsByPytest:
         following = [item for later in self._items[self._next + 1 :] for item in later]
         self._next += 1
         if not items or any(map(_says_no, items)):
-            raise proxies.UnsupportedTest("pytest does not run it, or expects it to fail")
+            raise proxies.UnsupportedTest("pytest does not run this test, or expects the test to fail")
         self._raised = []
         for item, after in zip(items, [*items[1:], *following[:1], None], strict=False):
             item.ihook.pytest_runtest_protocol(item=item, nextitem=after)

@@ -52,7 +52,9 @@ def _discover() -> Toolchain:
     try:
         import sqlite3
     except ImportError:
-        raise LanguageUnavailable("this Python has no sqlite3; use one that was built with SQLite") from None
+        raise LanguageUnavailable(
+            "this Python has no sqlite3; use a Python that was built with SQLite"
+        ) from None
 
     def run(source: str, limits: Limits) -> LanguageCommand:
         return LanguageCommand(script=_SCRIPT.replace("PROGRAM", repr(source)), tools=False)

@@ -113,7 +113,9 @@ def _add_traffic(routes: APIRouter, scorer: Scorer, traffic: Traffic | None, gua
         _refuse_strangers(request, guarded)
         found = traffic.recent.sample(number)
         if found is None:
-            raise HTTPException(404, "this response is no longer available; the page keeps the latest ones")
+            raise HTTPException(
+                404, "this response is no longer available; the page keeps only the latest responses"
+            )
         return Response(found, media_type=JSON)
 
 

@@ -148,7 +148,7 @@ def test_files_that_are_not_read_are_named(tmp_path: Path, capsys: pytest.Captur
     (raw / "images.zip").write_text("")
     assert run(["prep", "gsm8k", "--raw", str(raw), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
-    assert "not read: images.zip (unpack it first)" in printed
+    assert "not read: images.zip (unpack this archive first)" in printed
     assert "not read: train_socratic.jsonl ('socratic' is another part of the set)" in printed
 
 

@@ -120,7 +120,7 @@ def test_splits_are_found_by_file_and_folder_name(tmp_path: Path) -> None:
         "socratic/train.jsonl ('socratic' is another part of the set)",
         "train.txt (not one of .parquet, .arrow, .feather, .jsonl, .ndjson, .csv, .tsv, .json)",
         "train_socratic.jsonl ('socratic' is another part of the set)",
-        "example_model_solutions.jsonl (its name has no split)",
+        "example_model_solutions.jsonl (the file name has no split)",
     )
     train = list(source.splits["train"](BadRows()))
     assert [record.index for record in train] == [0, 1, 2, 3]

@@ -166,7 +166,7 @@ def _check_whole(file: Path) -> None:
             pass
     except SafetensorError as error:
         raise ConfigError(
-            f"{file} is truncated or not a safetensors file: {reason_of(error)}; download it again"
+            f"{file} is truncated or not a safetensors file: {reason_of(error)}; download the file again"
         ) from None
 
 

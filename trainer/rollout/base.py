@@ -188,7 +188,7 @@ def complete(
     for name, tensor in named_tensors:
         if name not in missing:
             raise ConfigError(
-                f"the rollout model has no weight '{name}'; it must be the same model as the actor"
+                f"the rollout model has no weight '{name}'; the engine must load the same model as the actor"
             )
         missing.remove(name)
         yield name, tensor

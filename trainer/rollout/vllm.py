@@ -113,7 +113,7 @@ def refuse_without_compiler() -> None:
     known = [os.environ.get("CXX"), "g++", "clang++"]
     if not any(shutil.which(name) for name in known if name):
         raise ConfigError(
-            f"{KEY}.compile_on_cpu needs a C++ compiler, g++ or clang++: install one (Debian: "
+            f"{KEY}.compile_on_cpu needs a C++ compiler, g++ or clang++: install g++ (Debian: "
             f"apt-get install g++), or leave {KEY}.compile_on_cpu out"
         )
 

@@ -70,7 +70,7 @@ def train_here(config: RunConfig, stage: str = "ppo") -> None:
     if started != world_size(config):
         raise ConfigError(
             f"torchrun started {started} processes, but trainer.nnodes x trainer.n_gpus_per_node is "
-            f"{world_size(config)}; make them equal"
+            f"{world_size(config)}; make the two numbers equal"
         )
     with open_world(config.trainer.device) as world:
         stage_named(stage).train(config, world)

@@ -189,7 +189,7 @@ def _field(row: Mapping[str, Any], name: str, keys: Sequence[str] | None, where:
     for key in [*name.split("."), *(keys or ())]:
         value = value.get(key) if isinstance(value, Mapping) else value if key in (keys or ()) else None
     if not value:
-        raise InputError(f"{where}: {'.'.join([name, *(keys or ())])} is empty; leave out such rows")
+        raise InputError(f"{where}: {'.'.join([name, *(keys or ())])} is empty; leave out this row")
     return value
 
 

@@ -56,7 +56,7 @@ class UserSettings(CredentialsUnshown):
             )
         check_timeout(self.request_timeout_s)
         if not self.stop_word:
-            raise ConfigError("simulated_user: `stop_word` is empty; leave it out to use [DONE]")
+            raise ConfigError("simulated_user: `stop_word` is empty; leave `stop_word` out to use [DONE]")
 
     def extra_body_of(self, turn: int) -> Mapping[str, Any]:
         """Return the further fields of the request for a turn."""

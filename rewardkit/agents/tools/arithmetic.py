@@ -85,7 +85,7 @@ class _ExpressionReader:
     def _sum(self) -> Number:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise BadExpression(f"it is nested more than {MAX_DEPTH} deep")
+            raise BadExpression(f"the expression is nested more than {MAX_DEPTH} levels deep")
         found = self._product()
         while sign := self._take("+", "-"):
             found = _bounded(_OPERATORS[sign](found, self._product()))
@@ -108,7 +108,7 @@ class _ExpressionReader:
     def _power(self) -> Number:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise BadExpression(f"it is nested more than {MAX_DEPTH} deep")
+            raise BadExpression(f"the expression is nested more than {MAX_DEPTH} levels deep")
         base = self._atom()
         while self._take("!"):
             base = _factorial(base)
@@ -131,7 +131,9 @@ class _ExpressionReader:
         if token[:1].isalpha():
             raise BadExpression(f"'{token}' is unknown; known: {', '.join([*FUNCTIONS, *_CONSTANTS])}")
         raise BadExpression(
-            f"a number was expected, not '{token}'" if token else "it ends where a number should be"
+            f"a number was expected, not '{token}'"
+            if token
+            else "the expression ends where a number is expected"
         )
 
     def _arguments(self) -> list[Number]:
