@@ -190,7 +190,7 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
     good = json.dumps(ROWS[0])
     lines = [good, "{oops", json.dumps({"question": " ", "answer": "1"}), json.dumps({"answer": "1"}), good]
     raw.write_text("\n".join([*lines, "", json.dumps({"question": "q", "answer": 42.0})]) + "\n")
-    with pytest.raises(InputError, match=r"my.jsonl row 1: not JSON"):
+    with pytest.raises(InputError, match=r"my.jsonl row 1: the row is not JSON"):
         made(raw)
     out = tmp_path / "out"
     prepared = custom.prepare(out, PrepSettings(raw=raw, skip_bad=True), reward="math", keep=("id",))

@@ -120,8 +120,8 @@ def test_a_mix_under_one_reward_is_not_taken_silently(tmp_path: Path) -> None:
     [
         ("math", "\\frac{1}{2}", "\\frac{1}{", "is truncated"),
         ("choice", "B", "Paris", "not one of the options"),
-        ("qa", '["Lima"]', "[]", "accepts no answer"),
-        ("regex", "a+", "(", "is not a pattern"),
+        ("qa", '["Lima"]', "[]", "no answer to accept"),
+        ("regex", "a+", "(", "not a regular expression"),
         ("ifeval", json.dumps(_KEPT), '{"name": "validate_lowercase"}', "instruction_id_list"),
     ],
 )

@@ -284,7 +284,7 @@ def test_no_test_problem_of_reasoning_gym_is_a_training_problem(tmp_path: Path) 
             "ifeval",
             IFEVAL,
             {"instruction_id_list": ["nope:nope"], "kwargs": [{}]},
-            "instructions cannot score it: no checker for the instruction 'nope:nope'",
+            "instructions cannot score it: there is no checker for the instruction 'nope:nope'",
         ),
         (
             "deepscaler",

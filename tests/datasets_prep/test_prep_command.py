@@ -157,4 +157,7 @@ def test_files_that_are_there_are_replaced_by_force_alone(
 ) -> None:
     words = ["prep", "arithmetic", "--n-train", "2", "--n-test", "1", "--out", str(tmp_path / "out")]
     assert [run(words), run(words), run([*words, "--force"])] == [0, 2, 0]
-    assert "out exists already; choose another name, or pass --force to replace it" in capsys.readouterr().err
+    assert (
+        "out exists already; choose another name, or pass --force to replace the output"
+        in capsys.readouterr().err
+    )

@@ -175,19 +175,19 @@ GOOD_LINE = '{"question": "q", "answer": "a"}\n'
     ("name", "content", "message"),
     [
         ("train.jsonl", b"", "train.jsonl has no rows"),
-        ("train.jsonl", GOOD_LINE.encode() + b"{oops\n", "train.jsonl row 1: not JSON"),
+        ("train.jsonl", GOOD_LINE.encode() + b"{oops\n", "train.jsonl row 1: the row is not JSON"),
         (
             "train.jsonl",
             b'{"a":' + b"[" * 100_000,
-            "train.jsonl row 0: not readable JSON: nested too deeply",
+            "train.jsonl row 0: the JSON of the row is nested too deeply",
         ),
         ("train.json", b"[" * 100_000, "train.json is not JSON .*recursion"),
-        ("train.json", b"[1]", "train.json must contain an array of objects"),
+        ("train.json", b"[1]", "train.json must contain a JSON array of objects"),
         ("train.csv", b'question,answer\n"a,b\n', "train.csv, line 2: a quote is not closed"),
         (
             "train.csv",
             b"question,answer\na,b,c\n",
-            "train.csv, line 2: 3 cells, but the header has 2 columns",
+            "train.csv, line 2: the row has 3 cells, but the header has 2 columns",
         ),
         ("train.jsonl.gz", gzip.compress(GOOD_LINE.encode(), mtime=0)[:-9], "train.jsonl.gz.*ended before"),
         ("train.parquet", b"", "train.parquet is not a readable parquet file"),
@@ -218,7 +218,7 @@ def test_bad_lines_can_be_skipped_and_are_counted(tmp_path: Path) -> None:
     found = list(open_raw(path).splits["train"](bad))
     assert [record.index for record in found] == [0, 2]
     assert bad.dropped == 1
-    assert bad.first[0].startswith("train.jsonl row 1: not JSON")
+    assert bad.first[0].startswith("train.jsonl row 1: the row is not JSON")
 
 
 def test_a_path_without_data_is_one_clear_line(tmp_path: Path) -> None:
