@@ -247,7 +247,7 @@ def _resolved(key: str, value: Any, given: Mapping[str, Any]) -> Any:
     try:
         return OmegaConf.select(node, key)
     except OmegaConfBaseException as error:
-        raise ConfigError(f"{key}={value}: {str(error).splitlines()[0]}") from None
+        raise ConfigError(f"{key}={value}: {reason_of(error)}") from None
 
 
 def _typed(key: str, value: Any, expected: Any) -> Any:

@@ -103,7 +103,7 @@ def _with_texts(value: Any) -> Any:
 def _one_response(value: dict[str, Any] | list[Any] | None) -> str | None:
     """The text of a response that is a message, several, their parts, or an answer of an API."""
     if value is None:
-        raise NoResponseError("the response is null")
+        raise NoResponseError("'response' is null; send the model's text")
     several = responses_of(value)
     if not several:
         return response_text(value)

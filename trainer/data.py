@@ -78,7 +78,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
     try:
         parquet = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"cannot read {path} as a parquet file: {str(error).splitlines()[0]}") from None
+        raise InputError(f"cannot read {path} as a parquet file: {reason_of(error)}") from None
     names = names_in(parquet.schema_arrow)
     columns = parquet.schema_arrow.names
     for needed, found in (

@@ -72,7 +72,7 @@ class AskedProblem:
         problem, solution = (record.text(column) for column in self.columns)
         truth = self.truth(solution)
         if truth is None:
-            raise InputError(f"{record.where}: '{self.columns[1]}' has no answer that verl's script reads")
+            raise InputError(f"{record.where}: verl's script finds no answer in '{self.columns[1]}'")
         asked = f"{problem} {self.instruction}"
         system = [{"role": "system", "content": self.system}] if self.system else []
         used = (*self.columns, "images") if self.images else self.columns

@@ -106,7 +106,7 @@ class Toolbox:
             InputError: the run has no tool of that name.
         """
         chosen = self.kinds if names is None else names
-        return [_of(self.kinds, name, "selects the tool").open() for name in chosen]
+        return [_of(self.kinds, name, "tool").open() for name in chosen]
 
 
 def load_tools(source: SourceNames) -> Toolbox:
@@ -173,7 +173,7 @@ def open_interaction(source: SourceNames, name: str) -> OpenInteraction:
         ConfigError: as `load_interactions`.
         InputError: the row names an interaction that `source` does not have, or a file cannot be read.
     """
-    return _of(load_interactions(source), name, "names the interaction")()
+    return _of(load_interactions(source), name, "interaction")()
 
 
 def interaction_names(path: Path) -> list[str]:
@@ -186,12 +186,14 @@ def interaction_names(path: Path) -> list[str]:
     return [_name_of(entry) for entry in _entries(path, _INTERACTION.key)]
 
 
-def _of(known: Mapping[str, T], name: str, does: str) -> T:
-    """The one that a row names."""
+def _of(known: Mapping[str, T], name: str, what: str) -> T:
+    """The tool or interaction that a row names."""
     if name in known:
         return known[name]
-    hint = did_you_mean(name, known) or f"; this run has {', '.join(known) or 'none'}"
-    raise InputError(f"a row {does} '{name}', which does not exist{hint}")
+    raise InputError(
+        f"a row names the {what} '{name}', but this run loads only {', '.join(known) or 'none'}"
+        f"{did_you_mean(name, known)}"
+    )
 
 
 # Tools.

@@ -7,7 +7,7 @@ from typing import Any
 
 from rewardkit.checks.findings import Findings
 from rewardkit.checks.items import Item, content_text
-from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.errors import InputError, MissingDependencyError, reason_of
 from rewardkit.model_folders import why_no_model
 from rewardkit.types import Message
 
@@ -67,4 +67,4 @@ def _load(tokenizer: str) -> Any:
     try:
         return AutoTokenizer.from_pretrained(tokenizer)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot load the tokenizer {tokenizer}: {str(error).splitlines()[0]}") from None
+        raise InputError(f"cannot load the tokenizer {tokenizer}: {reason_of(error)}") from None

@@ -43,7 +43,7 @@ _SAMPLE: dict[str, Any] = {
     "--kind",
     type=click.Choice(sorted(KINDS)),
     metavar="KIND",
-    help="Project that the function was written for. Default: recognised by the function's parameters.",
+    help="Project that the function was written for. Default: detected from the function's parameters.",
 )
 @click.option(
     "--python", metavar="PATH", help="Python interpreter that runs the reward. Default: rewardkit's."

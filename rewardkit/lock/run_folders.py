@@ -34,6 +34,4 @@ def read_identities(folder: Path) -> dict[str, Identity]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Identity])
     except (OSError, msgspec.DecodeError) as error:
-        raise InputError(
-            f"{folder} is not the folder of a run: cannot read {path} ({reason_of(error)})"
-        ) from None
+        raise InputError(f"{folder} is not a run folder: cannot read {path} ({reason_of(error)})") from None

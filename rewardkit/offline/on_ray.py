@@ -23,7 +23,7 @@ from typing import Any
 import cloudpickle
 import msgspec
 
-from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.errors import ConfigError, MissingDependencyError, reason_of
 from rewardkit.files.records import Records
 from rewardkit.logs.samples import columns_needed, to_batch
 from rewardkit.offline.chunk import ChunkResult, finish, mark_unknown_sources
@@ -79,7 +79,7 @@ def connected(settings: RaySettings) -> Iterator[Any]:
         ray.init(**given, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise ConfigError(
-            f"cannot connect to Ray at {address or 'this machine'}: {str(error).splitlines()[0]}"
+            f"cannot connect to Ray at {address or 'this machine'}: {reason_of(error)}"
         ) from None
     try:
         yield ray

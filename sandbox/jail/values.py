@@ -99,9 +99,10 @@ def _encode_rarer(value: Any, kind: Any, foreign: Foreign | None, depth: int) ->
 
 
 def content_base(value: Any) -> Any:
-    """Return an object of a class derived from a builtin type as that type; None if it is not one.
+    """Return the content of an object whose class derives from str, int, float, list, tuple, dict or set, as
+    that type; None for any other object.
 
-    By the builtin's own methods: those of the class could show one thing and be another.
+    It uses the builtin's methods, because the class may override its own to return other content.
     """
     if isinstance(value, str):
         return str.__str__(value)

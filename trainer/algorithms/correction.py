@@ -114,9 +114,9 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"the threshold '{text}' is not a number") from None
+        raise ValueError(f"rollout_rs_threshold: the threshold '{text}' is not a number") from None
     if not 0 < number < math.inf:
-        raise ValueError(f"a threshold must be a finite number above 0, found {text}")
+        raise ValueError(f"rollout_rs_threshold: a threshold must be a finite number above 0, found {text}")
     return number
 
 

@@ -182,7 +182,7 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
     except (OmegaConfBaseException, TypeError) as error:  # TypeError: a mapping in place of a list
         key = getattr(error, "full_key", None)
         where = f"{key}: " if key else ""
-        raise ConfigError(where + str(error).splitlines()[0]) from None
+        raise ConfigError(where + reason_of(error)) from None
 
 
 def _assignment(word: str) -> str:

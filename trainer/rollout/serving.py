@@ -165,7 +165,7 @@ def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]
     """Call all servers at once, and wait for them.
 
     Returns:
-        what went wrong with those that fail, by URL; whatever it is, the others can be used.
+        the errors of the servers that failed, by URL; one failure does not stop the other calls.
     """
     failed: dict[str, str] = {}
 

@@ -47,11 +47,13 @@ LOGIT_COPIES = 3
 
 
 def estimate(config: Config) -> dict[str, float] | None:
-    """Return bytes a process by what takes them at the worst moment; None where a model is not here yet.
+    """Return the peak memory of a process, bytes by component; None if the policy's or the critic's model is
+    not on this machine.
 
-    Keys: `actor`, `critic`, `reference`, `reward model` and `rollout`, which are always there, and those of
-    the phase that takes most: `cache` of generation, or of an update `gradients`, `gathered` weights and
-    `activations`. The optimizer and the master weights are float32.
+    Components that are in memory during the whole run, as far as the run has them: `actor`, `critic`,
+    `reference`, `reward model` and `rollout`. Of the phase that takes most: `cache` of generation, or
+    `gradients`, `gathered` weights and `activations` of an update. The optimizer and the master weights are
+    float32.
     """
     policy = config.actor_rollout_ref
     critic = config.critic

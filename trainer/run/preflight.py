@@ -210,7 +210,7 @@ def check_resume(config: RunConfig) -> None:
 
 
 def check_adapter(section: str, model: ModelConfig) -> None:
-    """Raise ConfigError where the adapter to go on from is not there."""
+    """Raise ConfigError if `lora_adapter_path` is set and contains no adapter."""
     path = model.lora_adapter_path
     if path is not None and not (Path(path) / "adapter_config.json").is_file():
         raise ConfigError(

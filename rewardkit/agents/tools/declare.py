@@ -381,7 +381,8 @@ def _field(
     name = parameter.name
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigError(
-            f"tool {what}: the parameter '{parameter}' cannot be passed by name; use only parameters that can"
+            f"tool {what}: the parameter '{parameter}' cannot be passed by name; a tool may have no *args, "
+            "**kwargs or positional-only parameters"
         )
     if name not in hints:
         raise ConfigError(f"tool {what}: argument '{name}' has no type hint; add one, such as `{name}: str`")

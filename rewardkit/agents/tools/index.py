@@ -20,7 +20,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.errors import InputError, MissingDependencyError, reason_of
 
 TEXT_FIELDS = ("contents", "text", "content", "passage")
 _TITLE_FIELDS = ("title", "name")
@@ -167,7 +167,7 @@ def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
     except FileNotFoundError:
         raise InputError(f"the file of documents {path} does not exist") from None
     except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read {path}: {str(error).splitlines()[0][:200]}") from None
+        raise InputError(f"cannot read the documents {path}: {reason_of(error)[:200]}") from None
     names = table.column_names
     wanted = (text_field,) if text_field else TEXT_FIELDS
     text = next((name for name in wanted if name in names), None)

@@ -182,7 +182,7 @@ def _text_of(part: Any) -> str:
     if isinstance(part, Mapping) and isinstance(part.get("text"), str):
         return str(part["text"])
     kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-    raise ValueError(f"a message has a part of the type {kind}; only text can be sent")
+    raise ValueError(f"a message part of the type {kind} has no 'text'; graders support only text")
 
 
 _CHECKS: dict[type, Any] = {

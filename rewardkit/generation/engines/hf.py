@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from rewardkit.agents.transcript import Transcript
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, reason_of
 from rewardkit.generation.engines.limits import too_long, window
 from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
@@ -39,9 +39,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
             engine.model, dtype=dtype, trust_remote_code=engine.trust_remote_code
         )
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"cannot load a model from '{engine.model}': {str(error).splitlines()[0]}"
-        ) from None
+        raise ConfigError(f"cannot load a model from '{engine.model}': {reason_of(error)}") from None
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return HfEngine(model.to(device), tokenizer, eos_ids(engine.model, tokenizer), engine, settings)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformers import AutoTokenizer, GenerationConfig
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, reason_of
 from rewardkit.generation.types import EngineSettings
 from rewardkit.types import Message
 
@@ -22,7 +22,7 @@ def load_tokenizer(engine: EngineSettings) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=engine.trust_remote_code)
     except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+        reason = reason_of(error)
         raise ConfigError(f"cannot load a tokenizer from '{path}': {reason}") from None
     if not tokenizer.chat_template:
         raise ConfigError(f"the tokenizer of '{path}' has no chat template; use an instruct model")

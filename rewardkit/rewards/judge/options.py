@@ -174,7 +174,8 @@ class JudgeOptions(CredentialsUnshown):
         low, high = self.score_range
         if self.logprobs and not self.verdicts and not (low >= 0 and high <= 9):
             raise ValueError(
-                "logprobs needs verdicts of one token; set verdicts, or a score_range within 0 to 9"
+                "with logprobs a verdict must be a single token; list the verdicts in the option `verdicts`, "
+                "or set a score_range from 0 to at most 9"
             )
 
     def _check_combining(self) -> None:
