@@ -11,11 +11,8 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
-
-import msgspec
 
 from rewardkit.errors import NoResponseError
 from rewardkit.model_api.answers import (
@@ -302,8 +299,6 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, date | time | timedelta):
-        return msgspec.to_builtins(value)  # as a file of JSON has it
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 

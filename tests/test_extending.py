@@ -21,7 +21,7 @@ ROOMS = ("rewardkit", "sandbox", "server", "trainer", "datasets_prep")
 BLOCK = re.compile(
     r"^`([^`\n]+)`, (?:a new file|after `([^`\n]+)`):\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
-NUMBERS = {"One file": 1, "Two files": 2, "Three files": 3}
+NUMBERS = {"This changes one file": 1, "This changes two files": 2, "This changes three files": 3}
 
 
 class Copy:

@@ -52,7 +52,7 @@ def command(
 ) -> int:
     """Score the scored FILES again with their recorded options (receipts); exit with 1 if a row differs.
 
-    Also exits with 1 if rows were edited, moved, added or left out, even if all scores are the same.
+    Also exits with 1 if a file was edited after it was scored, even if all scores are the same.
     Pass your own rewards, compositions and judges as for `rewardkit score`; their changes are listed.
     """
     given = read_reward_options(reward_files, option_words, options_file)
@@ -74,7 +74,7 @@ def command(
     else:
         for name, one in found.items():
             _print(name, one, examples)
-    return 1 if any(one.differ or one.other_rows for one in found.values()) else 0
+    return 1 if any(one.differ or one.edited for one in found.values()) else 0
 
 
 def _as_dict(found: Replay, examples: int) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def _as_dict(found: Replay, examples: int) -> dict[str, Any]:
 def _print(path: str, found: Replay, examples: int) -> None:
     for change in found.moved:
         click.echo(f"{path}: {change}")
-    if found.other_rows:
-        click.echo(f"{path}: {found.other_rows}")
+    if found.edited:
+        click.echo(f"{path}: the file was edited after it was scored: its content does not match its receipt")
     for row in found.first[:examples]:
         click.echo(f"{path}: {row}")
     what = (

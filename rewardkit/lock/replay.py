@@ -16,7 +16,7 @@ from rewardkit.lock.changes import Change, changes
 from rewardkit.lock.identity import Identity, identities, known_sources
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.samples import parsed
-from rewardkit.offline.receipt import Receipt, RowsRead, read_receipt
+from rewardkit.offline.receipt import Receipt, content_digest, read_receipt
 from rewardkit.offline.score import score_file
 from rewardkit.offline.writing import output_name
 from rewardkit.registry import FILE, REGISTRY, Registry
@@ -55,8 +55,8 @@ class Replay:
     """The first of the rows that differ."""
     moved: list[Change] = field(default_factory=list)
     """What moved in the rewards since it was scored."""
-    other_rows: str | None = None
-    """What shows that other rows were scored; None: nothing does, or the receipt is of an earlier version."""
+    edited: bool = False
+    """Its content is not what scoring wrote; False also where the receipt does not say what that was."""
 
 
 def options_of(receipt: Receipt, registry: Registry = REGISTRY) -> dict[str, dict[str, Any]]:
@@ -86,6 +86,8 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
     """
     receipt = read_receipt(path)
     found = Replay()
+    if receipt is not None and receipt.content:
+        found.edited = content_digest(path) != receipt.content
     models: set[str] = set()
     if receipt is not None and prefix in (None, receipt.prefix):
         prefix = receipt.prefix
@@ -99,9 +101,6 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder, output_name(path.name))
         score_file(path, again, scorer=scorer, options=options, prefix=AGAIN)
-        new = read_receipt(again)
-        if receipt is not None and new is not None:
-            found.other_rows = _other_rows(receipt.rows, new.rows)
         for raw in _rows(again, prefix or "", path):
             _count(found, raw, prefix or "", models)
     return found
@@ -165,17 +164,6 @@ def _count(found: Replay, raw: Mapping[str, Any], prefix: str, models: set[str])
             both = ({name: values[name] for name in differ} for values in (was, now))
             found.first.append(Differing(found.rows, *both))
     found.rows += 1
-
-
-def _other_rows(was: RowsRead | None, now: RowsRead | None) -> str | None:
-    if was is None or now is None or was.fields != now.fields or was.digest == now.digest:
-        return None
-    if was.samples != now.samples:
-        return f"{was.samples:,} responses were scored, and {now.samples:,} are there now"
-    return (
-        "the rows are not those that were scored: a response, ground truth, data source, prompt or "
-        "extra_info was edited, or the rows were reordered"
-    )
 
 
 def _first(value: Any) -> Any:

@@ -16,7 +16,6 @@ from rewardkit.files.records import BadRowError
 from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import SampleBatch
 from rewardkit.offline.columns import score_columns, score_names, score_objects
-from rewardkit.offline.digest import digests_of
 from rewardkit.offline.report import Report, SourceReport
 from rewardkit.types import Sample, Score, failure
 
@@ -48,8 +47,6 @@ class ChunkResult(msgspec.Struct):
     bad_count: int
     kept: list[int] | None
     """Which of the chunk's rows go out, by index; None: all."""
-    digests: bytes = b""
-    """Of the samples of those rows, see `digests_of`."""
     columns: bytes = b""
     """The score columns of those rows, in Arrow's stream format."""
     lines: bytes = b""
@@ -99,7 +96,6 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
         bad=[(rows[i], why) for i, why in list(batch.bad.items())[:TOLD]],
         bad_count=len(batch.bad),
         kept=kept,
-        digests=digests_of(samples_kept, merged_kept),
     )
     if output.as_lines and batch.records.lines:
         result.lines = _lines(batch, kept, lengths, merged_kept, layout, output)

@@ -6,17 +6,23 @@ the file again by it. It holds nothing of the machine, so that equal runs write 
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO, Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError
-from rewardkit.files.inputs import RECEIPT, format_of
+from rewardkit.errors import InputError, reason_of
+from rewardkit.files.inputs import RECEIPT, find_inputs, format_of, open_binary
 from rewardkit.files.publishing import published
+from rewardkit.files.records import UNREADABLE
 from rewardkit.lock.identity import Identity
 from rewardkit.logs.layout import RowLayout
 from rewardkit.offline.chunk import RENAMED
@@ -24,17 +30,7 @@ from rewardkit.offline.columns import score_names
 
 KEY = b"rewardkit.receipt"
 """In a parquet's metadata."""
-
-
-class RowsRead(msgspec.Struct, frozen=True):
-    """What was read of the rows."""
-
-    samples: int
-    """How many there were: one for each response."""
-    fields: list[str]
-    """Which of `prompt` and `extra_info` the rewards read."""
-    digest: str
-    """Of the samples, in order: SHA-256 of their `digests_of`, in hex."""
+_BLOCK = 1 << 20
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,14 +46,14 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The columns that were read, by field; empty for a log of a known kind."""
     join: str | None = None
     """The key by which ground truths were joined; None: the rows have them."""
-    rows: RowsRead | None = None
-    """None in files of earlier versions."""
+    content: str = ""
+    """`content_digest` of the file; empty in files of rewardkit 0.1."""
 
 
 def receipt_of(
-    layouts: Sequence[RowLayout], rewards: dict[str, Identity], prefix: str, rows: RowsRead
+    layouts: Sequence[RowLayout], rewards: dict[str, Identity], prefix: str, content: str
 ) -> Receipt:
-    """Return the receipt of a file whose rows come from files of these layouts."""
+    """Return the receipt of a file of this content, whose rows come from files of these layouts."""
     sources = {layout.data_source for layout in layouts}
     names = [asdict(layout.names) if layout.kind is None else {} for layout in layouts]
     shared = names[0] if all(one == names[0] for one in names) else {}
@@ -67,7 +63,7 @@ def receipt_of(
         sources.pop() if len(sources) == 1 else None,
         {field: _as_written(name, prefix) for field, name in shared.items() if name is not None},
         next((layout.join.key for layout in layouts if layout.join is not None), None),
-        rows,
+        content,
     )
 
 
@@ -106,6 +102,53 @@ def read_receipt(path: Path) -> Receipt | None:
         return None if content is None else msgspec.json.decode(content, type=Receipt)
     except (OSError, pa.ArrowException, msgspec.DecodeError) as error:
         raise InputError(f"cannot read the receipt of {path}: {error}") from None
+
+
+class DigestingSink(io.BufferedIOBase):
+    """Passes on what is written, and counts it in the digest of a file's content."""
+
+    def __init__(self, sink: IO[bytes]) -> None:
+        self._sink = sink
+        self._digest = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        return self._sink.write(data)
+
+    @property
+    def digest(self) -> str:
+        """Of all that was written so far, as `content_digest`."""
+        return self._digest.hexdigest()
+
+
+def content_digest(path: Path) -> str:
+    """Return the SHA-256, in hex, of a file's content: unpacked, and of a parquet all that stands before the
+    footer, which has the receipt.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    digest = hashlib.sha256()
+    try:
+        with open_binary(find_inputs([path])[0]) as file:
+            left = _before_footer(file) if format_of(str(path)) == "parquet" else sys.maxsize
+            while left and (block := file.read(min(_BLOCK, left))):
+                digest.update(block)
+                left -= len(block)
+    except UNREADABLE as error:
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
+    return digest.hexdigest()
+
+
+def _before_footer(file: IO[bytes]) -> int:
+    """Return how many bytes stand before a parquet's footer, whose length and a mark of four bytes end it."""
+    end = file.seek(-8, os.SEEK_END)
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(0)
+    return max(end - length, 0)
 
 
 def _beside(out: Path) -> Path:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -39,10 +39,9 @@ from rewardkit.offline.chunk import (
     mark_unknown_sources,
 )
 from rewardkit.offline.columns import score_fields, score_names
-from rewardkit.offline.digest import SIZE
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
-from rewardkit.offline.receipt import RowsRead, receipt_of, write_beside
+from rewardkit.offline.receipt import DigestingSink, receipt_of, write_beside
 from rewardkit.offline.report import Report, SourceReport
 from rewardkit.offline.writing import (
     CsvWriter,
@@ -219,9 +218,6 @@ class _FileRun:
     settings: _Settings
     workers: Workers
     report: Report = field(default_factory=Report)
-    samples: int = 0
-    digest: Any = field(default_factory=hashlib.sha256)
-    """Of all samples so far."""
 
     def go(self) -> Report:
         settings = self.settings
@@ -319,7 +315,8 @@ class _FileRun:
         done = 0
         writer: Writer | None = None
         self.settings.on_progress(0, total)
-        with sink_for(self.out) as sink:
+        with sink_for(self.out) as file:
+            sink = DigestingSink(file)
             try:
                 for chunk, result in self._scored(progress):
                     writer = writer or self._writer(sink, result)
@@ -328,17 +325,17 @@ class _FileRun:
                     done += chunk.records.count
                     self.settings.on_progress(done, total)
                 if writer is not None:
-                    self._leave_receipt(writer)
+                    self._leave_receipt(writer, sink.digest)
             finally:
                 if writer is not None:
                     writer.close()
 
-    def _leave_receipt(self, writer: Writer) -> None:
+    def _leave_receipt(self, writer: Writer, content: str) -> None:
         """Put the receipt into the file's metadata, or beside it; standard output has none."""
         scorer = self.settings.scorer
         rewards = identities(scorer, known_sources(self.report.sources, scorer))
-        rows = RowsRead(self.samples, self.reads, self.digest.hexdigest())
-        receipt = receipt_of([layout for _, layout in self.files], rewards, self.settings.prefix, rows)
+        layouts = [layout for _, layout in self.files]
+        receipt = receipt_of(layouts, rewards, self.settings.prefix, content)
         if isinstance(writer, ParquetWriter):
             writer.add_receipt(receipt)
         elif self.out != STDIN:
@@ -349,7 +346,7 @@ class _FileRun:
         known = [total for total in totals if total is not None]
         return sum(known) if len(known) == len(totals) else None
 
-    def _writer(self, sink: IO[bytes], first: ChunkResult) -> Writer:
+    def _writer(self, sink: DigestingSink, first: ChunkResult) -> Writer:
         prefix = self.settings.prefix
         if self.kind == "jsonl":
             return LinesWriter(sink, prefix)
@@ -446,8 +443,6 @@ class _FileRun:
             )
 
     def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
-        self.samples += len(result.digests) // SIZE
-        self.digest.update(result.digests)
         self.report.merge(result.sources)
         self.report.bad_count += result.bad_count
         path = self.files[chunk.file][0].source.path

@@ -93,7 +93,7 @@ class ParquetWriter:
     """Rows as a parquet, with the score columns behind their own."""
 
     def __init__(
-        self, sink: IO[bytes], schema: pa.Schema, fields: Sequence[pa.Field], prefix: str, run: bytes
+        self, sink: io.BufferedIOBase, schema: pa.Schema, fields: Sequence[pa.Field], prefix: str, run: bytes
     ) -> None:
         self._fields = fields
         self._prefix = prefix
@@ -135,7 +135,7 @@ class ParquetWriter:
 class LinesWriter:
     """Rows as JSON objects, one a line."""
 
-    def __init__(self, sink: IO[bytes], prefix: str) -> None:
+    def __init__(self, sink: io.BufferedIOBase, prefix: str) -> None:
         self._sink = sink
         self._prefix = prefix
 
@@ -153,8 +153,10 @@ class LinesWriter:
 class CsvWriter:
     """Rows as csv, in UTF-8; what is no text or number is JSON."""
 
-    def __init__(self, sink: IO[bytes], prefix: str) -> None:
-        self._text = io.TextIOWrapper(sink, encoding="utf-8", newline="", write_through=True)
+    def __init__(self, sink: io.BufferedIOBase, prefix: str) -> None:
+        self._text = io.TextIOWrapper(
+            cast("IO[bytes]", sink), encoding="utf-8", newline="", write_through=True
+        )
         self._prefix = prefix
         self._writer: csv.DictWriter[str] | None = None
 

@@ -10,9 +10,9 @@ import asyncio
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -33,14 +33,15 @@ from rewardkit.foreign.openai.forms import (
 )
 from rewardkit.foreign.openai.formula import FormulaError, evaluate
 from rewardkit.foreign.openai.model import judge_of, question_of
+from rewardkit.foreign.openai.options import GraderOptions
 from rewardkit.foreign.openai.similarity import similarity
 from rewardkit.foreign.openai.template import FieldMissing, fields_of, fill
 from rewardkit.foreign.spec import ForeignSpec
-from rewardkit.http_addresses import CredentialsUnshown, address_of
+from rewardkit.http_addresses import address_of
 from rewardkit.registry import Reward
 from rewardkit.rewards.judge.file import check_spending
 from rewardkit.rewards.judge.reward import load
-from rewardkit.rewards.judge.spending import JudgeBill, JudgeSpending, OverBudgetError
+from rewardkit.rewards.judge.spending import JudgeBill, OverBudgetError
 from rewardkit.sandbox import Limits, SandboxUnavailable
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.of_process import sandbox_of_process
@@ -52,31 +53,6 @@ _CHECK: Mapping[str, Callable[[str, str], bool]] = {
     "like": lambda said, reference: reference in said,
     "ilike": lambda said, reference: reference.casefold() in said.casefold(),
 }
-
-
-@dataclass(frozen=True, repr=False)
-class GraderOptions(CredentialsUnshown, JudgeSpending):
-    """The grader itself, which models it asks and what they may cost, and what its Python may use."""
-
-    grader: str = ""
-    """Its JSON."""
-    url: str = ""
-    """Base of an OpenAI-compatible API for `label_model` and `score_model`."""
-    model: str = ""
-    """Asked instead of the model that the grader names."""
-    api_key_env: str = ""
-    request_timeout_s: float = 60.0
-    retries: int = 4
-    cpu_s: float = 10.0
-    """CPU time of one call of a `python` grader."""
-    memory_mb: int = 1024
-    level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """The sandbox's isolation."""
-
-    @property
-    def spending(self) -> JudgeSpending:
-        """The limits alone: graders with the same share them, as judges do."""
-        return JudgeSpending(**{one.name: getattr(self, one.name) for one in fields(JudgeSpending)})
 
 
 class GradeFailed(RuntimeError):

@@ -7,16 +7,14 @@ The grader's messages go out as they stand, and one more says in which form to a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rewardkit.foreign.openai.forms import LabelModel, ModelGrader, ScoreModel
+from rewardkit.foreign.openai.options import GraderOptions
 from rewardkit.foreign.openai.template import fill
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.question import JudgeQuestion
 from rewardkit.rewards.judge.templates import how_to_answer
-
-if TYPE_CHECKING:
-    from rewardkit.foreign.openai.grader import GraderOptions
 
 
 def question_of(grader: ModelGrader, fields: Mapping[str, Any], judge: JudgeOptions) -> JudgeQuestion:

@@ -83,8 +83,8 @@ def test_several_bounds_hold_together() -> None:
         ("token_k1", None, "rollout_rs has 1 names.*; found 0"),
         ("token_k2", "0.1_0.2", "the threshold of token_k2 must be a single number.*'0.1_0.2'"),
         ("token_k1", 0.5, "the lower bound 2 is above the upper bound 0.5"),
-        ("token_k2", "much", "the threshold 'much' is not a number"),
-        ("token_k2", "nan", "a threshold must be a finite number above 0, found nan"),
+        ("token_k2", "much", "rollout_rs_threshold: the threshold 'much' is not a number"),
+        ("token_k2", "nan", "rollout_rs_threshold: a threshold must be a finite number above 0, found nan"),
     ],
 )
 def test_what_cannot_be_a_bound_is_said(names: str, thresholds: object, message: str) -> None:
