@@ -175,6 +175,11 @@ def _score_to(
             if layout.kind is not None or layout.note:
                 settings.on_note(f"{file.source.path}: {layout.describe(file.total)}")
             _refuse_taken_names(file, layout, settings)
+        if len({layout.many for _, layout in files}) > 1:
+            raise InputError(
+                "some files have a list of responses in each row, and others a single response; pass a folder "
+                "as --out"
+            )
         run = _FileRun(files, out, kind, settings, workers)
         return run.go()
 

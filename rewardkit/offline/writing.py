@@ -97,6 +97,7 @@ class ParquetWriter:
     ) -> None:
         self._fields = fields
         self._prefix = prefix
+        self._input = schema
         self._schema = _renamed_schema(schema, score_names(prefix))
         metadata = {**(schema.metadata or {}), RUN_KEY: run}
         whole = pa.schema([*self._schema, *fields], metadata)
@@ -118,7 +119,7 @@ class ParquetWriter:
     def _rows(self, records: Records) -> pa.Table:
         if records.damaged is not None:
             return pa.table([pa.nulls(records.count, f.type) for f in self._schema], schema=self._schema)
-        if records.table is not None:
+        if records.table is not None and records.table.schema.equals(self._input):
             return records.table.rename_columns(self._schema.names)
         names = score_names(self._prefix)
         rows = [renamed(row, names) if isinstance(row, Mapping) else {} for row in parsed(records)]

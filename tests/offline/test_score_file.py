@@ -344,3 +344,38 @@ def test_a_row_is_scored_once_though_its_chunk_has_a_source_that_nobody_knew_of(
     words = ["score", str(tmp_path / "in.jsonl"), "--reward", str(mine), "--out", str(tmp_path / "out.jsonl")]
     assert run(words) == 0
     assert counts.stat().st_size == 20_000
+
+
+def _one_row(path: Path, n: int, **more: Any) -> Path:
+    columns = {"data_source": ["gsm8k"], "response": [f"#### {n}"], "ground_truth": [str(n)], **more}
+    return _write(path, **columns)
+
+
+def test_parquets_with_other_columns_or_another_order_go_into_one_by_name(tmp_path: Path) -> None:
+    _one_row(tmp_path / "a.parquet", 1, note=["first"])
+    table = pq.read_table(_one_row(tmp_path / "b.parquet", 2, note=["second"]))
+    pq.write_table(table.select(table.column_names[::-1]), tmp_path / "b.parquet")
+    _one_row(tmp_path / "c.parquet", 3)
+    _one_row(tmp_path / "d.parquet", 4, extra_info=[{"a": 1}])
+    _one_row(tmp_path / "e.parquet", 5, extra_info=[{"a": 0.5, "b": "x"}], note=["last"])
+    out = tmp_path / "out.parquet"
+    with Scorer(workers=1) as scorer:
+        score_file([tmp_path / f"{name}.parquet" for name in "abcde"], out, scorer=scorer)
+    found = pq.read_table(out).to_pylist()
+    assert [row["response"] for row in found] == [f"#### {n}" for n in range(1, 6)]
+    assert [row["ground_truth"] for row in found] == list("12345")
+    assert [row["note"] for row in found] == ["first", "second", None, None, "last"]
+    nothing = {"a": 1.0, "b": None}
+    assert [row["extra_info"] for row in found] == [None, None, None, nothing, {"a": 0.5, "b": "x"}]
+    assert {row["score"] for row in found} == {1.0}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_files_with_lists_and_with_single_responses_are_refused_in_one_output(
+    tmp_path: Path, suffix: str
+) -> None:
+    _one_row(tmp_path / "a.parquet", 1)
+    _write(tmp_path / "b.parquet", data_source=["gsm8k"], response=[["#### 1"]], ground_truth=["1"])
+    with Scorer(workers=1) as scorer, pytest.raises(InputError, match="pass a folder"):
+        score_file([tmp_path / "a.parquet", tmp_path / "b.parquet"], tmp_path / f"o.{suffix}", scorer=scorer)
+    assert not (tmp_path / f"o.{suffix}").exists()
