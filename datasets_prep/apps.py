@@ -65,6 +65,8 @@ def _read(problems: list[Path], raw: Path, bad: BadRows) -> Iterator[Record]:
             }
             told = problem / "metadata.json"
             metadata = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
+            if not isinstance(metadata, dict):
+                raise ValueError("metadata.json must be a JSON object")
         except (OSError, ValueError) as error:
             bad.add(InputError(f"{where}: cannot read the problem's files: {str(error)[:120]}"))
             continue

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from rewardkit.datasets_prep import humaneval, mbpp
+from rewardkit.datasets_prep import apps, humaneval, mbpp
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError
 from rewardkit.rewards.code.reward import CodeOptions, score
@@ -82,3 +82,17 @@ def test_the_further_tests_of_mbpp_plus_count(tmp_path: Path) -> None:
         pytest.skip("no isolation holds on this host")
     passes_one = Sample("code", "```python\ndef inc(x):\n    return 2\n```", str(row["ground_truth"]))
     assert score(passes_one, CodeOptions()).score == 0.0
+
+
+@pytest.mark.parametrize("metadata", ["[1]", '"text"', "7", "null", "{"])
+def test_a_problem_of_apps_without_readable_metadata_is_a_bad_row(tmp_path: Path, metadata: str) -> None:
+    for split, name in (("train", "0000"), ("train", "0001"), ("test", "0000")):
+        folder = tmp_path / "APPS" / split / name
+        folder.mkdir(parents=True)
+        (folder / "question.txt").write_text(f"Double the number. {split} {name}")
+        (folder / "input_output.json").write_text(json.dumps({"inputs": ["1\n"], "outputs": ["2\n"]}))
+    (tmp_path / "APPS" / "train" / "0001" / "metadata.json").write_text(metadata)
+    with pytest.raises(InputError, match="0001"):
+        apps.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "APPS"))
+    made = apps.prepare(tmp_path / "out", PrepSettings(raw=tmp_path / "APPS", skip_bad=True))
+    assert {split: file.rows for split, file in made.files.items()} == {"train": 1, "test": 1}
