@@ -177,8 +177,8 @@ def _score_to(
             _refuse_taken_names(file, layout, settings)
         if len({layout.many for _, layout in files}) > 1:
             raise InputError(
-                "some files have a list of responses in each row, and others a single response; pass a folder "
-                "as --out"
+                "some files have a list of responses in each row, and others a single response; pass a "
+                "folder as --out"
             )
         run = _FileRun(files, out, kind, settings, workers)
         return run.go()
