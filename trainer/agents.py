@@ -126,8 +126,7 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
         if tools := _tool_files(config):
             raise ConfigError(
                 f"{KEY}: {', '.join(tools)} needs an agent that plays several turns, but no row has such an "
-                "agent; "
-                f"set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
+                f"agent; set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
             )
         return []
     from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import

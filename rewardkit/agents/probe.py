@@ -89,8 +89,7 @@ def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateR
             hint = "; use react_agent, which needs only user turns" if kind == "tool" else ""
             raise TemplateError(
                 f"the agent '{one.name}' cannot run with this chat template, which cannot append a {kind} "
-                "turn "
-                f"to an assistant turn: {report.refused[kind]}{hint}"
+                f"turn to an assistant turn: {report.refused[kind]}{hint}"
             )
     return report
 

@@ -181,8 +181,7 @@ def load_agent(spec: str) -> Agent:
         has = [*found, *(key for key, value in vars(module).items() if callable(value))]
         raise InputError(
             f"{path} has no agent or function '{name}'{did_you_mean(name, has)}; decorate the agent's "
-            "function "
-            "with @agent"
+            "function with @agent"
         )
     return _agent_of(loop) or AGENTS.register(Agent(spec, loop))
 

@@ -49,8 +49,7 @@ class Journal:
             if not resume:
                 raise InputError(
                     f"an interrupted run left {path.name}; pass --resume to continue the run, or --restart "
-                    "to "
-                    "discard its responses"
+                    "to discard its responses"
                 )
             found = _read(path, about)
         try:
@@ -104,7 +103,6 @@ def _read(path: Path, about: dict[str, Any]) -> dict[tuple[int, int], Completion
     if changed:
         raise InputError(
             f"cannot resume: the interrupted run had other values of {', '.join(changed)}; use the same "
-            "values, "
-            "or pass --restart to discard that run's responses"
+            "values, or pass --restart to discard that run's responses"
         )
     return {(one.row, one.sample): one for one in completions if one.error is None}

@@ -147,6 +147,5 @@ def _check(table: pa.Table, names: RowNames, data_source: str | None) -> None:
         if name is None or type_of(table.schema, name) is None:
             raise InputError(
                 f"--score needs a column '{name or what}', which the file of prompts does not have; pass "
-                f"{option} "
-                f"(columns: {has})"
+                f"{option} (columns: {has})"
             )

@@ -147,8 +147,7 @@ def _part(checkpoint: Path, name: str) -> Path:
     if not (checkpoint / name).is_dir():
         raise ConfigError(
             f"{checkpoint} contains no {name}, which this algorithm.adv_estimator needs; use the estimator "
-            "of the "
-            "earlier run, or start from scratch with trainer.resume_mode=disable"
+            "of the earlier run, or start from scratch with trainer.resume_mode=disable"
         )
     return checkpoint / name
 

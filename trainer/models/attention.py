@@ -260,8 +260,7 @@ def _refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
     if odd:
         raise ConfigError(
             f"{type(module).__name__} changes the attention scores ({', '.join(odd)}), which rewardkit's "
-            "attention "
-            "does not support; set override_config.attn_implementation=eager"
+            "attention does not support; set override_config.attn_implementation=eager"
         )
 
 

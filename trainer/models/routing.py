@@ -46,8 +46,7 @@ class RouterReplay:
         if not layers or routes.shape[-1] % layers:
             raise ConfigError(
                 f"the rollout engine returned {routes.shape[-1]} experts for each token, which does not fit "
-                "the "
-                f"{layers} routers of the policy that rewardkit can control; set {KEY}=false"
+                f"the {layers} routers of the policy that rewardkit can control; set {KEY}=false"
             )
         self._routes = routes.reshape(routes.shape[0] * routes.shape[1], layers, -1).transpose(0, 1).long()
 

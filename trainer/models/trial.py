@@ -176,8 +176,7 @@ def _check_sizes(model: Any, asked: TrialModel) -> None:
     if isinstance(table, nn.Embedding) and table.num_embeddings < asked.tokens:
         raise ConfigError(
             f"{asked.options.path} has embeddings for {table.num_embeddings} tokens, but the tokenizer makes "
-            "token "
-            f"ids up to {asked.tokens - 1}; use the model and the tokenizer of one folder"
+            f"token ids up to {asked.tokens - 1}; use the model and the tokenizer of one folder"
         )
     for name, module in model.named_modules():
         if not (isinstance(module, nn.Embedding) and name.rpartition(".")[2] in PLACES):

@@ -58,8 +58,7 @@ def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, A
     if rank > RANKS[-1]:
         raise ConfigError(
             f"the LoRA adapter has rank {rank} (model.lora_rank, or the rank in model.lora_adapter_path), "
-            "but vLLM "
-            f"serves at most rank {RANKS[-1]}; set {KEY}=merge"
+            f"but vLLM serves at most rank {RANKS[-1]}; set {KEY}=merge"
         )
     return {
         "enable_lora": True,

@@ -196,12 +196,7 @@ class Asking:
         """See `Answers.ask`."""
         room = self._limits.max_len - len(ask.token_ids)
         if self.error is not None or room < 1:
-            full = ValueError(
-                f"the prompt has {len(ask.token_ids)} tokens, which leaves no room for a response: the "
-                "model's "
-                f"limit is {self._limits.max_len} tokens"
-            )
-            ask.fail(self.error or full)
+            ask.fail(self.error or ask.too_long(self._limits.max_len))
             return
         ask.max_tokens = min(ask.max_tokens, room)
         self._tasks[ask] = asyncio.create_task(self._serve(ask))
@@ -310,8 +305,7 @@ class Asking:
         if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
             raise ValueError(
                 f"expected 1 to {ask.max_tokens} token ids of the vocabulary, found {len(ids)} ids, of which "
-                "some may "
-                "be unknown"
+                "some may be unknown"
             )
         spans = choice.weight_versions or []
         if self._fleet.adapters:  # what the server names is the base model's
@@ -382,8 +376,7 @@ def _experts(choice: TurnChoice, prompt: int) -> Any:
     if choice.routed_experts is None:
         raise RewardkitError(
             "rollout.router_replay needs the experts of tokens, which a rollout server does not return: "
-            "start "
-            "the server with --enable-return-routed-experts"
+            "start the server with --enable-return-routed-experts"
         )
     found = numpy.load(BytesIO(base64.b64decode(choice.routed_experts)), allow_pickle=False)
     tokens = prompt + len(choice.token_ids) - 1

@@ -41,6 +41,13 @@ class Ask:
         if not self.answer.done():
             self.answer.set_exception(error)
 
+    def too_long(self, limit: int) -> ValueError:
+        """Return the error for a prompt that fills the `limit` tokens of the model."""
+        return ValueError(
+            f"the prompt has {len(self.token_ids)} tokens, which leaves no room for a response: the model's "
+            f"limit is {limit} tokens"
+        )
+
 
 class Answers(Protocol):
     """What takes the asks of an engine's episodes."""

@@ -123,12 +123,7 @@ class Stepper:
         """See `Answers.ask`."""
         room = self._max_len - len(ask.token_ids)
         if self._error is not None or room < 1:
-            full = ValueError(
-                f"the prompt has {len(ask.token_ids)} tokens, which leaves no room for a response: the "
-                "model's "
-                f"limit is {self._max_len} tokens"
-            )
-            ask.fail(self._error or full)
+            ask.fail(self._error or ask.too_long(self._max_len))
             return
         name = str(next(self._names))
         self._asks[name] = ask

@@ -161,8 +161,7 @@ def _check_sharing(config: Config) -> list[str]:
         if size != wanted:
             notes.append(
                 f"{key}: {size} of {processes} process{'es' if processes > 1 else ''} share a row instead; "
-                "the "
-                "results are the same"
+                "the results are the same"
             )
         if size > 1 and not model.use_remove_padding:
             raise ConfigError(f"{key} needs packed rows; set use_remove_padding=true for this model")

@@ -93,10 +93,9 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.algorithm.turn_advantages == "per_turn" and c.algorithm.adv_estimator not in BY_TURNS,
-        "algorithm.turn_advantages=per_turn does not work with algorithm.adv_estimator="
-        f"{{c.algorithm.adv_estimator}}; use {', '.join(BY_TURNS)} (gae and reinforce_plus_plus use the "
-        "rewards "
-        "of turns without this setting)",
+        "algorithm.turn_advantages=per_turn does not work with "
+        f"algorithm.adv_estimator={{c.algorithm.adv_estimator}}; use {', '.join(BY_TURNS)} (gae and "
+        "reinforce_plus_plus use the rewards of turns without this setting)",
     ),
     (
         lambda c: c.algorithm.turn_advantages == "per_turn" and c.reward.mode == "trajectory",
@@ -178,8 +177,7 @@ REFUSED_EVERYWHERE: tuple[Rule, ...] = (
     (
         lambda c: c.trainer.del_local_ckpt_after_load,
         "trainer.del_local_ckpt_after_load=true is not supported: a run killed after the deletion could not "
-        "be "
-        "resumed; set trainer.max_ckpt_to_keep=1 to save space",
+        "be resumed; set trainer.max_ckpt_to_keep=1 to save space",
     ),
 )
 """The same in every stage."""

@@ -75,7 +75,6 @@ def parallel_to(model: nn.Module, world: World, asked: int) -> Parallel:
     if size > 1 and getattr(model, "packing", "off") != "flat":
         raise ConfigError(
             "ulysses_sequence_parallel_size above 1 needs packed rows: set use_remove_padding=true, and use "
-            "a "
-            "model that keeps packed sequences apart"
+            "a model that keeps packed sequences apart"
         )
     return Parallel.of(world, size)

@@ -103,8 +103,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
         elif kind != "reasoning":  # none is handed out: it is part of the text
             raise ApiError(
                 f"'input' has an item of type '{kind}'; rewardkit's endpoint supports message, "
-                "function_call, "
-                "function_call_output and reasoning",
+                "function_call, function_call_output and reasoning",
                 param="input",
             )
     return messages

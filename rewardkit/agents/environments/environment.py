@@ -96,8 +96,7 @@ def spec_of(row: EpisodeRow, default: str) -> EnvironmentSpec:
     if not given:
         raise InputError(
             "the agent 'env' has no environment; set extra_info.env in the row, or the run's environment: "
-            "--env, "
-            "or actor_rollout_ref.rollout.agent.env in training"
+            "--env, or actor_rollout_ref.rollout.agent.env in training"
         )
     if isinstance(given, str) and given.startswith("{"):
         given = _decoded(given, "env")

@@ -44,8 +44,7 @@ class VerifiersEnvironment:
         if not isinstance(index, int) or not 0 <= index < len(tasks):
             raise InputError(
                 f"the row's index is {index!r}, but the taskset {spec.target} has {len(tasks)} tasks, "
-                "numbered "
-                "from 0"
+                "numbered from 0"
             )
         self._data = tasks[index]
         self._source = row.data_source

@@ -117,6 +117,11 @@ def members(grader: AnyGrader, path: str = "") -> Iterator[tuple[str, AnyGrader]
             yield from members(one, f"{path}.{name}".lstrip("."))
 
 
+def asking_members(grader: AnyGrader) -> dict[str, ModelGrader]:
+    """Return those of `members` that ask a model, by path."""
+    return {path: one for path, one in members(grader) if isinstance(one, ModelGrader)}
+
+
 @functools.lru_cache(maxsize=64)
 def formula_of(text: str, names: frozenset[str]) -> FormulaNode:
     """Return the tree of a formula that has been read before."""

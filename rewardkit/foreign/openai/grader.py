@@ -24,9 +24,9 @@ from rewardkit.foreign.openai.forms import (
     ModelGrader,
     Multi,
     PythonGrader,
-    ScoreModel,
     StringCheck,
     TextSimilarity,
+    asking_members,
     formula_of,
     members,
     read_grader,
@@ -80,27 +80,27 @@ def openai_grader(spec: ForeignSpec) -> Reward:
         grader = read_grader(text)
     except InputError as error:
         raise InputError(f"{spec.target}: {error}") from None
-    kinds = [type(one) for _, one in members(grader)]
+    parts = dict(members(grader))
     about: dict[str, Any] = {
         "source": text.encode(),
-        "runs": "sandbox" if PythonGrader in kinds else "process",
+        "runs": "sandbox" if any(isinstance(one, PythonGrader) for one in parts.values()) else "process",
         "presets": {"grader": text},
-        "parts": tuple(path for path, _ in members(grader) if path),
+        "parts": tuple(filter(None, parts)),
         "summary": f"OpenAI's grader {getattr(grader, 'name', '') or Path(spec.target).stem}",
     }
-    if not (LabelModel in kinds or ScoreModel in kinds):
+    asking = asking_members(grader)
+    if not asking:
         return made(spec, score, GraderOptions, **about)
     _check_endpoint(spec)
     about["parts"] += COST_PARTS
     reward = made(spec, score_by_model, GraderOptions, load=load, processes=1, **about)
     options: GraderOptions = reward.make_options({})
-    for _, one in members(grader):
-        if isinstance(one, LabelModel | ScoreModel):
-            try:
-                judge = judge_of(one, options)
-            except (ValueError, TypeError) as error:
-                raise OptionsError(f"{spec.target}: {error}") from None
-            check_spending(judge, options, reward.name)
+    for one in asking.values():
+        try:
+            judge = judge_of(one, options)
+        except (ValueError, TypeError) as error:
+            raise OptionsError(f"{spec.target}: {error}") from None
+        check_spending(judge, options, reward.name)
     return replace(reward, chunk=options.concurrency)
 
 
@@ -111,11 +111,7 @@ def score(sample: Sample, options: GraderOptions) -> Score:
 
 async def score_by_model(sample: Sample, options: GraderOptions) -> Score:
     """Score by a grader that asks models: all at once, and then the rest."""
-    asked = {
-        path: one
-        for path, one in members(_grader(options.grader))
-        if isinstance(one, LabelModel | ScoreModel)
-    }
+    asked = asking_members(_grader(options.grader))
     bill = JudgeBill()
     answers = await asyncio.gather(*(_ask(one, sample, options, bill) for one in asked.values()))
     made = _scored(sample, options, dict(zip(asked, answers, strict=True)))
