@@ -70,6 +70,20 @@ def exact_text(text: str) -> str:
     return str.__str__(text)
 
 
+def sendable(value: Any) -> Any:
+    """Return what a text of a subclass of `str`, or a number or array of NumPy, is sent as: msgspec's
+    `enc_hook` for Samples.
+
+    Raises:
+        TypeError: it is anything else.
+    """
+    if isinstance(value, str):
+        return exact_text(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
 class Score(msgspec.Struct, frozen=True, gc=False):
     """The result of scoring one sample. `score` is meaningful only when `status == "ok"`."""
 

@@ -13,13 +13,13 @@ import msgspec
 from rewardkit.errors import RefusedError, ServerError
 from rewardkit.groups import group_of
 from rewardkit.http_addresses import address_of
-from rewardkit.types import Sample, Score
+from rewardkit.types import Sample, Score, sendable
 
 BATCH_SAMPLES = 1_024
 BATCH_BYTES = 16 << 20
 """A request holds no more samples, and no more bytes unless one sample does."""
 
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(enc_hook=sendable)
 _scores = msgspec.json.Decoder(list[Score])
 
 
@@ -97,7 +97,7 @@ def encode(sample: Sample) -> bytes:
     try:
         return _encoder.encode(sample)
     except UnicodeEncodeError:  # lone surrogates; the server knows what to do with their escapes
-        return json.dumps(msgspec.to_builtins(sample)).encode()
+        return json.dumps(msgspec.to_builtins(sample, enc_hook=sendable)).encode()
 
 
 def scores_of(answer: HttpAnswer, expected: int) -> list[Score]:

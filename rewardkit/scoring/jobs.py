@@ -21,7 +21,7 @@ from rewardkit.registry import Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.worker import Load, Runner, WorkResult, frame
 from rewardkit.text import writable
-from rewardkit.types import Sample, Score, exact_text
+from rewardkit.types import Sample, Score, sendable
 from rewardkit.user_files import UserFile, user_reward_file
 
 MODEL_LOAD_TIMEOUT_S = 1_800.0
@@ -43,17 +43,7 @@ _GRACE_S = 1.0
 """An async reward times its samples itself; the parent steps in this much later."""
 
 
-def _within(value: Any) -> Any:
-    """What a text of a subclass of `str`, or a number or array of numpy, is sent as, within a prompt or
-    `extra_info`."""
-    if isinstance(value, str):
-        return exact_text(value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
-
-
-_encoder = msgspec.msgpack.Encoder(enc_hook=_within)
+_encoder = msgspec.msgpack.Encoder(enc_hook=sendable)
 _decoder = msgspec.msgpack.Decoder(Sample)
 
 UNENCODABLE = (TypeError, ValueError, AttributeError, OverflowError, RecursionError)

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rewardkit import AsyncClient, Client, Sample
@@ -276,3 +277,16 @@ def test_a_time_limit_that_is_no_positive_number_is_refused(timeout_s: Any) -> N
             client("http://127.0.0.1:9", timeout_s=timeout_s)
     with pytest.raises(OptionsError, match="connections must be positive, found 0"):
         AsyncClient("http://127.0.0.1:9", connections=0)
+
+
+@both
+@pytest.mark.parametrize("response", ["#### 1", np.str_("#### 1"), "#### 1 \ud800"])
+def test_values_of_numpy_are_sent_as_the_texts_numbers_and_lists_that_they_are(
+    fake: Callable[..., Fake], batch: Batch, response: str
+) -> None:
+    server = fake(SCORES)
+    extra_info = {"a": np.int64(3), "b": [np.float64(0.5)], "c": {"d": np.array([1, 2])}, "e": np.str_("f")}
+    batch(server.url, [Sample("gsm8k", response, "1", extra_info=extra_info)])
+    (sent,) = json.loads(server.bodies[0])
+    assert sent["response"] == response
+    assert sent["extra_info"] == {"a": 3, "b": [0.5], "c": {"d": [1, 2]}, "e": "f"}
