@@ -21,12 +21,10 @@ from rewardkit.trainer.algorithms.log_probs import Entropy, compiled_log_probs, 
 from rewardkit.trainer.models.attention import Packed, attending
 from rewardkit.trainer.models.routing import RouterReplay
 from rewardkit.trainer.models.sequence import gather_values, own_part
+from rewardkit.trainer.models.shape import CHUNK_ELEMENTS
 
 Packing = Literal["off", "rows", "flat"]
 """`off`: a row holds one sequence. `rows`: short ones beside long ones. `flat`: one row holds all."""
-
-CHUNK_ELEMENTS = 2**25
-"""Logits that exist at once: 128 MiB in float32."""
 
 log = logging.getLogger(__name__)
 

@@ -15,6 +15,9 @@ from typing import Any
 
 from rewardkit.model_folders import model_folder, read_config
 
+CHUNK_ELEMENTS = 2**25
+"""Logits that exist at once in training: 128 MiB in float32."""
+
 
 @dataclass(frozen=True)
 class Shape:

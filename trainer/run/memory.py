@@ -23,7 +23,7 @@ from rewardkit.trainer.config.workers import (
     may_stay_whole,
     offloads,
 )
-from rewardkit.trainer.models.shape import Shape, read_shape
+from rewardkit.trainer.models.shape import CHUNK_ELEMENTS, Shape, read_shape
 from rewardkit.trainer.rollout.engines import ENGINES
 
 GIB = 1 << 30
@@ -36,8 +36,6 @@ LEFT_WIDTHS = (8, 3, 4)
 of its keys and values, and that of its feed-forward part. Measured for five shapes: benchmarks/RESULTS.md."""
 LAYER_WIDTHS = (14, 3, 6)
 """The same with what is computed in its backward."""
-CHUNK_ELEMENTS = 2**25
-"""Logits that exist at once, as in `models/heads.py`, which imports torch."""
 TOKEN_BYTES = 3 * 8
 """Of a step's batch, for each token: `input_ids`, `attention_mask`, `position_ids`."""
 RESPONSE_BYTES = 8 + 5 * 4
