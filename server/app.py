@@ -206,7 +206,7 @@ async def _keep_fresh(metrics: Metrics) -> None:
 
 
 def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
-    @app.get("/metrics", summary="Figures for Prometheus", response_class=Response)
+    @app.get("/metrics", summary="Prometheus metrics", response_class=Response)
     async def figures() -> Response:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
@@ -214,7 +214,7 @@ def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
 def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
     @app.post(
         "/run_code",
-        summary="Run a program in the sandbox, as SandboxFusion does",
+        summary="Run a program in the sandbox (SandboxFusion's API)",
         openapi_extra=described({"code": "print(6 * 7)", "language": "python", "run_timeout": 5}),
     )
     async def run_code_route(request: Request) -> Response:

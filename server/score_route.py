@@ -182,12 +182,12 @@ def router(request_scorer: RequestScorer) -> APIRouter:
 
     @routes.get(
         "/rewards",
-        summary="What can be scored",
+        summary="List the rewards and their data sources",
         responses={404: {"description": "A data source of `for` is unknown"}},
     )
     async def rewards(
         data_sources: Annotated[
-            list[str] | None, Query(alias="for", description="Names that must all be known")
+            list[str] | None, Query(alias="for", description="Data sources that must all have a reward")
         ] = None,
     ) -> Response:
         try:
@@ -201,7 +201,7 @@ def router(request_scorer: RequestScorer) -> APIRouter:
             asked.setdefault(REGISTRY.resolve(source).name, []).append(source)
         return reply([reward.describe() | {"for": asked.get(reward.name, [])} for reward in REGISTRY])
 
-    @routes.get("/v1/models", summary="The data sources, as OpenAI's clients list models")
+    @routes.get("/v1/models", summary="List the data sources in the format of OpenAI's model list")
     async def models() -> Response:
         names = sorted({name for reward in REGISTRY for name in (*reward.data_sources, *reward.aliases)})
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "rewardkit"} for name in names]

@@ -58,12 +58,16 @@ def router(health: Health) -> APIRouter:
     """The routes of the probes."""
     routes = APIRouter(tags=["Probes"])
 
-    @routes.get("/healthz", summary="Is the process alive?")
+    @routes.get("/healthz", summary="Liveness: whether the process responds")
     @routes.get("/health", include_in_schema=False)
     async def healthz() -> Response:
         return reply({"status": "ok", "version": __version__})
 
-    @routes.get("/readyz", summary="Can it take requests?", responses={503: {"description": "Not now"}})
+    @routes.get(
+        "/readyz",
+        summary="Readiness: whether the server accepts requests",
+        responses={503: {"description": "not ready"}},
+    )
     async def readyz() -> Response:
         if health.draining:
             return refusal(503, "not_ready", "stopping")

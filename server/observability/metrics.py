@@ -1,4 +1,4 @@
-"""Figures for Prometheus: requests, samples, latencies, load, and what had to be killed.
+"""Prometheus metrics: requests, samples, latencies, load, and what had to be killed.
 
 Label values are few by construction: routes are templates, data sources are those of the registry. With
 several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this is imported.

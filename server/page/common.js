@@ -31,7 +31,7 @@ export async function send(method, path, body, further = {}) {
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const answer = await fetch(path, { method, headers, body });
   if (answer.status === 401) {
-    const problem = token ? "This token is not valid here." : "This server wants a token.";
+    const problem = token ? "This token is not valid." : "This server requires a token.";
     $("token-form").hidden = false;
     $("token-problem").textContent = problem;
     $("token").setAttribute("aria-invalid", token !== "");

@@ -2,7 +2,7 @@
 
 import { $, TokenWanted, ask, make, onToken, send } from "./common.js";
 
-const OWN = "This server's own"; // group of the routes that are no trainer's
+const OWN = "rewardkit"; // group of the routes that belong to no trainer
 
 async function start() {
   try {
@@ -81,7 +81,7 @@ function trial(method, operation, paths) {
     example === undefined ? null : make("label", {}, "Body", body),
     make("div", { class: "row end" }, make("button", { type: "submit" }, "Send")),
     answer,
-    make("details", { class: "folded" }, make("summary", {}, "The same with curl"), make("div", {}, command)));
+    make("details", { class: "folded" }, make("summary", {}, "curl command"), make("div", {}, command)));
   form.oninput = retell;
   path.onchange = choosePath;
   form.onsubmit = (event) => {
@@ -114,7 +114,7 @@ async function tell(answer, { method, path, headers, body }) {
   answer.replaceChildren(make("p", { class: "hint" }, "sending…"));
   try {
     // A browser sends no body with GET.
-    if (method === "GET" && body !== undefined) throw new Error("A browser cannot send GET with a body; see the line for curl below.");
+    if (method === "GET" && body !== undefined) throw new Error("Browsers cannot send a GET request with a body. Use the curl command below.");
     const got = await send(method, path, body, headers);
     const text = await got.text();
     const colour = got.ok ? "good" : "bad";
@@ -131,7 +131,7 @@ function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    return text.length > 20_000 ? `${text.slice(0, 20_000)}\n… ${text.length.toLocaleString("en")} characters in all` : text;
+    return text.length > 20_000 ? `${text.slice(0, 20_000)}\n… ${text.length.toLocaleString("en")} characters in total` : text;
   }
 }
 

@@ -47,7 +47,7 @@ function describe() {
   const exact = rewards.find((r) => [...r.data_sources, ...r.aliases].includes(name));
   const found = exact || rewards.find((reward) => name && scores(reward, name));
   const also = found ? [...found.data_sources, ...found.aliases].filter((other) => other !== name) : [];
-  const others = also.length ? ` Scores also ${also.slice(0, 6).join(", ")}${also.length > 6 ? ` and ${also.length - 6} more` : ""}.` : "";
+  const others = also.length ? ` Also scores ${also.slice(0, 6).join(", ")}${also.length > 6 ? ` and ${also.length - 6} more` : ""}.` : "";
   $("summary").textContent = found ? `${found.scorer}: ${found.summary.replace(/\.?$/, ".")}${others}` : "";
 }
 
@@ -107,7 +107,7 @@ export async function score(event) {
 }
 
 export function problemLine(error) {
-  const text = error instanceof TokenWanted ? `${error.message} Put it in the field above.` : error.message;
+  const text = error instanceof TokenWanted ? `${error.message} Enter it in the field above.` : error.message;
   return make("p", { class: "error" }, text);
 }
 
@@ -137,13 +137,13 @@ function resultOf(sample, scored, explained) {
     ...(explained.fields?.tests?.length && scored.status === "ok" ? [] : [facts(sample, scored)]), // the tests say it all
     ...testsOf(explained.fields?.tests),
     ...treeOf(explained.fields?.members),
-    make("h2", {}, scored.extracted === null ? "Response" : "Response, with what was taken to be the answer"),
+    make("h2", {}, scored.extracted === null ? "Response" : "Response with the extracted answer highlighted"),
     make("pre", { id: "highlighted" }, ...highlighted(sample.response, scored.extracted)),
     ...mathsOf(sample),
     ...(explained.text && !explained.fields?.tests && !explained.fields?.members
       ? [make("h2", {}, "How it was scored"), make("pre", { id: "explanation" }, explained.text)]
       : []),
-    folded("The answer of the server as JSON", make("pre", {}, JSON.stringify(scored, null, 2))),
+    folded("Server response as JSON", make("pre", {}, JSON.stringify(scored, null, 2))),
   ];
 }
 
@@ -174,7 +174,7 @@ function formula(text) {
 // Prompt and response with their maths set; nothing where there is none.
 function mathsOf(sample) {
   const prompt = Array.isArray(sample.prompt) ? sample.prompt.map((m) => m.content).filter((t) => typeof t === "string").join("\n\n") : sample.prompt;
-  const parts = [["Prompt, its maths set", prompt], ["Response, its maths set", sample.response]];
+  const parts = [["Prompt with rendered maths", prompt], ["Response with rendered maths", sample.response]];
   return parts.flatMap(([title, text]) => {
     if (!text || text.search(MATHS) < 0) return [];
     const box = make("div", { class: "set" });
@@ -202,13 +202,13 @@ function treeOf(members) {
     const item = make("li", { class: asked ? "" : "hint" },
       role ? make("span", { class: "hint" }, `${role} `) : null, label,
       score === null ? null : make("span", { class: "value" }, number(score)),
-      asked ? null : make("span", { class: "value" }, "not asked"));
+      asked ? null : make("span", { class: "value" }, "not evaluated"));
     const below = make("ul", {});
     item.append(below);
     lists[depth].append(item);
     lists.splice(depth + 1, lists.length, below);
   }
-  return [make("h2", {}, "How it was composed"), top];
+  return [make("h2", {}, "Composition"), top];
 }
 
 const COLOURS = { passed: "good", not_run: "unsure" };

@@ -68,7 +68,7 @@ function rateRow(title, counted, kind = "") {
   const most = Math.max(...counted.per_second);
   return make("tr", { class: kind },
     make("td", {}, ...title),
-    make("td", {}, sparkline(counted.per_second), make("span", { class: "hint" }, `${number(last)} now, ${most} at most`)),
+    make("td", {}, sparkline(counted.per_second), make("span", { class: "hint" }, `${number(last)} now, ${most} peak`)),
     make("td", { class: "number" }, counted.total.toLocaleString("en")),
     make("td", { class: "number" }, counted.mean === null ? "–" : counted.mean.toFixed(3)),
     make("td", { class: "number" }, counted.correct === null ? "–" : `${(100 * counted.correct).toFixed(1)} %`),
@@ -79,7 +79,7 @@ function rateRow(title, counted, kind = "") {
 function sparkline(values) {
   const [width, height, top] = [200, 30, Math.max(1, ...values)];
   const points = values.map((v, i) => `L${(i * width) / values.length},${height - (v / top) * (height - 2)}`);
-  return draw("svg", { width, height, role: "img", "aria-label": `at most ${top} a second` },
+  return draw("svg", { width, height, role: "img", "aria-label": `at most ${top} per second` },
     draw("path", { d: `M0,${height}${points.join("")}L${width},${height}Z` }));
 }
 
@@ -125,7 +125,7 @@ async function list(mine) {
   }
   if (mine !== asked) return;
   const filtered = Object.values(filter).some(Boolean);
-  $("none").textContent = found.problem || (found.responses.length ? "" : filtered ? "No response fits." : "None is kept.");
+  $("none").textContent = found.problem || (found.responses.length ? "" : filtered ? "No matching responses." : "No responses are stored.");
   $("latest").hidden = !found.responses.length;
   const ids = found.responses.map((one) => one.id).join();
   if (ids === latest) return; // a text that is being selected stays
@@ -140,7 +140,7 @@ function responseRow(one) {
   const said = one.verdict === "failed" ? "" : number(one.score);
   const open = one.whole
     ? make("a", { href: `#response=${one.id}`, class: "open" }, "Open in the form")
-    : make("span", { class: "hint" }, "too long to be kept whole");
+    : make("span", { class: "hint" }, "too long to store in full");
   return make("tr", {},
     make("td", { class: "when" }, new Date(one.time * 1000).toLocaleTimeString("en-GB")),
     make("td", { class: "break" }, one.data_source),

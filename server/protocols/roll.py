@@ -97,7 +97,7 @@ def router(context: ProtocolContext) -> APIRouter:
         routes,
         ["/roll/result"],
         result,
-        "ROLL: its reward",
+        "ROLL: get the reward of a sample",
         {"reward_request_id": "0"},
         method="GET",
     )

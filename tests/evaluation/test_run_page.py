@@ -77,10 +77,10 @@ def test_the_curves_are_those_of_the_log(run: Path) -> None:
     charts = Page(write_run_page(run)).charts
     entropy = [(row["training/global_step"], row["actor/entropy"]) for row in logged(run)[1:]]
     assert charts["Entropy"]["mean"] == [pytest.approx(point, rel=1e-4) for point in entropy]
-    for title in ("Score", "Parts of the score", "Divergence", "Length of responses", "Validation"):
+    for title in ("Score", "Score components", "Divergence", "Response length", "Validation"):
         assert charts[title]
-    phases = charts["Seconds of a step, by phase"]
-    for name, key in (("generation", "gen"), ("actor's update", "update_actor"), ("validation", "testing")):
+    phases = charts["Step time by phase"]
+    for name, key in (("generation", "gen"), ("actor update", "update_actor"), ("validation", "testing")):
         assert phases[name][-1][1] == pytest.approx(logged(run)[-1].get(f"timing_s/{key}", 0.0), rel=1e-4)
 
 

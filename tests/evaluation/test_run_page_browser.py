@@ -106,7 +106,7 @@ def test_the_page_follows_a_run_until_it_ends(page: Any, run: Path) -> None:
     (run / "metrics.jsonl").write_text("".join(lines))
     write_run_page(run, total_steps=6)
     expect(page.locator(".cards")).to_contain_text("6 of 6")
-    expect(page.locator("#news")).to_contain_text("not running")
+    expect(page.locator("#news")).to_contain_text("not active")
     assert not page.locator("#follow").is_visible()
 
 

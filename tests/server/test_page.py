@@ -225,7 +225,7 @@ def test_any_scored_response_is_found_in_the_traffic_and_opened_in_the_form(page
     expect(rows).to_have_count(1)
     assert rows.first.locator(".badge").inner_text() == "correct"
     page.select_option("#of-verdict", "wrong")
-    expect(page.locator("#none")).to_have_text("No response fits.")
+    expect(page.locator("#none")).to_have_text("No matching responses.")
     page.select_option("#of-verdict", "right")
     rows.first.locator("a").click()
     expect(page.locator("#response")).to_have_value("By the river: the answer is Lyon.")
@@ -305,10 +305,10 @@ def test_a_wrong_token_is_said_to_be_wrong_and_a_right_one_clears_that(
     with serve("--no-sandbox") as server:
         page.goto(server.url)
         page.wait_for_selector("#token-form:not([hidden])")
-        assert page.inner_text("#token-problem") == "This server wants a token."
+        assert page.inner_text("#token-problem") == "This server requires a token."
         page.fill("#token", "secret-tokem")
         page.keyboard.press("Enter")
-        expect(page.locator("#token-problem")).to_have_text("This token is not valid here.")
+        expect(page.locator("#token-problem")).to_have_text("This token is not valid.")
         assert page.locator("#token-form").is_visible()
         page.fill("#token", "secret-token")
         page.keyboard.press("Enter")
@@ -341,4 +341,4 @@ def test_a_composition_is_drawn_as_a_tree_with_what_each_member_said(page: Any) 
     kept, then, otherwise = items
     assert kept.startswith("gsm8k@") and kept.endswith("1")
     assert then.startswith("then think_format@") and "x 0.1" in then and then.endswith("1")
-    assert otherwise.startswith("else repetition@") and otherwise.endswith("not asked")
+    assert otherwise.startswith("else repetition@") and otherwise.endswith("not evaluated")

@@ -35,8 +35,8 @@ function promptTurns(prompt) {
 }
 
 function responseTurns(response, extracted) {
-  const turns = [turnOf("response, as written", (box) => marked(box, response, extracted))];
-  if (response.search(MATHS) >= 0) turns.push(turnOf("response, its maths set", (box) => withMaths(box, response)));
+  const turns = [turnOf("response, source text", (box) => marked(box, response, extracted))];
+  if (response.search(MATHS) >= 0) turns.push(turnOf("response with rendered maths", (box) => withMaths(box, response)));
   return turns;
 }
 

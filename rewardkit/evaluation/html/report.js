@@ -51,7 +51,7 @@ async function containing(rows, wanted, mine) {
     const at = Math.floor(i / BLOCK);
     if (at !== last) {
       last = at;
-      $("count").textContent = `looking, ${Math.round((100 * i) / about.rows)} %`;
+      $("count").textContent = `searching, ${Math.round((100 * i) / about.rows)} %`;
       if (mine !== latest) return [];
     }
     const [response, extracted, detail] = await texts(i);

@@ -25,7 +25,7 @@ def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, 
     """
     payload = Payload(rows)
     if not payload.responses:
-        raise InputError(f"no row matches the filters, so the page {out} is not written")
+        raise InputError(f"no row matches the filters, so {out} was not written")
     figures = evaluate(grouped(payload.responses))
     about = {"sources": list(payload.sources), "statuses": STATUSES, "rows": len(payload.responses)}
     write_page(out, "report", title, _parts(payload, figures), about, payload.packed())
@@ -47,13 +47,17 @@ def _headline(whole: Figures, payload: Payload) -> str:
     facts = [(name, f"{one.mean:,.4f}", _interval(one)) for name, one in known if one is not None]
     counted = f"to {whole.prompts:,} prompts, {whole.solved:,} solved; {whole.scored:,} scored"
     facts.append(("responses", f"{whole.responses:,}", counted))
-    note = f"<p>{payload.shortened:,} long responses are shortened here.</p>" if payload.shortened else ""
+    note = (
+        f"<p>{payload.shortened:,} long responses are shortened on this page.</p>"
+        if payload.shortened
+        else ""
+    )
     return cards(facts) + note
 
 
 def _interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
-        return "one prompt: no interval"
+        return "no interval for one prompt"
     return f"95 %: {estimate.low:,.4f} to {estimate.high:,.4f}"
 
 
@@ -116,7 +120,7 @@ def _over_k(figures: Figures) -> Chart:
         known = {name: [AtK(1, figures.accuracy, 0), *found] for name, found in known.items()}
     ks = {one.k for found in known.values() for one in found}
     return Chart(
-        "Over k responses",
+        "Accuracy over k responses",
         {name: [(math.log2(one.k), one.estimate.mean) for one in found] for name, found in known.items()},
         "share of prompts",
         whiskers={name: _intervals(found) for name, found in known.items()},
@@ -151,4 +155,4 @@ def _by_source(figures: dict[str, Figures]) -> str:
     """The accuracy of each data source, or its mean score where the reward does not say."""
     known = {name: one.accuracy or one.score for name, one in figures.items()}
     rows = {name: (one.mean, one.low, one.high) for name, one in known.items() if one is not None}
-    return draw_rows("By data source", rows, "accuracy, or mean score")
+    return draw_rows("By data source", rows, "accuracy or mean score")

@@ -65,7 +65,7 @@ function keepFresh() {
     const age = Math.max(0, Math.round(Date.now() / 1000 - about.written));
     const ago = age < 90 ? `${age} s` : age < 5400 ? `${Math.round(age / 60)} min` : `${Math.round(age / 3600)} h`;
     const when = new Date(about.written * 1000).toLocaleString();
-    said.textContent = about.running ? `written ${ago} ago, at step ${about.last}` : `written ${when}; not running`;
+    said.textContent = about.running ? `updated ${ago} ago, at step ${about.last}` : `updated ${when}; the run is not active`;
   };
   tell();
   if (!about.running) return;

@@ -39,25 +39,25 @@ _PHASES = {
     "teacher": "teacher",
     "values": "values",
     "adv": "advantages",
-    "update_critic": "critic's update",
-    "update_actor": "actor's update",
-    "update_weights": "weights to the rollout",
+    "update_critic": "critic update",
+    "update_actor": "actor update",
+    "update_weights": "weight sync",
     "testing": "validation",
     "save_checkpoint": "checkpoint",
 }
 _KL = {
-    "actor/reward_kl_penalty": "penalty in the reward",
+    "actor/reward_kl_penalty": "KL in the reward",
     "actor/kl_loss": "KL loss",
     "distillation/kl": "teacher",
-    "actor/approx_kl": "of the update",
-    "training/rollout_actor_kl": "rollout to policy",
+    "actor/approx_kl": "update",
+    "training/rollout_actor_kl": "rollout vs. policy",
 }
 _CHARTED_PREFIXES = ("val-core/", "reward/failed/", "reward/part/", "alarm/")
 _LEDGER = {
-    "failures": "failures, were they zeros",
-    "nobody_right": "groups with nobody right",
-    "format": "between equally right responses",
-    "length": "predicted by length",
+    "failures": "failures, if scored 0",
+    "nobody_right": "groups without a right response",
+    "format": "equally correct responses",
+    "length": "length",
 }
 
 
@@ -150,17 +150,17 @@ def _headline(steps: Steps, total: int | None) -> str:
     if score:
         tenth = max(1, len(score) // 10)
         first, now = (sum(value for _, value in part) / tenth for part in (score[:tenth], score[-tenth:]))
-        facts.append(("score", number(now), f"at first {number(first)}"))
+        facts.append(("score", number(now), f"initially {number(first)}"))
     for name in (key for key in _keys(steps) if key.startswith(("val-core/", "val/", "train/loss"))):
         points = _points(steps, name)
-        before = f"at first {number(points[0][1])}" if len(points) > 1 else ""
+        before = f"initially {number(points[0][1])}" if len(points) > 1 else ""
         facts.append((name.removeprefix("val-core/"), number(points[-1][1]), before))
     failed = sum(value for key in _failed(steps) for _, value in _points(steps, key))
     if score or failed:
         facts.append(("not scored", f"{failed:,.0f}", "responses"))
     seconds = [value for _, value in _points(steps, "timing_s/step")][-10:]
     if seconds:
-        facts.append(("a step", f"{sum(seconds) / len(seconds):.3g} s", "mean of the last ten"))
+        facts.append(("step time", f"{sum(seconds) / len(seconds):.3g} s", "mean of the last 10"))
     return cards(facts)
 
 
@@ -189,30 +189,30 @@ def _charts(steps: Steps) -> Iterator[Chart]:
 
     yield Chart(
         "Loss",
-        {"of training": _points(steps, "train/loss"), "held out": _points(steps, "val/loss")},
-        "a token",
+        {"training": _points(steps, "train/loss"), "held out": _points(steps, "val/loss")},
+        "per token",
     )
-    yield with_band("Score", "critic/score", "of a response: mean, least and most")
+    yield with_band("Score", "critic/score", "per response: mean, min, max")
     yield Chart("Validation", below("val-core/"))
-    yield Chart("Parts of the score", below("reward/part/"), unit="mean")
+    yield Chart("Score components", below("reward/part/"), unit="mean")
     yield Chart(
-        "Divergence", {said: _points(steps, name) for name, said in _KL.items()}, unit="KL, nats a token"
+        "Divergence", {said: _points(steps, name) for name, said in _KL.items()}, unit="KL, nats per token"
     )
-    yield Chart("Entropy", {"mean": _points(steps, "actor/entropy")}, unit="nats a token")
-    yield with_band("Length of responses", "response_length", "tokens: mean, least and most")
-    yield Chart("Cut off at the longest", {"share": _points(steps, "response_length/clip_ratio")})
+    yield Chart("Entropy", {"mean": _points(steps, "actor/entropy")}, unit="nats per token")
+    yield with_band("Response length", "response_length", "tokens: mean, min, max")
+    yield Chart("Truncated responses", {"share": _points(steps, "response_length/clip_ratio")})
     failed = {key.removeprefix("reward/failed/"): _or_none(steps, key) for key in _failed(steps)}
-    yield Chart("Not scored, by status", failed, unit="responses a step")
+    yield Chart("Not scored, by status", failed, unit="responses per step")
     shares = {said: _points(steps, f"ledger/{name}") for name, said in _LEDGER.items()}
     yield Chart("Where the gradient comes from", shares, unit="share")
-    yield Chart("Seconds of a step, by phase", _phases(steps), kind="areas")
-    yield Chart("Loss of the actor", {"loss": _points(steps, "actor/pg_loss")})
-    yield Chart("Loss of the critic", {"loss": _points(steps, "critic/vf_loss")})
+    yield Chart("Step time by phase", _phases(steps), "seconds", "areas")
+    yield Chart("Actor loss", {"loss": _points(steps, "actor/pg_loss")})
+    yield Chart("Critic loss", {"loss": _points(steps, "critic/vf_loss")})
     yield Chart(
-        "Norm of the gradient",
+        "Gradient norm",
         {name: _points(steps, f"{name}/grad_norm") for name in ("actor", "critic", "train")},
     )
-    yield Chart("Tokens a second", {"of one process": _points(steps, "perf/throughput")})
+    yield Chart("Throughput", {"per process": _points(steps, "perf/throughput")}, "tokens per second")
 
 
 def _phases(steps: Steps) -> dict[str, Points]:
