@@ -19,8 +19,8 @@ def test_it_shows_the_answer_both_readings_and_what_decided(capsys: pytest.Captu
     assert run(words) == 0
     shown = capsys.readouterr().out
     for wanted in (
-        "found by: boxed",
-        "ground truth reads: \\frac12",
+        "extracted by: boxed",
+        "ground truth: \\frac12",
         "equal, by the number tier",
         "score: 1.0",
     ):

@@ -265,7 +265,7 @@ def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Co
         )
     # A result much larger than the expected one is wrong unread: reading it is the model's to make slow.
     if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
-        reason = f"{_cut(call)}: expected {_short(test.expected)}, got something far larger"
+        reason = f"{_cut(call)}: expected {_short(test.expected)}, got a much larger value"
         return CodeVerdict(False, "wrong", reason, 0.0, given, expected)
     try:
         got = values.decode(values.loads(answer.value)["value"])

@@ -73,7 +73,7 @@ def _in_call(node: ast.Call, imported: dict[str, str]) -> str | None:
     if last in _LOGS or name in _WARNINGS:
         return f"listens to logs or warnings ({written})"
     if name in _LOOKS or last in _FRAMES:
-        return f"looks into objects by {written}"
+        return f"inspects objects with {written}"
     return _replaced(node, name, imported)
 
 

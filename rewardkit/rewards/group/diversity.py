@@ -34,7 +34,7 @@ class DiversityOptions:
 def diversity(samples: list[Sample], options: DiversityOptions) -> list[Score]:
     """Score the responses of one group."""
     grams = [_grams(strip_end(sample.response), options.n) for sample in samples]
-    others = f"beside {len(samples) - 1} others"
+    others = f"compared with {len(samples) - 1} other responses"
     return [Score(_apart(grams, i), detail=f"{others}, {options.n}-grams") for i in range(len(samples))]
 
 

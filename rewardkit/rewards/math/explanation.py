@@ -31,9 +31,9 @@ class MathExplanation:
 
     def __str__(self) -> str:
         rows = (
-            ("answer", f"{self.extracted!r}, found by: {self.method}"),
-            ("ground truth reads", f"{self.ground_truth_text}   as   {self.ground_truth_form}"),
-            ("answer reads", f"{self.answer_text}   as   {self.answer_form}"),
+            ("answer", f"{self.extracted!r}, extracted by: {self.method}"),
+            ("ground truth", f"{self.ground_truth_text}   parsed as   {self.ground_truth_form}"),
+            ("parsed answer", f"{self.answer_text}   parsed as   {self.answer_form}"),
             ("verdict", f"{self.outcome}, by the {self.tier} tier: {self.reason}"),
         )
         return "\n".join(f"{name:>18}: {value}" for name, value in rows)
@@ -69,7 +69,7 @@ def _explanation(
 
 def _form(side: PreparedAnswer) -> str:
     if side.reading is None:
-        return f"text only ({side.problem or 'nothing there'})"
+        return f"plain text ({side.problem or 'empty'})"
     return _short(show(side.reading))
 
 

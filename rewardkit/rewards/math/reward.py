@@ -59,20 +59,20 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     kind = str(sample.extra_info.get("answer_kind") or "")
     verdict = best_verdict(ground_truths, found, options, kind)
     if verdict.equal and "_" in found.answer and _in_unasked_base(found, ground_truths, sample, kind):
-        verdict = MathVerdict("not_equal", "tree", "in a base that nobody asked for")
+        verdict = MathVerdict("not_equal", "tree", "in a base that the question does not ask for")
     if (
         not verdict.equal
         and not found.beside
         and any(_is_verbatim(found.slot, ground_truth) for ground_truth in ground_truths)
     ):
-        verdict = MathVerdict("equal", "string", "the ground truth, character for character")
+        verdict = MathVerdict("equal", "string", "identical to the ground truth")
     if verdict.failure:
         return Score(
             0.0, verdict.failure, extracted=found.answer, detail=verdict.reason, parts={"format": in_format}
         )
     detail = f"{found.method}; {verdict.tier}: {verdict.reason}"
     if verdict.outcome == "undecided":
-        detail = f"{detail} (undecided, counted as wrong)"
+        detail = f"{detail} (undecided, scored as wrong)"
     return _score(options, verdict.equal, found.answer, in_format, detail)
 
 
@@ -183,12 +183,12 @@ def _verdict(ground_truth: PreparedAnswer, found: Extraction, options: MathOptio
 
     verdict = compare_prepared(ground_truth, prepare_answer(found, kind), options)
     if not verdict.equal and found.parts and all(compared(part).equal for part in found.parts):
-        verdict = MathVerdict("equal", "string", "each of the boxes")
+        verdict = MathVerdict("equal", "string", "all boxes are equal to the ground truth")
     if not verdict.equal and found.slot and found.slot != found.answer:
         whole = compared(found.slot)
         verdict = whole if whole.equal and whole.tier in ("string", "words") else verdict
     if verdict.equal and not all(is_prose(other) or compared(other).equal for other in found.beside):
-        verdict = MathVerdict("not_equal", "none", "frames side by side that differ")
+        verdict = MathVerdict("not_equal", "none", "adjacent frames contain different answers")
     return verdict
 
 

@@ -33,7 +33,7 @@ def repetition(sample: Sample, options: RepetitionOptions) -> Score:
     words = _WORD.findall(strip_end(sample.response)[:_MAX_CHARS].lower())
     total = len(words) - options.n + 1
     if total <= 0:
-        return Score(0.0, detail="too short to repeat anything")
+        return Score(0.0, detail="too short to contain a repetition")
     unique = len(set(zip(*(words[i:] for i in range(options.n)), strict=False)))
     share = 1.0 - unique / total
-    return Score(share * options.penalty + 0.0, detail=f"{share:.0%} of the {options.n}-grams recur")
+    return Score(share * options.penalty + 0.0, detail=f"{share:.0%} of the {options.n}-grams are repeated")

@@ -101,9 +101,9 @@ def _score(sample: Sample, options: DataOptions, read: Callable[[str], Any]) -> 
     except ValueError as error:
         return failure("invalid", str(error))
     if unfit is not None:
-        return _made(0.0, False, said, 1.0, 0.0, f"does not fit the schema: {unfit}")
+        return _made(0.0, False, said, 1.0, 0.0, f"does not match the schema: {unfit}")
     if not ground_truth.has_value:
-        return _made(1.0, True, said, 1.0, 1.0, "well-formed and fits")
+        return _made(1.0, True, said, 1.0, 1.0, "well-formed and matches")
     share = agreement(value, ground_truth.value)
     return _of_share(share, options, said)
 
@@ -118,7 +118,7 @@ def _of_share(share: float, options: DataOptions, said: str) -> Score:
         right,
         said.strip()[:200],
         {"valid": 1.0, "fields": share},
-        f"{share:.0%} of the fields agree",
+        f"{share:.0%} of the fields match",
     )
 
 

@@ -108,5 +108,5 @@ def _f_measure(said: list[str], reference: list[str]) -> float:
 
 
 def _made(value: float, options: OverlapOptions) -> Score:
-    why = f"score {value:.4f} against the nearest reference; right from {options.correct_from:g} on"
+    why = f"score {value:.4f} against the nearest reference; correct from {options.correct_from:g}"
     return Score(value, "ok", value >= options.correct_from - 1e-9, detail=why)

@@ -61,7 +61,7 @@ class Expected:
         if any(_same_pieces(found.rows, result.rows, self._ends(result)) for result in self.results):
             return None
         same_bag = any(_same_bag(found.rows, result.rows) for result in self.results)
-        return "the rows are in another order" if self.ordered and same_bag else "the rows differ"
+        return "the rows are in a different order" if self.ordered and same_bag else "the rows differ"
 
     def _ends(self, result: Result) -> tuple[int, ...]:
         """Where the pieces of a result end within which the order is free."""

@@ -54,7 +54,7 @@ def compare_prepared(
 ) -> MathVerdict:
     """Run the cascade on two prepared sides."""
     if not ground_truth.text or not answer.text:
-        return MathVerdict("not_equal", "string", "an empty answer equals nothing")
+        return MathVerdict("not_equal", "string", "one of the sides is empty")
     for tier in (_by_string, _by_number, _by_words, _by_tree):
         found = tier(ground_truth, answer, options)
         if found is not None:
@@ -69,7 +69,7 @@ def _by_string(
         return MathVerdict("equal", "string", "the same text up to notation")
     if max(len(ground_truth.text), len(answer.text)) > MAX_ANSWER_CHARS:
         return MathVerdict(
-            "not_equal", "string", f"longer than {MAX_ANSWER_CHARS} characters and not the same text"
+            "not_equal", "string", f"longer than {MAX_ANSWER_CHARS} characters, and the texts differ"
         )
     return None
 
@@ -142,7 +142,7 @@ def _ordered(first: str, second: str) -> MathVerdict | None:
         outcome: MathOutcome = "equal" if joined[0] == joined[1] else "not_equal"
         return MathVerdict(outcome, "words", "Roman numerals")
     if first != second and _CAPITALS.fullmatch(first) and _CAPITALS.fullmatch(second):
-        return MathVerdict("not_equal", "words", "other letters, or in another order")
+        return MathVerdict("not_equal", "words", "different letters, or another order of the letters")
     return None
 
 
@@ -231,7 +231,7 @@ def _by_tree(
         try:
             return _compared(ground_truth, answer, options)
         except Exhausted as error:
-            return MathVerdict("undecided", "tree", f"could not be shown equal: {error}")
+            return MathVerdict("undecided", "tree", f"not shown to be equal: {error}")
 
 
 def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> MathVerdict:
@@ -244,23 +244,23 @@ def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Mat
         side, problem = (
             ("ground truth", ground_truth.problem) if first is None else ("answer", answer.problem)
         )
-        return _unparsed(ground_truth, answer, f"the {side} is not in the grammar: {problem}")
+        return _unparsed(ground_truth, answer, f"the {side} could not be parsed: {problem}")
     if sequences.is_point_for_list(first, second):
-        return MathVerdict("not_equal", "tree", "a point or an interval, and no list")
+        return MathVerdict("not_equal", "tree", "a point or an interval is not a list")
     try:
         found = equal(first, second, options)
         if not found and sequences.is_restated(first, second, options, equal):
             found = True
     except TooLarge as error:
-        return MathVerdict("undecided", "tree", f"too large to work out: {error}")
+        return MathVerdict("undecided", "tree", f"too large to compute: {error}")
     except (ArithmeticError, ValueError, RecursionError) as error:
-        return MathVerdict("undecided", "tree", f"not to be worked out: {type(error).__name__}")
+        return MathVerdict("undecided", "tree", f"could not be computed: {type(error).__name__}")
     if found is None:
         return _by_sympy(ground_truth, answer)
     return MathVerdict(
         "equal" if found else "not_equal",
         "tree",
-        f"{'the same value' if found else 'different values'} or objects",
+        f"{'the same' if found else 'different'} values or objects",
     )
 
 
@@ -299,11 +299,11 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdi
         first, second = second, first
     if not client.can_decide(first, second):
         return MathVerdict(
-            "undecided", "tree", "undecided by the tree tier, and SymPy cannot decide such expressions"
+            "undecided", "tree", "not decided by the tree tier, and SymPy does not support these expressions"
         )
     with budget() as left:
         if left.cpu_s <= 0:
-            return _exhausted("all of it used before")
+            return _exhausted("the time was used up before")
         found = client.decide(first, second, left.cpu_s)
         left.cpu_s -= found.spent_s
     if found.failure == "exhausted":
@@ -315,4 +315,4 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdi
 
 def _exhausted(reason: str) -> MathVerdict:
     """What an answer makes undecidable is its own fault: not equal, and no failure."""
-    return MathVerdict("undecided", "symbolic", f"could not be shown equal in SymPy's time ({reason})")
+    return MathVerdict("undecided", "symbolic", f"not shown to be equal within SymPy's time limit ({reason})")

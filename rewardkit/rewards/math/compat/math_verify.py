@@ -21,14 +21,14 @@ def reproduce(response: str, ground_truth: str, left: AnswerBudget) -> MathVerdi
     """
     require("compat=math_verify", "math_verify", "math-verify")
     if left.cpu_s <= 0:
-        return MathVerdict("not_equal", "symbolic", "Math-Verify had no time left for this ground truth")
+        return MathVerdict("not_equal", "symbolic", "Math-Verify ran out of time before this ground truth")
     try:
         reply = _SERVER.ask({"ground_truth": f"\\boxed{{{ground_truth}}}", "response": response}, left.cpu_s)
     except Undecided as error:
         left.cpu_s = 0.0
-        return MathVerdict("not_equal", "symbolic", f"Math-Verify came to no verdict: {error}")
+        return MathVerdict("not_equal", "symbolic", f"Math-Verify returned no verdict: {error}")
     except ServerFailed as error:
-        return MathVerdict("undecided", "symbolic", f"Math-Verify could not be asked: {error}", "error")
+        return MathVerdict("undecided", "symbolic", f"Math-Verify could not be reached: {error}", "error")
     left.cpu_s -= reply["spent_s"]
     if reply.get("outcome") not in ("equal", "not_equal"):
         return MathVerdict("not_equal", "symbolic", f"Math-Verify raised {reply.get('reason')}")

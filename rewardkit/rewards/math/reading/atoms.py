@@ -198,7 +198,7 @@ def wrapped(parser: Parser) -> Node:
     mark = parser.advance().value
     name = raw_group(parser)
     if not name:
-        raise Unparsable("an accent over nothing")
+        raise Unparsable("an accent without a letter")
     return Sym(f"{mark} {name}" if mark != "vec" else name)
 
 
@@ -244,7 +244,7 @@ def _parentheses(parser: Parser, opening: str) -> Node:
     inner = parser.listing()
     token = parser.advance()
     if token.value not in _CLOSERS[opening]:
-        raise Unparsable(f"{opening} closed by {token.value or token.kind}")
+        raise Unparsable(f"{opening} is closed by {token.value or token.kind}")
     many = isinstance(inner, Seq) and inner.opening == ""
     if many and isinstance(inner, Seq):
         return Seq(opening, token.value, inner.items)
@@ -313,7 +313,7 @@ def binomial(parser: Parser) -> Node:
         inner = bracketed(parser)
         if isinstance(inner, Seq) and len(inner.items) == 2:
             return Fn("binom", inner.items)
-        raise Unparsable("binom of other than two numbers")
+        raise Unparsable("a binomial that does not have two arguments")
     top = parser.argument()
     return Fn("binom", (top, parser.argument()))
 
@@ -354,7 +354,7 @@ def _function_arguments(parser: Parser) -> tuple[Node, ...]:
     if parser.peek().kind == "open" and parser.peek().value in "({[":
         inner = bracketed(parser)
         if inner in (Const("empty"), Seq("(", ")", ()), Seq("[", "]", ())):
-            raise Unparsable("a function of nothing")
+            raise Unparsable("a function without an argument")
         return inner.items if isinstance(inner, Seq) else (inner,)
     if parser.kind() == "op" and parser.peek().value in "+-":
         return (parser.unary(),)
@@ -424,7 +424,7 @@ def _make_function(name: str, arguments: tuple[Node, ...], base: Node | None) ->
     if base is not None:
         raise Unparsable(f"a subscript on {name}")
     if len(arguments) > 1 and name not in ("max", "min", "gcd", "lcm", "log", "mod", "binom"):
-        raise Unparsable(f"{name} of {len(arguments)} values")
+        raise Unparsable(f"{name} with {len(arguments)} arguments")
     return Fn(name, arguments)
 
 

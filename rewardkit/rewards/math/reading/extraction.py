@@ -137,7 +137,7 @@ def _unclosed(text: str) -> Extraction | None:
     line = text[start + 7 :][:MAX_ANSWER_CHARS].partition("\n")[0].strip(" $.") if start >= 0 else ""
     if not line or line.startswith("}"):
         return None
-    return Extraction(None, "a box that never closes")
+    return Extraction(None, "a box that is not closed")
 
 
 # Without a frame.

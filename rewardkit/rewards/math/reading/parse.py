@@ -79,7 +79,7 @@ class _Descent:
     def advance(self) -> Token:
         token = self.peek()
         if token is END:
-            raise Unparsable("the text ends too early")
+            raise Unparsable("the text ends unexpectedly")
         self.position += 1
         return token
 
@@ -173,7 +173,7 @@ class _Descent:
     def answer(self) -> Node:
         tree = self.listing()
         if self.position < len(self.tokens):
-            raise Unparsable(f"nothing expected before {self.here()}")
+            raise Unparsable(f"the end was expected before {self.here()}")
         return tree
 
     # Lists: items separated by commas, semicolons, "and", "or".

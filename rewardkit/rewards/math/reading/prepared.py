@@ -99,7 +99,7 @@ class PreparedAnswer:
     @cached_property
     def _parsed(self) -> tuple[Node | None, str]:
         if self.kind == "text":
-            return None, "text by its dataset's word"
+            return None, "answer_kind is text"
         if self.kind == "number" and self.number is not None:
             return self.number, ""
         if self.source == self.text and _WHOLE.fullmatch(self.text):

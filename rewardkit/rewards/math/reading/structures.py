@@ -73,7 +73,7 @@ def environment(parser: Parser) -> Node:
             if parser.kind() == "sep":
                 parser.advance()
     if parser.advance().kind != "end":
-        raise Unparsable(f"the environment {name} does not end")
+        raise Unparsable(f"the environment {name} is not closed")
     cells = tuple(tuple(row) for row in rows if row)
     if name in _ALIGNED:
         return _system(name, cells)
@@ -116,7 +116,7 @@ def _system(name: str, cells: tuple[tuple[Node, ...], ...]) -> Node:
         return Cases(tuple((row[0], row[1]) for row in cells))
     flat = tuple(cell for row in cells for cell in row)
     if not flat:
-        raise Unparsable(f"the environment {name} holds nothing")
+        raise Unparsable(f"the environment {name} is empty")
     if not all(isinstance(cell, (Rel, Logic)) for cell in flat) and len(flat) != 1:
-        raise Unparsable(f"the environment {name} holds other things than relations")
+        raise Unparsable(f"the environment {name} contains something other than relations")
     return flat[0] if len(flat) == 1 else Logic("and", flat)

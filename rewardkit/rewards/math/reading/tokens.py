@@ -203,7 +203,7 @@ def _group_text(text: str, position: int) -> tuple[str, int]:
             depth -= 1
             if depth == 0:
                 return text[position + 1 : index], index + 1
-    raise Unparsable("a brace never closes")
+    raise Unparsable("a brace is not closed")
 
 
 def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
@@ -245,7 +245,7 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
 def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:
     """Refuse `5 th`: an ordinal's ending stands at its number, and is no unit apart from it."""
     if word in ORDINALS and before.isspace() and tokens and tokens[-1].kind == "num":
-        raise Unparsable(f"the ending '{word}' apart from its number")
+        raise Unparsable(f"the ending '{word}' is separated from its number")
 
 
 def _word_before(word: str, text: str, position: int, tokens: list[Token]) -> int:

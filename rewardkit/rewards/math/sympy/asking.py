@@ -85,7 +85,7 @@ class ForkServer:
             except OSError as error:
                 return {"failed": str(error)}
         if not reply.endswith(b"\n"):
-            return {"failed": "the server ended"}
+            return {"failed": "the server exited"}
         return msgspec.json.decode(reply, type=dict[str, Any])
 
     def _connect(self, until: float) -> socket.socket:
@@ -97,12 +97,12 @@ class ForkServer:
             try:
                 connection.connect(address)
                 if peer(connection) != os.getuid():
-                    raise ServerFailed("somebody else listens at the address")
+                    raise ServerFailed("another program listens at the address")
                 return connection
             except ConnectionRefusedError:
                 connection.close()
                 self._start(address, ours)
-        raise ServerFailed(f"{self.target} cannot be reached")
+        raise ServerFailed(f"{self.target} is unreachable")
 
     def _start(self, address: str, ours: Shared) -> None:
         self._started = [process for process in self._started if process.poll() is None]

@@ -38,7 +38,7 @@ class SympyAnswer(NamedTuple):
     spent_s: float
     """Processor time that it took."""
     failure: Literal["", "exhausted", "error"] = ""
-    """`exhausted`: the question used up its time or memory. `error`: SymPy could not be asked at all."""
+    """`exhausted`: the question used up its time or memory. `error`: SymPy could not be reached at all."""
 
 
 def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
@@ -49,7 +49,7 @@ def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
     except Undecided as error:
         return SympyAnswer(None, f"{error}", cpu_s, "exhausted")
     except ServerFailed as error:
-        return SympyAnswer(None, f"SymPy could not be asked: {error}", 0.0, "error")
+        return SympyAnswer(None, f"SymPy could not be reached: {error}", 0.0, "error")
 
 
 def can_decide(a: Node, b: Node) -> bool:

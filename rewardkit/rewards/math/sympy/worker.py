@@ -261,7 +261,7 @@ def _big(node: BigOp) -> Expr:
     variable = sympy.Symbol(node.var, real=True)
     if node.op == "lim" and node.lower is not None:
         if body.has(sympy.factorial, sympy.gamma, sympy.binomial):
-            raise NoCounterpart("a limit of factorials, which takes SymPy too long to be worth starting")
+            raise NoCounterpart("a limit with factorials, which takes SymPy too long")
         return sympy.limit(body, variable, build(node.lower))
     if node.lower is None or node.upper is None:
         if node.op == "int":
