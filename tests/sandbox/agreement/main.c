@@ -414,7 +414,7 @@ static void pipes(void) {
     for (int i = 0; i < 2; i++) close(ends[i]), close(pair[i]);
 }
 
-/* feature: temporary_files_in_tmp, differs at guard: writes to /tmp by that name */
+/* feature: temporary_files_in_tmp, differs at guard: writes to a fixed path in /tmp */
 static void temporary_files_in_tmp(void) {
     FILE *file = tmpfile();
     char name[] = "/tmp/agreement-XXXXXX", text[10] = "";
@@ -542,7 +542,7 @@ static void environment(void) {
     SAY("%d %s %d", getenv("SET") == NULL, getenv("PUT"), getenv("PATH") != NULL && getenv("HOME") != NULL);
 }
 
-/* feature: the_user, differs at every level: asks who the user is or what the machine is */
+/* feature: the_user, differs at every level: looks up its user name */
 static void the_user(void) { SAY("%d", getpwuid(getuid()) != NULL); }
 
 /* feature: reads_proc, differs at every level: reads /proc */

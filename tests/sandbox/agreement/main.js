@@ -186,7 +186,7 @@ const FEATURES = {
     console.log(fs.readdirSync(folder));
     fs.rmSync(folder, {recursive: true});
   },
-  // feature: aLiteralTmp, differs at guard: writes to /tmp by that name
+  // feature: aLiteralTmp, differs at guard: writes to a fixed path in /tmp
   aLiteralTmp() {
     const name = fs.mkdtempSync('/tmp/agreement-');
     console.log(fs.existsSync(name));
@@ -199,7 +199,7 @@ const FEATURES = {
     console.log(os.EOL === '\n', process.cwd().startsWith('/'), typeof __filename, path.basename(__filename), require.main === module);
     console.log(os.platform(), os.homedir().length > 0, os.totalmem() > 0, process.version.startsWith('v'));
   },
-  // feature: theUser, differs at every level: asks who the user is or what the machine is
+  // feature: theUser, differs at every level: looks up its user name
   theUser() { console.log(os.userInfo().uid >= 0); },
   // feature: times
   async times() {

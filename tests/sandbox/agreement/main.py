@@ -383,7 +383,7 @@ def temporary_files():
     os.remove(path)
 
 
-# feature: a_literal_tmp, differs at guard: writes to /tmp by that name
+# feature: a_literal_tmp, differs at guard: writes to a fixed path in /tmp
 def a_literal_tmp():
     path = f"/tmp/agreement-{os.getpid()}-{os.urandom(6).hex()}"
     with open(path, "x") as file:
@@ -557,7 +557,7 @@ def inspects_itself():
         print(traceback.format_exc().splitlines()[-1], sys.exc_info()[0].__name__)
 
 
-# feature: users_and_the_machine, differs at every level: asks who the user is or what the machine is
+# feature: users_and_the_machine, differs at every level: looks up its user name
 def users_and_the_machine():
     import getpass
     import pwd
@@ -586,7 +586,7 @@ def locales():
         print(error)
 
 
-# feature: the_default_locale, differs at every level: asks for the locale of its environment
+# feature: the_default_locale, differs at every level: takes the locale from the environment
 def the_default_locale():
     import locale
 

@@ -75,7 +75,7 @@ fn fails() -> Played {
 fn aborts() -> Played {
     std::process::abort()
 }
-// feature: overflows, alone, differs at every level: overflows its stack in Rust
+// feature: overflows, alone, differs at every level: overflows the stack in Rust
 fn overflows() -> Played {
     fn endless(n: u64) -> u64 {
         let frame = std::hint::black_box([n; 1000]);

@@ -71,7 +71,7 @@ timeouts() { timeout 0.05 sleep 5; echo $?; read -t 0.01 -r x < <(sleep 0.1); ec
 files() { echo x > f; echo y >> f; cp f g; mv g h; mkdir -p d/e; ln -s ../f d/l; cat d/l; ls d; [[ -f f && -d d && -L d/l && ! -e none ]] && echo tests; stat -c %s f; wc -c < f; find . -name 'l' -type l; du -b f | cut -f1; rm -r d h; basename /a/b.txt .txt; dirname /a/b; touch t; chmod 600 t; truncate -s 1 t; stat -c %s t; }
 # feature: modes_are_kept, differs at every level: changes the mode, owner or times of files
 modes_are_kept() { touch k; chmod 751 k; stat -c %a k; }
-# feature: runs_its_own_scripts, differs at every level: executes a file that it has written
+# feature: runs_its_own_scripts, differs at every level: executes a file that it wrote
 runs_its_own_scripts() { printf '#!/bin/sh\necho run\n' > own; chmod +x own; ./own; }
 # feature: sources_its_own_scripts
 sources_its_own_scripts() { echo 'value=42' > lib.sh; . ./lib.sh; echo $value; bash -c 'echo "$1"' name argument; bash lib.sh; echo $?; }
@@ -89,7 +89,7 @@ randomness() { RANDOM=42; local a=$RANDOM; RANDOM=42; [[ $a == "$RANDOM" ]] && e
 programs() { echo x | md5sum; echo x | sha256sum | cut -c1-8; echo 'a b' | base64; printf 'a:b\n' | cut -d: -f2; echo abc | fold -w1 | nl | tail -1; printf 'x' | od -c | head -1; echo a > z; gzip -c z | gunzip; tar cf z.tar z && tar tf z.tar; join <(echo '1 a') <(echo '1 b'); comm -12 <(echo a) <(echo a); printf '3\n1\n' | sort -n | head -1; factor 91; numfmt --to=iec 2048; }
 # feature: other_interpreters
 other_interpreters() { perl -e 'print 6 * 7, "\n"'; sh -c 'echo sh'; awk 'BEGIN { print substr("hello", 2, 3) }'; }
-# feature: the_user, differs at every level: asks who the user is or what the machine is
+# feature: the_user, differs at every level: looks up its user name
 the_user() { whoami; }
 # feature: sockets, differs at every level: opens sockets
 sockets() { (exec 3<> /dev/udp/127.0.0.1/9) 2> /dev/null && echo open || echo closed; }

@@ -118,6 +118,6 @@ SELECT 'before'; SELECT * FROM nothing; SELECT 'after';
 INSERT INTO item (id, name) VALUES (1, 'twice'); SELECT 'after';
 -- feature: a_syntax_error, alone
 SELECT 1; SELEC 2;
--- feature: dot_commands, alone, differs at every level: gives dot commands to sqlite3
+-- feature: dot_commands, alone, differs at every level: uses dot commands of sqlite3
 .headers on
 SELECT 1 AS one;

@@ -230,7 +230,7 @@ FEATURE(resizes_files) {
     filesystem::resize_file("long", 2);
     cout << filesystem::file_size("long") << '\n';
 }
-// feature: temporary_files, differs at guard: writes to /tmp by that name
+// feature: temporary_files, differs at guard: writes to a fixed path in /tmp
 FEATURE(temporary_files) {
     FILE *file = tmpfile();
     cout << (file && fputs("x", file) >= 0) << '\n';
