@@ -1,11 +1,13 @@
-"""AIME, the American Invitational Mathematics Examination: 30 problems a year, answers from 0 to 999. A test
-set.
+"""The American Invitational Mathematics Examination (AIME) has 30 problems per year, with integer answers
+from 0 to 999. The dataset has only a test split.
 
-Raw files: those of Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024, AI-MO/aimo-validation-aime,
-math-ai/aime24, math-ai/aime25 or opencompass/AIME2025, under any names. Raw columns, in any letter case:
-`problem` (or `question`) and `answer`, a text or number; optional: `solution`, `id`, `url`. Without `answer`,
-the box in `solution` is used. BytedTsinghua-SIA/AIME-2024 has DAPO's columns and repeats each row 32 times;
-the copies are dropped.
+Raw files: files with any name from Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024,
+AI-MO/aimo-validation-aime, math-ai/aime24, math-ai/aime25 or opencompass/AIME2025.
+BytedTsinghua-SIA/AIME-2024 is also supported. It uses DAPO's columns and repeats each row 32 times. The
+duplicates are dropped.
+
+Raw columns: `problem` or `question`, and `answer`. The columns `solution`, `id` and `url` are optional. Case
+is ignored in column names. If there is no `answer`, the boxed answer in `solution` is used.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def prepare(
     out_dir: Path,
     settings: PrepSettings | None = None,
     *,
-    year: Annotated[int, "Year, 2024 or 2025; part of the data source."] = 2024,
+    year: Annotated[
+        int, "Year of the contest: 2024 or 2025. The data source is aime2024 or aime2025."
+    ] = 2024,
     progress: OnWritten | None = None,
 ) -> PrepResult:
     """Write one year's problems to `out_dir` as test.parquet.

@@ -1,9 +1,12 @@
-"""APPS (Hendrycks et al. 2021, arXiv:2105.09938): 5,000 + 5,000 problems from programming sites. MIT.
+"""APPS (Hendrycks et al. 2021, arXiv:2105.09938) contains 5,000 train and 5,000 test problems from
+programming sites.
 
-Raw files: `train.jsonl` and `test.jsonl` of codeparrot/apps, or the original folder `APPS/{train,
-test}/NNNN/` with `question.txt`, `solutions.json`, `input_output.json`, `starter_code.py` and
-`metadata.json`. Raw columns: `problem_id`, `question`, `solutions` (JSON list), `input_output` (JSON object),
-`difficulty`, `url`, `starter_code`. Problems published without tests are bad rows.
+Raw files: `train.jsonl` and `test.jsonl` from codeparrot/apps, or the original folders `APPS/{train,
+test}/NNNN/` with the files `question.txt`, `solutions.json`, `input_output.json`, `starter_code.py` and
+`metadata.json`.
+
+Raw columns: `problem_id`, `question`, `solutions` (JSON list), `input_output` (JSON object), `difficulty`,
+`url` and `starter_code`. Problems without tests are bad rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Generated grade-school word problems with worked solutions. No download is needed.
+"""Generates grade-school word problems with worked solutions. No download is needed.
 
---level sets how many steps a problem takes. Train and test share no problem.
+Use --level to set the number of steps per problem. No problem is in both train and test.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def prepare(
     out_dir: Path,
     settings: PrepSettings | None = None,
     *,
-    n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
-    n_test: Annotated[int, "Problems in test.parquet."] = 500,
-    level: Annotated[LevelName, "Steps per problem: 1, 2 to 3, 3 to 5, 5 to 8."] = "easy",
-    seed: Annotated[int, "Random seed of the problems."] = 0,
+    n_train: Annotated[int, "Number of problems in train.parquet."] = 10_000,
+    n_test: Annotated[int, "Number of problems in test.parquet."] = 500,
+    level: Annotated[LevelName, "Difficulty: 1 step per problem, 2 to 3, 3 to 5, or 5 to 8."] = "easy",
+    seed: Annotated[int, "Random seed for the problems."] = 0,
     progress: OnWritten | None = None,
 ) -> PrepResult:
     """Write problems to `out_dir` as train.parquet and test.parquet.

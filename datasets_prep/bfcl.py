@@ -1,10 +1,14 @@
-"""BFCL, the Berkeley function calling leaderboard (gorilla, Apache-2.0): tools, a request, and the accepted
-calls.
+"""The Berkeley Function Calling Leaderboard (BFCL, from gorilla). Each row has tools, a request and the
+accepted tool calls. The dataset has only a test split.
 
-Raw files: `BFCL_v*_CATEGORY.json` (JSON lines) of bfcl_eval/data or the hub, and next to them
-`possible_answer/` with files of the same names. Raw columns: `id`, `question` (a list of turns, each a list
-of messages), `function` (the tools); in the answers `id` and `ground_truth`. A test set with one turn per
-row: the multi-turn, memory and web categories are skipped, and `live_relevance`, which accepts any call.
+Raw files: `BFCL_v*_CATEGORY.json` (JSON lines) from bfcl_eval/data or the hub, and the files with the same
+names in the folder `possible_answer/` next to them.
+
+Raw columns: `id`, `question` (a list of turns, each a list of messages) and `function` (the tools). The files
+in `possible_answer/` have `id` and `ground_truth`.
+
+Only single-turn categories are prepared. The multi-turn, memory and web categories are skipped. The category
+`live_relevance` is also skipped, because it accepts any call.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """The multiple-choice datasets.
 
-Raw files: the hub's parquet, or the original releases: HellaSwag's and CommonsenseQA's jsonl, MMLU's
-csv without a header in `test/`, `val/`, `auxiliary_train/`, GPQA's csv, ARC's jsonl. Raw columns:
+Raw files: the parquet files on the hub or the original files. The original files are jsonl for HellaSwag,
+CommonsenseQA and ARC, csv for GPQA, and csv without a header in `test/`, `val/` and `auxiliary_train/` for
+MMLU.
 
-    set        question               options                       right
+Raw columns:
+
+    dataset    question               options                       correct option
     hellaswag  activity_label, ctx    endings                       label "0" to "3"; "" in its test set
     mmlu       question               choices, or A to D            answer 0 to 3, or a letter
     mmlu-pro   question               options (up to ten)           answer, a letter
@@ -11,8 +14,9 @@ csv without a header in `test/`, `val/`, `auxiliary_train/`, GPQA's csv, ARC's j
     arc        question (.stem)       choices {text, label}         answerKey, a label, also "1" to "4"
     csqa       question (.stem)       choices {text, label}         answerKey; "" in its test set
 
-A prompt lists the options as A, B, ...; the ground truth is the letter, and the metadata keeps the options as
-`choices`. If the test rows of a dataset have no answers, test.parquet is made from its validation rows.
+Prompts list the options as A, B, and so on. The ground truth is the letter of the correct option. The options
+are also kept as `choices` in the metadata. If the test split of a dataset has no answers, test.parquet is
+made from the validation split.
 """
 
 from __future__ import annotations

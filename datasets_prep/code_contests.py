@@ -1,9 +1,11 @@
-"""CodeContests (Li et al. 2022, arXiv:2203.07814): problems with up to hundreds of tests each. CC-BY-4.0.
+"""CodeContests (Li et al. 2022, arXiv:2203.07814) contains problems with up to hundreds of tests each.
 
-Raw columns: `name`, `description`, `public_tests`, `private_tests`, `generated_tests` (each of two lists,
-`input` and `output`), `solutions` (lists `language`, `solution`), `time_limit`, `memory_limit_bytes`. The
-time limit is kept with the tests; the reward multiplies it, because it was set for compiled languages. The
-memory limit is metadata only.
+Raw columns: `name`, `description`, `public_tests`, `private_tests`, `generated_tests`, `solutions`,
+`time_limit` and `memory_limit_bytes`. Each column with tests has two lists, `input` and `output`. The
+solutions have the lists `language` and `solution`.
+
+The time limit is kept with the tests. The reward multiplies it, because it was set for compiled languages.
+The memory limit is kept as metadata, but is not enforced.
 """
 
 from __future__ import annotations

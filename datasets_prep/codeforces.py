@@ -1,10 +1,12 @@
-"""Codeforces as open-r1/codeforces publishes it: contest problems with their official tests. CC-BY-4.0.
+"""Codeforces contest problems with their official tests, from open-r1/codeforces. There are no solutions.
 
-Raw files: the parquet of the hub, in `verifiable/` (problems whose tests are complete) or `data/`. Raw
-columns: `title`, `description`, `input_format`, `output_format`, `note`, `examples`, `official_tests` (lists
-of {input, output}), `time_limit` (seconds), `input_mode`, `generated_checker` (a program that decides where
-several outputs are right; it is kept with the tests), `rating`, `tags`. Problems with files, with interaction
-or without tests are skipped. There are no solutions.
+Raw files: the parquet files in `verifiable/` (problems with complete tests) or `data/` on the hub.
+
+Raw columns: `title`, `description`, `input_format`, `output_format`, `note`, `examples`, `official_tests`
+(lists of {input, output}), `time_limit` (in seconds), `input_mode`, `generated_checker`, `rating` and `tags`.
+The checker is a program for problems with several right outputs. It is kept with the tests.
+
+Interactive problems, problems that use files, and problems without tests are skipped.
 """
 
 from __future__ import annotations

@@ -1,12 +1,17 @@
-"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) in both published forms.
+"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) as published by Dahoas and by Anthropic.
 
-Raw files: the parquet of Dahoas/full-hh-rlhf in `data/`, or Anthropic's own `{harmless-base, helpful-base,
-helpful-online, helpful-rejection-sampled}/{train, test}.jsonl.gz` (`red-team-attempts` is other data and is
-skipped). Raw columns: `prompt`, a dialogue that ends in "Assistant:", `chosen` and `rejected`, two answers to
-it, and `response`, a copy of `chosen`; in Anthropic's form only `chosen` and `rejected`, each a whole
-dialogue that differs in the last turn (pairs that differ earlier are bad rows). Output, one folder each:
-`sft` (prompt, response), `rm` (prompt, chosen, rejected) and `rl` (rows of the common schema, for a reward
-model).
+Raw files: the parquet files in `data/` from Dahoas/full-hh-rlhf, or the files `{harmless-base, helpful-base,
+helpful-online, helpful-rejection-sampled}/{train, test}.jsonl.gz` from Anthropic. The folder
+`red-team-attempts` is skipped.
+
+Raw columns from Dahoas: `prompt`, a dialogue that ends with "Assistant:", two answers `chosen` and
+`rejected`, and `response`, a copy of `chosen`.
+
+Raw columns from Anthropic: `chosen` and `rejected`. Both are whole dialogues that differ in the last turn.
+Pairs that differ earlier are bad rows.
+
+The output has one folder per form: `sft` (prompt, response), `rm` (prompt, chosen, rejected) and `rl`
+(prompts in the common schema, to train on with a reward model).
 """
 
 from __future__ import annotations
@@ -71,10 +76,13 @@ class Preferences:
         out_dir: Path,
         settings: PrepSettings | None = None,
         *,
-        split: Annotated[FormName, "Which form to write."] = "all",
-        chosen_only: Annotated[bool, "Leave the rejected answers out of sft; verl keeps them."] = False,
+        split: Annotated[FormName, "Form to write."] = "all",
+        chosen_only: Annotated[
+            bool,
+            "Write only the chosen answers to sft. By default, rejected answers are included, as in verl.",
+        ] = False,
         one_message: Annotated[
-            bool, "In rl, write the dialogue as one user message, as verl does, not as turns."
+            bool, "In rl, write the dialogue as a single user message, as verl does, instead of turns."
         ] = False,
         progress: OnWritten | None = None,
     ) -> PrepResult:

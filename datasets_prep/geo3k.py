@@ -1,9 +1,10 @@
-"""Geometry3K (Lu et al. 2021, arXiv:2105.04165) as hiyouga/geometry3k publishes it: problems about a figure.
-MIT.
+"""Geometry3K (Lu et al. 2021, arXiv:2105.04165) contains geometry problems about a figure. The version from
+hiyouga/geometry3k is supported.
 
-Raw files: the hub's parquet in `data/`. Raw columns: `images` (a list of {bytes, path}), `problem`, which
-begins with `<image>`, `answer` in LaTeX. Images are kept as the bytes of their files, in the
-column `images`.
+Raw files: the parquet files in `data/` on the hub.
+
+Raw columns: `images` (a list of {bytes, path}), `problem`, which begins with `<image>`, and `answer` in
+LaTeX. The output keeps the encoded image files in the column `images`.
 """
 
 from __future__ import annotations

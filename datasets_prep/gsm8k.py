@@ -1,8 +1,10 @@
-"""GSM8K (Cobbe et al. 2021, arXiv:2110.14168): grade-school word problems, 7,473 train and 1,319 test rows.
+"""GSM8K (Cobbe et al. 2021, arXiv:2110.14168) contains grade-school word problems, with 7,473 train rows and
+1,319 test rows.
 
-Raw files: `train.jsonl` and `test.jsonl` of github.com/openai/grade-school-math, or the hub's parquet in
-`main/` (the second form, `socratic`, is skipped). Raw columns: `question`, and `answer`, a worked solution
-that ends in `#### number`.
+Raw files: `train.jsonl` and `test.jsonl` from github.com/openai/grade-school-math, or the parquet files in
+`main/` on the hub. The `socratic` configuration is skipped.
+
+Raw columns: `question` and `answer`. The answer is a worked solution that ends with `#### number`.
 """
 
 from __future__ import annotations

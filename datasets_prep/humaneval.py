@@ -1,8 +1,10 @@
-"""HumanEval (Chen et al. 2021, arXiv:2107.03374): 164 functions to complete, each with its tests. MIT. A test
-set.
+"""HumanEval (Chen et al. 2021, arXiv:2107.03374) contains 164 Python functions to complete, with tests. The
+dataset has only a test split.
 
-Raw files: `HumanEval.jsonl.gz` of github.com/openai/human-eval, or the hub's parquet; evalplus/humanevalplus
-has the same columns. Raw columns: `task_id`, `prompt`, `entry_point`, `canonical_solution`, `test`.
+Raw files: `HumanEval.jsonl.gz` from github.com/openai/human-eval, or the parquet files on the hub.
+evalplus/humanevalplus has the same columns and is also supported.
+
+Raw columns: `task_id`, `prompt`, `entry_point`, `canonical_solution` and `test`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""IFEval (Zhou et al. 2023, arXiv:2311.07911) and IFBench: prompts with instructions that a program can
-verify.
+"""IFEval (Zhou et al. 2023, arXiv:2311.07911) and IFBench contain prompts with instructions that a program
+can verify. Both have only a test split, without reference responses.
 
-Raw files: `input_data.jsonl` of google-research or `ifeval_input_data.jsonl` of the hub;
-`IFBench_test.jsonl`, or the hub's parquet. Raw columns: `key`, `prompt`, `instruction_id_list`, and `kwargs`,
-one object per instruction, with only the names that it uses or with all names and nulls. Test sets without
-reference responses.
+Raw files for IFEval: `input_data.jsonl` from google-research, or `ifeval_input_data.jsonl` from the hub.
+
+Raw files for IFBench: `IFBench_test.jsonl`, or the parquet files on the hub.
+
+Raw columns: `key`, `prompt`, `instruction_id_list` and `kwargs`. `kwargs` has one object per instruction.
+Arguments that an instruction does not use can be missing or null.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""KodCode (Xu et al. 2025, arXiv:2503.02951): synthetic tasks with solutions and pytest functions.
-CC-BY-NC-4.0.
+"""KodCode (Xu et al. 2025, arXiv:2503.02951) contains synthetic tasks with solutions and pytest functions.
 
-Raw files: the parquet of KodCode/KodCode-V1 in `data/`, split `train` (`use_with_caution` is skipped). Raw
-columns: `question`, `solution`, `test_code` or `test` (pytest functions that import from `solution`),
-`test_info` (function_declaration, ...), `subset`, `style`, `question_id`.
+Raw files: the parquet files of the split `train` in `data/` from KodCode/KodCode-V1. The split
+`use_with_caution` is skipped.
+
+Raw columns: `question`, `solution`, `test_code` or `test` (pytest functions that import from `solution`),
+`test_info` (`function_declaration` and others), `subset`, `style` and `question_id`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""LeetCodeDataset (Xia et al. 2025, arXiv:2504.14655): LeetCode problems by date, with many tests each. MIT.
+"""LeetCodeDataset (Xia et al. 2025, arXiv:2504.14655) contains LeetCode problems with many tests each. The
+splits are made by date.
 
-Raw files: `LeetCodeDataset-vVERSION-{train, test}.jsonl(.gz)` of github.com/newfacade/LeetCodeDataset, or the
-hub's. Raw columns: `task_id`, `problem_description` (before v0.3.1 in `query` alone), `starter_code`,
-`prompt` (imports and helpers), `completion`, `entry_point` (`Solution().name`), `test` (defines `check`),
-`difficulty`, `tags`. Its `input_output` is not used: many of its outputs are error messages.
+Raw files: `LeetCodeDataset-vVERSION-{train, test}.jsonl(.gz)` from github.com/newfacade/LeetCodeDataset or
+from the hub.
+
+Raw columns: `task_id`, `problem_description`, `starter_code`, `prompt` (imports and helper functions),
+`completion`, `entry_point` (`Solution().name`), `test` (defines `check`), `difficulty` and `tags`. Before
+v0.3.1, the description is only in the column `query`. The column `input_output` is not used, because many of
+its outputs are error messages.
 """
 
 from __future__ import annotations

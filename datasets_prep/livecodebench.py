@@ -1,8 +1,10 @@
-"""LiveCodeBench (Jain et al. 2024, arXiv:2403.07974): contest problems by date of release. CC.
+"""LiveCodeBench (Jain et al. 2024, arXiv:2403.07974) contains recent contest problems with their release
+dates. The dataset has only a test split, without solutions.
 
 Raw columns: `question_title`, `question_content`, `platform`, `question_id`, `contest_date`, `starter_code`,
-`difficulty`, `public_test_cases` (JSON), `private_test_cases` (JSON, or base64 of zlib of a pickled JSON
-text, which is read without unpickling), `metadata` (JSON with `func_name`). A test set without solutions.
+`difficulty`, `public_test_cases` (JSON), `private_test_cases` and `metadata` (JSON with `func_name`).
+`private_test_cases` is JSON, or JSON that is pickled, compressed with zlib and encoded in base64. It is read
+without unpickling.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""MATH (Hendrycks et al. 2021, arXiv:2103.03874) in the forms it is published in, and MATH-500.
+"""MATH (Hendrycks et al. 2021, arXiv:2103.03874) and its subset MATH-500.
 
-Raw files: the original `MATH/{train,test}/SUBJECT/N.json`, one problem per file; the tables of lighteval,
-DigitalLearningGmbH and EleutherAI (parquet, jsonl); `test.jsonl` of HuggingFaceH4/MATH-500. Raw columns:
-`problem` and `solution`, whose last box contains the answer; MATH-500 also has `answer`. `level` and
-`type` (in MATH-500 `subject`) go to the metadata.
+Raw files: the original files `MATH/{train,test}/SUBJECT/N.json` with one problem per file, the parquet or
+jsonl versions by lighteval, DigitalLearningGmbH and EleutherAI, or `test.jsonl` from HuggingFaceH4/MATH-500.
+
+Raw columns: `problem` and `solution`. The answer is in the last box of the solution. MATH-500 also has the
+column `answer`. The columns `level` and `type` (`subject` in MATH-500) are kept as metadata.
 """
 
 from __future__ import annotations

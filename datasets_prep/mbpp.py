@@ -1,9 +1,13 @@
-"""MBPP (Austin et al. 2021, arXiv:2108.07732): 974 small Python tasks with three assertions each. CC-BY-4.0.
+"""MBPP (Austin et al. 2021, arXiv:2108.07732) contains 974 small Python tasks with three assertions each.
 
-Raw files: `mbpp.jsonl` or `sanitized-mbpp.json` of github.com/google-research/google-research, or the hub's
-parquet in `full/`. Raw columns: `task_id`, `text` (in the sanitized form `prompt`), `code`, `test_list`,
-`test_setup_code` (`test_imports`), and MBPP+'s `test`. The splits are the paper's, by task number: 601-974
-train, 11-510 test; 1-10 are its few-shot prompts and 511-600 its validation set.
+Raw files: `mbpp.jsonl` or `sanitized-mbpp.json` from github.com/google-research/google-research, or the
+parquet files in `full/` on the hub.
+
+Raw columns: `task_id`, `text`, `code`, `test_list` and `test_setup_code`. The sanitized version uses the
+names `prompt` and `test_imports`. MBPP+ also has the column `test`.
+
+Splits are made by task number, as in the paper: tasks 601 to 974 are train, and tasks 11 to 510 are test.
+Tasks 1 to 10 (few-shot prompts) and 511 to 600 (validation) are not used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The maths datasets with a problem and an answer per row.
 
-Raw files: the published parquet, jsonl or json files of each dataset, with their original names. Raw columns
-(if several are listed, the first that exists is used):
+Raw files: the published parquet, jsonl or json files of each dataset, with their original names.
 
-    set         question                answer                       also kept
+Raw columns (if several are listed, the first one that exists is used):
+
+    dataset     question                answer                       also kept
     dapo-math   prompt (chat or text)   reward_model.ground_truth, solution
     numina      problem                 answer, box in solution      source, problem_type, ...
     deepscaler  problem                 answer
@@ -14,9 +15,9 @@ Raw files: the published parquet, jsonl or json files of each dataset, with thei
     olympiad    context and question    final_answer (list of one)   subfield, answer_type, unit, ...
     minerva     problem, question       answer, box in solution      type, idx
 
-`solution`, if it exists, is the reference solution. Rows without an answer (proofs, `notfound`) are skipped
-and counted. DAPO is published with every row a hundred times; the copies are dropped. Prompts that are chats
-are not changed, unless --instruction or --template is given.
+If there is a column `solution`, it is used as the reference solution. Rows without an answer, such as proofs
+or rows with the answer `notfound`, are skipped and counted. DAPO contains each row about a hundred times. The
+duplicates are dropped. Chat prompts are not changed unless you use --instruction or --template.
 """
 
 from __future__ import annotations

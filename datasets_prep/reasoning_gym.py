@@ -1,8 +1,9 @@
-"""reasoning_gym (github.com/open-thought/reasoning-gym, Apache-2.0): generated tasks, each with a verifier.
+"""Generates problems with reasoning_gym (github.com/open-thought/reasoning-gym). Every task has its own
+verifier.
 
-Needs the package (`pip install 'rewardkit[reasoning-gym]'`) and no network. --task and --seed choose the
-tasks. The ground truth is the whole entry (question, answer, metadata) as JSON, which the task's verifier
-needs.
+Install the package with `pip install 'rewardkit[reasoning-gym]'`. No download of data is needed. Use --task
+to choose the tasks. The ground truth is the whole entry (question, answer and metadata) as JSON, because the
+task's verifier needs it.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def prepare(
         "chain_sum",
         "basic_arithmetic",
     ),
-    n_train: Annotated[int, "Problems in train.parquet."] = 10_000,
-    n_test: Annotated[int, "Problems in test.parquet, with other seeds."] = 500,
-    seed: Annotated[int, "Random seed of the problems."] = 0,
+    n_train: Annotated[int, "Number of problems in train.parquet."] = 10_000,
+    n_test: Annotated[int, "Number of problems in test.parquet. They use different seeds."] = 500,
+    seed: Annotated[int, "Random seed for the problems."] = 0,
     progress: OnWritten | None = None,
 ) -> PrepResult:
     """Write problems of some tasks, in turns, to `out_dir` as train.parquet and test.parquet.

@@ -1,22 +1,24 @@
-"""The datasets with short answers.
+"""The question answering datasets with short answers.
 
-Raw files: the hub's parquet, FlashRAG's jsonl, or the original releases of SQuAD, HotpotQA, TriviaQA and DROP
-(one nested JSON file per split). Raw columns (if several are listed, the first that exists is used):
+Raw files: the parquet files on the hub, the jsonl files from FlashRAG, or the original files of SQuAD,
+HotpotQA, TriviaQA and DROP (one nested JSON file per split).
 
-    set        question             accepted answers                            read with it
+Raw columns (if several are listed, the first one that exists is used):
+
+    dataset    question             accepted answers                            context
     nq         question             answer, golden_answers                      -
     triviaqa   question, Question   answer {value, aliases}, golden_answers     -
     hotpotqa   question             answer, golden_answers                      -
-    squad      question             answers {text}; none: left out              context
+    squad      question             answers {text}; skipped if empty            context
     drop       question             answers_spans {spans}, answer {number,      passage
                                     spans, date} and validated_answers
     searchr1   question             reward_model.ground_truth.target,           -
                                     golden_answers
 
-The ground truth is a JSON list of the accepted answers; an answer of several spans is a list in it. If a test
-set has no answers, test.parquet is made from the validation rows. In `searchr1`
-(PeterJinGo/nq_hotpotqa_train) the data source names the original dataset (`searchR1_nq`), and rows have the
-tool `search`.
+The ground truth is a JSON list of accepted answers. If an answer consists of several spans, it is a list of
+these spans. If the test split of a dataset has no answers, test.parquet is made from the validation split.
+Rows of `searchr1` (PeterJinGo/nq_hotpotqa_train) have the tool `search`, and their data source is the
+original dataset, such as `searchR1_nq`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""TACO (Li et al. 2023, arXiv:2312.14852): 25,443 + 1,000 algorithmic problems. Apache-2.0.
+"""TACO (Li et al. 2023, arXiv:2312.14852) contains 25,443 train and 1,000 test problems about algorithms.
 
-Raw columns: those of APPS (`question`, `solutions`, `input_output`, `starter_code`, `difficulty`, `url`), and
-`name`, `source`, `tags`, `skill_types`, `time_limit`, `memory_limit`, `date`. Problems published without
-tests are bad rows.
+Raw columns: `question`, `solutions`, `input_output`, `starter_code`, `difficulty` and `url`, as in APPS, and
+`name`, `source`, `tags`, `skill_types`, `time_limit`, `memory_limit` and `date`. Problems without tests are
+bad rows.
 """
 
 from __future__ import annotations

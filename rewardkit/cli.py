@@ -23,34 +23,34 @@ from rewardkit.processes import unsearched_imports
 TASKS = {
     "Score responses": {
         "score": "Score the responses in files.",
-        "explain": "Show how one response is scored, and why.",
-        "import": "Try another project's reward, and write an entry for --rewards.",
-        "view": "Show scored responses in the terminal or as an HTML page.",
+        "explain": "Explain how a single response is scored.",
+        "import": "Try a reward from another project, and save it for later use.",
+        "view": "View scored responses in the terminal or as an HTML page.",
         "list": "List the data sources and their rewards.",
-        "serve": "Serve the rewards over HTTP.",
+        "serve": "Serve rewards over HTTP.",
     },
     "Prepare data": {
         "prep": "Convert a raw dataset to train.parquet and test.parquet.",
-        "check": "Validate prompt files: columns, rewards, lengths, duplicates.",
+        "check": "Check prompt files for errors before you use them.",
         "labels": "List ground truths that are probably wrong.",
     },
     "Evaluate models": {
         "generate": "Generate responses to the prompts in a file.",
-        "eval": "Evaluate a model on datasets, or the responses in files.",
+        "eval": "Evaluate a model on datasets, or evaluate existing responses.",
         "compare": "Compare two scored files prompt by prompt.",
         "diff": "Compare two scorers on the same responses.",
-        "replay": "Score a scored file again; report rows that differ.",
+        "replay": "Score a scored file again and report rows that differ.",
     },
     "Train models": {
         "train": "Train a language model with PPO, GRPO and related algorithms.",
-        "sft": "Fine-tune a language model on given responses.",
-        "gradient": "Show which responses the gradient comes from.",
-        "lock": "Record the rewards that a project trains with; report changes.",
+        "sft": "Fine-tune a language model on example responses.",
+        "gradient": "Show which responses contribute to the gradient.",
+        "lock": "Write a lock file for a project's rewards, or check it.",
         "export": "Convert a checkpoint to a Hugging Face model folder.",
         "demo": "Train a tiny model on arithmetic in a minute or two.",
     },
     "Check the installation": {
-        "doctor": "Test the installation and the sandbox on this machine.",
+        "doctor": "Check that rewardkit and its sandbox work on this machine.",
     },
 }
 """Summaries of the commands, by what they are used for."""

@@ -23,29 +23,48 @@ class PrepSettings:
 
     raw: Annotated[
         str | Path | None,
-        "Raw dataset: file, folder, glob or URL (hf://datasets/...). Default: the hub.",
+        "Raw dataset: file, folder, glob pattern or URL (hf://datasets/...). Default: download from the hub.",
     ] = None
-    revision: Annotated[str | None, "Commit of the hub's repository. Default: the newest."] = None
-    split_name: Annotated[str | None, "Split of the raw data, if the data has only one: test, ..."] = None
+    revision: Annotated[str | None, "Commit of the hub repository. Default: the latest commit."] = None
+    split_name: Annotated[
+        str | None, "Name of the split, such as test, if the raw data consists of a single split."
+    ] = None
     system: Annotated[str, "System message for all rows."] = ""
-    instruction: Annotated[str | None, "Instruction added to each question; '' for none."] = None
+    instruction: Annotated[
+        str | None, "Instruction to add to each question. Pass '' to add no instruction."
+    ] = None
     template: Annotated[
-        Path | None, "Template of the user message, with {question}, {instruction}, {any metadata column}."
+        Path | None,
+        "File with a template for the user message. The template can contain {question}, {instruction} and "
+        "the name of any metadata column.",
     ] = None
-    skip_bad: Annotated[bool, "Drop rows that cannot be used, instead of failing."] = False
+    skip_bad: Annotated[bool, "Drop unusable rows instead of failing."] = False
     shuffle: Annotated[bool, "Shuffle the rows of each split."] = False
-    seed: Annotated[int, "Random seed of --shuffle and --val-size."] = 0
+    seed: Annotated[int, "Random seed for --shuffle and --val-size."] = 0
     limit: Annotated[int | None, "Keep only the first N rows of each split."] = None
-    val_size: Annotated[float | None, "Rows, or share of rows, to move from train to val.parquet."] = None
-    max_prompt_tokens: Annotated[int | None, "Drop rows with longer prompts; needs --tokenizer."] = None
-    tokenizer: Annotated[Path | None, "Model folder; its tokenizer and chat template are used."] = None
-    agent: Annotated[str | None, "Agent loop of the rows (tool_agent, ...); adds columns for tools."] = None
-    interaction: Annotated[str | None, "Interaction of the rows (gsm8k, ...); adds columns for it."] = None
-    like: Annotated[
-        str | None, "Write the same rows as verl's script for this dataset: verl, verl:tool_agent, ..."
+    val_size: Annotated[
+        float | None, "Number of rows, or fraction of rows, to move from train to val.parquet."
     ] = None
-    shard_rows: Annotated[int | None, "Write each split as a folder of files with this many rows."] = None
-    card: Annotated[bool, "Also write a dataset card, README.md, for the hub."] = False
+    max_prompt_tokens: Annotated[
+        int | None, "Drop rows whose prompts have more tokens than this. Requires --tokenizer."
+    ] = None
+    tokenizer: Annotated[
+        Path | None, "Folder of the model whose tokenizer and chat template are used to count prompt tokens."
+    ] = None
+    agent: Annotated[
+        str | None, "Agent loop for the rows, such as tool_agent. Adds the columns for its tools."
+    ] = None
+    interaction: Annotated[
+        str | None, "Interaction for the rows, such as gsm8k. Adds the columns for the interaction."
+    ] = None
+    like: Annotated[
+        str | None,
+        "Write the same rows as one of verl's scripts for this dataset: verl, verl:tool_agent, ...",
+    ] = None
+    shard_rows: Annotated[
+        int | None, "Write each split as a folder of files with this many rows per file."
+    ] = None
+    card: Annotated[bool, "Also write a dataset card (README.md) for the hub."] = False
     num_proc: Annotated[int, "Number of worker processes."] = 1
 
     def __post_init__(self) -> None:

@@ -1,8 +1,13 @@
-"""Your own data, without code: jsonl, csv, json or parquet files, or a dataset on the hub.
+"""Converts your own jsonl, csv, json or parquet files, or a dataset from the hub, without writing code.
 
-Name the columns with `--prompt-key` and `--answer-key`, or with `--map TARGET=COLUMN|STEP|...` for the
-targets question, ground_truth and answer (a whole correct response). Steps: last_number, after('####'),
-boxed, letter, json('a.b.0'). The prompt may be a text or a chat. `--mapping` reads the same from a YAML file.
+Use `--prompt-key` and `--answer-key` to name the columns with the question and the answer. The question can
+be a string or a chat.
+
+Use `--map TARGET=COLUMN|STEP|...` if a value must be extracted from a column. The targets are question,
+ground_truth, and answer (a complete correct response). The steps are last_number, after('####'), boxed,
+letter and json('a.b.0').
+
+You can also write these settings to a YAML file and pass the file with `--mapping`.
 """
 
 from __future__ import annotations
@@ -38,21 +43,26 @@ def prepare(
     settings: PrepSettings | None = None,
     *,
     data_source: Annotated[
-        str | None, "Name of the data source. --reward is needed if the name is new."
+        str | None, "Name of the data source. If no reward exists for this name, also pass --reward."
     ] = None,
-    data_source_key: Annotated[str | None, "Column with the data source of each row, if rows differ."] = None,
-    reward: Annotated[str | None, "Reward that scores the rows: math, gsm8k, choice, ..."] = None,
+    data_source_key: Annotated[
+        str | None, "Column with the data source, if the rows have different data sources."
+    ] = None,
+    reward: Annotated[str | None, "Reward that scores the rows, such as math, gsm8k or choice."] = None,
     reward_of: Annotated[
-        tuple[str, ...], "SOURCE=REWARD for a value of --data-source-key. May be repeated."
+        tuple[str, ...],
+        "Reward for one value of --data-source-key, as SOURCE=REWARD. May be repeated.",
     ] = (),
     prompt_key: Annotated[str | None, "Column with the question."] = None,
-    answer_key: Annotated[str | None, "Column with the answer, or a worked solution."] = None,
-    map: Annotated[tuple[str, ...], "TARGET=COLUMN|STEP|..., as above. May be repeated."] = (),
+    answer_key: Annotated[str | None, "Column with the answer or a worked solution."] = None,
+    map: Annotated[
+        tuple[str, ...], "Extract a value from a column, as TARGET=COLUMN|STEP|... May be repeated."
+    ] = (),
     keep: Annotated[tuple[str, ...], "Column to keep as metadata. May be repeated."] = (),
-    mapping: Annotated[Path | None, "YAML file of these settings."] = None,
-    ability: Annotated[str | None, "Value of the column ability, such as math."] = None,
-    licence: Annotated[str | None, "Licence of the data, recorded with the output."] = None,
-    hub: Annotated[str | None, "Dataset on the hub, instead of --raw."] = None,
+    mapping: Annotated[Path | None, "YAML file with these settings."] = None,
+    ability: Annotated[str | None, "Value for the column ability, such as math."] = None,
+    licence: Annotated[str | None, "Licence of the data, to record with the output."] = None,
+    hub: Annotated[str | None, "Name of a dataset on the hub, to use instead of --raw."] = None,
     config: Annotated[str | None, "Configuration of the hub dataset."] = None,
     hub_splits: Annotated[tuple[str, ...], "Split of the hub dataset. May be repeated."] = ("train",),
     progress: OnWritten | None = None,

@@ -19,7 +19,7 @@ from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
-from rewardkit.commands.options.files import DATA_SOURCE, DATA_SOURCE_KEY, GROUND_TRUTH_KEY
+from rewardkit.commands.options.files import DATA_SOURCE, DATA_SOURCE_KEY, GROUND_TRUTH_KEY, PROMPT_KEY
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import results_console
@@ -43,24 +43,31 @@ _COLORS = {"error": "red", "warning": "yellow", "note": "dim"}
     "--against",
     multiple=True,
     metavar="EVAL",
-    help="Evaluation set whose questions must not occur in FILES. May be repeated.",
+    help="Report questions in FILES that are also in this evaluation set. May be repeated.",
 )
-@click.option("--tokenizer", help="Tokenizer (folder or hub id) that counts the tokens of prompts.")
-@click.option("--max-prompt-tokens", type=COUNT, help="Report prompts with more tokens.")
-@click.option("--agent", "agents", multiple=True, help="Name of your own agent loop. May be repeated.")
+@click.option("--tokenizer", help="Tokenizer (folder or hub ID) to count prompt tokens with.")
+@click.option(
+    "--max-prompt-tokens", type=COUNT, help="Report prompts with more than N tokens. Requires --tokenizer."
+)
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    help="Name of a custom agent loop that rows may use. May be repeated.",
+)
 @click.option(
     "--tools", "tool_files", multiple=True, type=click.Path(path_type=Path),
-    help="YAML file (verl's form) of the tools that rows may use.",
+    help="YAML file in verl's format with tools that rows may use. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--interactions", "interaction_files", multiple=True, type=click.Path(path_type=Path),
-    help="YAML file (verl's form) of the interactions that rows may use.",
+    help="YAML file in verl's format with interactions that rows may use. May be repeated.",
 )  # fmt: skip
 @DATA_SOURCE
 @DATA_SOURCE_KEY
 @GROUND_TRUTH_KEY
-@click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the numbers of all affected rows.")
+@PROMPT_KEY
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with the numbers of all affected rows.")
 @reward_options
 def command(
     files: tuple[str, ...],
@@ -80,14 +87,19 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Validate FILES of prompts before a run uses them.
+    """Check FILES of prompts for errors before you use them for training or evaluation.
 
-    FILES are parquet, jsonl, csv or json files with the columns of rewardkit, verl or TRL, folders or globs.
+    FILES can be parquet, jsonl, csv or json files with columns for rewardkit, verl or TRL. You can also pass
+    folders and glob patterns. The command reports:
 
-    Reports missing columns and wrong types, data sources without a reward, unusable ground truths, empty and
-    long prompts, unknown agents and tools, duplicates, questions shared by splits or with an evaluation set,
-    and rewards that can give a wrong answer as much as a right one. Rows are counted from 0. Exits with 1
-    if there are errors.
+    \b
+    - missing columns and wrong types
+    - data sources without a reward, and unusable ground truths
+    - empty or overlong prompts, unknown agents and unknown tools
+    - duplicates, and questions that are also in other splits or evaluation sets
+    - rewards that can score a wrong answer as high as a right one
+
+    Row numbers start at 0. The exit code is 1 if there are errors.
     """
     if max_prompt_tokens is not None and tokenizer is None:
         raise OptionsError("--max-prompt-tokens needs --tokenizer, which counts the tokens")

@@ -32,13 +32,13 @@ from rewardkit.text import printable
 @click.argument("second")
 @input_options
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
-@click.option("--allow-missing", is_flag=True, help="Compare only the prompts that both files have.")
+@click.option("--allow-missing", is_flag=True, help="Compare only the prompts that are in both files.")
 @click.option(
     "--flips",
     type=COUNT_OR_0,
     default=10,
     show_default=True,
-    help="Number of prompts to show that got worse, and that got better.",
+    help="Show up to N prompts that got worse, and up to N prompts that got better.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -50,11 +50,11 @@ def command(
     flips: int,
     as_json: bool,
 ) -> None:
-    """Compare the scored responses in the files or folders FIRST and SECOND, prompt by prompt.
+    """Compare the scored responses in two files or folders, prompt by prompt.
 
-    Prints SECOND minus FIRST with 95 % intervals. The p-value is from McNemar's test if each prompt has one
-    response that is right or wrong, otherwise from a sign-flip test over prompts. Both files must have the
-    same prompts, unless --allow-missing is given.
+    Prints the difference SECOND minus FIRST with 95 % intervals. The p-value is from McNemar's test if every
+    prompt has one response and every response is right or wrong. Otherwise, the p-value is from a sign-flip
+    test over prompts. Both files must contain the same prompts, unless you use --allow-missing.
     """
     groups = [read_groups([dumps_in(one)], read_options, prefix) for one in (first, second)]
     found = compare(*groups, allow_missing=allow_missing)

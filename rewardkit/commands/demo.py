@@ -21,14 +21,15 @@ N_TEST = 256
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo"),
     show_default=True,
-    help="Folder for data, models, logs and generations.",
+    help="Output folder for data, models, logs and generations.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of data and training.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed for data and training.")
 @click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]...")
 def command(out: Path, seed: int, overrides: tuple[str, ...]) -> None:
-    """Train a tiny model on arithmetic with PPO, and show its accuracy before and after on held-out problems.
+    """Train a tiny model on arithmetic with PPO.
 
-    Takes a minute or two on two cores. KEY=VALUE are trainer settings, as for `rewardkit train`.
+    Prints the model's accuracy on held-out problems before and after training. The demo takes a minute or two
+    on two CPU cores. KEY=VALUE sets a trainer setting, as in `rewardkit train`.
     """
     require_trainer()
     from rewardkit.datasets_prep import arithmetic

@@ -65,27 +65,27 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "first_words",
     multiple=True,
     metavar="SOURCE:NAME=VALUE",
-    help="Option of the first scorer. Default: the reward's own options. May be repeated.",
+    help="Reward option for the first scorer. May be repeated. Default: the reward's default options.",
 )
 @click.option(
     "--second",
     "second_words",
     multiple=True,
     metavar="SOURCE:NAME=VALUE",
-    help="Option of the second scorer, such as math:compat=math_verify. May be repeated.",
+    help="Reward option for the second scorer, such as math:compat=math_verify. May be repeated.",
 )
 @click.option(
     "--reward",
     "reward_files",
     multiple=True,
     metavar="[SOURCE=]SPEC",
-    help="Your own reward or another project's. May be repeated.",
+    help="Your own reward, or one from another project. May be repeated.",
 )
 @click.option(
     "--pin",
     type=OutputFile(),
-    help="Write a regression test: the responses whose verdicts change most easily, with the first "
-    "scorer's verdicts.",
+    help="Write a regression test that expects the first scorer's verdicts. The test contains the responses "
+    "whose verdicts are most likely to change.",
 )
 @click.option(
     "--pins",
@@ -93,19 +93,19 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     type=COUNT,
     default=500,
     show_default=True,
-    help="Number of responses that --pin writes.",
+    help="Number of responses to write with --pin.",
 )
 @click.option(
     "--check",
     type=click.Path(path_type=Path),
-    help="Score the responses of --pin again; exit with 1 if a verdict changed.",
+    help="Run a regression test that --pin wrote. The exit code is 1 if a verdict has changed.",
 )
 @click.option(
     "--examples",
     type=COUNT_OR_0,
     default=10,
     show_default=True,
-    help="Number of changed verdicts to show.",
+    help="Maximum number of changed verdicts to show.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -120,11 +120,10 @@ def command(
     examples: int,
     as_json: bool,
 ) -> int:
-    """Score the responses in FILES with two scorers, and show which verdicts differ.
+    """Score the responses in FILES with two scorers, and show where their verdicts differ.
 
-    If a prompt has several responses, the effect on GRPO's advantages is shown too. --pin writes a regression
-    test for rewards: responses with the first scorer's verdicts. --check runs that test, for example after an
-    update.
+    If prompts have several responses, the command also shows how much GRPO's advantages change. Use --pin to
+    write a regression test for rewards, and --check to run the test, for example after an update.
     """
     load_rewards(reward_files)
     with ExitStack() as stack:

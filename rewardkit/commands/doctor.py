@@ -23,11 +23,11 @@ from rewardkit.sandbox.outcome import IsolationLevel
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--verbose", "-v", is_flag=True, help="List all escape tests, not only those that failed.")
 def command(as_json: bool, verbose: bool) -> None:
-    """Test the installation and the sandbox on this machine.
+    """Check that rewardkit and its sandbox work on this machine.
 
-    Checks that no other package owns the name rewardkit, runs escape tests at every isolation level of the
-    sandbox, and runs a program in every language. Exits with 1 if no level passes or another package owns the
-    name.
+    Checks that no other package installs a module or a command named rewardkit, runs escape tests at each
+    isolation level of the sandbox, and runs a program in each supported language. The exit code is 1 if no
+    isolation level passes the tests, or if another package uses the name.
     """
     owners = other_owners()
     found = {level: _examine(level) for level in SECURE}

@@ -50,18 +50,18 @@ from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_
     "rewardkit eval arithmetic --prep level=tiny --model MODEL_FOLDER",
 )
 @click.argument("words", nargs=-1, metavar="[DATASET | FILE]... [KEY=VALUE]...")
-@click.option("--list", "show_list", is_flag=True, help="List the datasets.")
-@click.option("--model", help="Model folder, hub id, or the model's name at --url.")
+@click.option("--list", "show_list", is_flag=True, help="List all datasets.")
+@click.option("--model", help="Model folder, hub ID, or name of the model at --url.")
 @benchmark_options
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Scored file, or a folder for datasets. Default: next to FILE, or eval/MODEL.",
+    help="Output file or, for datasets, output folder. Default: next to FILE; for datasets, eval/MODEL.",
 )
-@click.option("--report", type=OutputFile(), help="Write an HTML report.")
+@click.option("--report", type=OutputFile(), help="Write an HTML report to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
-    "--config", type=click.Path(path_type=Path), help="YAML file with the keys of verl's evaluation.yaml."
+    "--config", type=click.Path(path_type=Path), help="YAML file in the format of verl's evaluation.yaml."
 )
 @hydra_options("evaluation")
 @generation_options
@@ -85,14 +85,14 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Evaluate a model on datasets, or the responses in FILES.
+    """Evaluate a model on datasets, or evaluate existing responses.
 
-    DATASET is prepared once, answered by --model, scored and reported. The same command resumes an
-    interrupted run. FILE is any file that `rewardkit score` reads, or a file of prompts for --model.
-    KEY=VALUE are settings of --config, as in verl's main_eval.
+    For a DATASET, prepares the prompts, generates responses with --model and scores them. Run the same
+    command again to resume an interrupted run. FILE can be any file that `rewardkit score` reads or, with
+    --model, a file of prompts. KEY=VALUE sets a key of --config, as in verl's main_eval.
 
-    Prints accuracy with a 95 % interval (clustered by prompt), failures, lengths, and for FILES pass@k,
-    pass^k, maj@k and best@k. Exits with 1 if no response was scored.
+    Prints the accuracy with a 95 % interval, clustered by prompt, and counts failures. For a FILE, also
+    prints pass@k, pass^k, maj@k and best@k. The exit code is 1 if no response was scored.
     """
     if show_list:
         print_list(as_json)

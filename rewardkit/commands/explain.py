@@ -24,13 +24,13 @@ from rewardkit.types import Sample, Score
     shown=("reward_files", "option_words"),
     epilog=r"Example: rewardkit explain --reward math --gold '\frac12' --response 'It is \boxed{0.5}.'",
 )
-@click.option("--data-source", help="Data source that selects the reward. Default: from --reward.")
-@click.option("--ground-truth", "--gold", "ground_truth", required=True, help="The ground truth.")
-@click.option("--response", required=True, help="The response; - reads it from standard input.")
-@click.option("--prompt", help="The prompt, for rewards that use it.")
 @click.option(
-    "--extra-info", help="JSON object with the row's extra_info, such as the choices of a question."
+    "--data-source", help="Data source that selects the reward. Default: the data source of --reward."
 )
+@click.option("--ground-truth", "--gold", "ground_truth", required=True, help="The ground truth.")
+@click.option("--response", required=True, help="The response, or - to read it from standard input.")
+@click.option("--prompt", help="The prompt, if the reward uses it.")
+@click.option("--extra-info", help='The row\'s extra_info as a JSON object, such as {"choices": [...]}.')
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -45,11 +45,11 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Show how one response is scored, and why.
+    """Explain how a single response is scored.
 
-    Prints the extracted answer, how answer and ground truth were parsed, and what decided the score. --reward
-    takes a reward file, as in other commands, or the name of a registered reward. Exits with 1 if the
-    response could not be scored.
+    Prints the extracted answer, how the answer and the ground truth were parsed, and the reason for the
+    score. For this command, --reward also accepts the name of a registered reward, such as math. The exit
+    code is 1 if the response could not be scored.
     """
     if response == "-":
         response = sys.stdin.read()

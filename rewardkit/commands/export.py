@@ -22,12 +22,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "bfloat16", "float16"]),
-    help="Type of the weights. Default: the type that the model had before training.",
+    help="Data type of the exported weights. Default: the model's data type before training.",
 )
 def command(checkpoint: Path, out: Path, dtype: str | None) -> None:
-    """Convert the policy of CHECKPOINT to a Hugging Face model in the new folder OUT.
+    """Convert the policy in CHECKPOINT to a Hugging Face model in the new folder OUT.
 
-    CHECKPOINT is a folder global_step_N, or the folder of a run, whose last checkpoint is used.
+    CHECKPOINT is a global_step_N folder or the folder of a run. If you pass the folder of a run, its last
+    checkpoint is converted.
     """
     require_trainer()
     from rewardkit.trainer.checkpoint.export import export

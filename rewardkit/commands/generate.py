@@ -47,22 +47,30 @@ from rewardkit.scoring.scorer import Scorer
     epilog="Example: rewardkit generate data/gsm8k/test.parquet --model MODEL_FOLDER --out gen.parquet -n 4",
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [KEY=VALUE]...")
-@click.option("--model", help="Model folder, hub id, or the model's name at --url.")
-@click.option("--out", type=OutputFile(), help="Output file: .parquet or .jsonl.")
+@click.option("--model", help="Model folder, hub ID, or name of the model at --url.")
+@click.option("--out", type=OutputFile(), help="Output file (.parquet or .jsonl).")
 @click.option(
-    "--config", type=click.Path(path_type=Path), help="YAML file with the keys of verl's generation.yaml."
+    "--config", type=click.Path(path_type=Path), help="YAML file in the format of verl's generation.yaml."
 )
 @hydra_options("generation")
 @generation_options
 @input_options
-@click.option("--score", "with_scores", is_flag=True, help="Score each response as soon as it is complete.")
+@click.option(
+    "--score", "with_scores", is_flag=True, help="Also score each response, as soon as it is complete."
+)
 @click.option("--system", default="", help="System prompt for rows without one.")
-@click.option("--template", default="", help="Text with {prompt} in it, for prompts that are plain text.")
+@click.option(
+    "--template",
+    default="",
+    help="Template for plain text prompts. {prompt} is replaced with the row's prompt.",
+)
 @click.option("--limit", type=COUNT, help="Use only the first N rows.")
 @click.option(
-    "--price-in", type=NOT_NEGATIVE, help="Cost of a million prompt tokens, to print the total cost."
+    "--price-in", type=NOT_NEGATIVE, help="Price per million prompt tokens, to print the total cost."
 )
-@click.option("--price-out", type=NOT_NEGATIVE, help="Cost of a million response tokens.")
+@click.option(
+    "--price-out", type=NOT_NEGATIVE, help="Price per million response tokens, to print the total cost."
+)
 @resuming_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
@@ -88,12 +96,12 @@ def command(
 ) -> int:
     """Generate responses to the prompts in FILE.
 
-    Writes the same rows with the columns responses, finish_reason, prompt_tokens and response_tokens, each a
-    list of n. The same settings give the same responses. --score adds the columns of `rewardkit score`.
-    KEY=VALUE are settings of --config, as in verl's main_generation: data.path=..., model.path=...
+    Writes the input rows with the added columns responses, finish_reason, prompt_tokens and response_tokens.
+    Their values are lists with one item per response. Runs with the same settings give the same responses.
+    KEY=VALUE sets a key of --config, such as model.path, as in verl's main_generation.
 
-    An option of the group `episodes`, or a row's agent_name, starts an agent of several turns. The response
-    is then the agent's last message, and more columns describe the episode (docs/agents.md).
+    If you use an option from the group `episodes`, or if a row has an agent_name, responses are the last
+    messages of a multi-turn agent, and additional columns describe the episodes (docs/agents.md).
     """
     files, assigned = files_and_settings(words)
     values, notes = read_generation_config(config, assigned)

@@ -48,7 +48,9 @@ _COLUMNS = {
 )
 @click.argument("files", nargs=-1, required=True)
 @input_options
-@click.option("--step", type=int, help="Training step in a folder of dumps. Default: a table of all steps.")
+@click.option(
+    "--step", type=int, help="Training step to show from a folder of dumps. Default: a table of all steps."
+)
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
@@ -63,11 +65,17 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> None:
-    """Show which responses in FILES the gradient comes from. Prompts need several responses each.
+    """Show which responses in FILES contribute to the gradient.
 
-    Prints the share of |advantage| that comes from groups with no, some and only right responses, from each
-    component of the score, and from the longest quarter of the responses, for GRPO, Dr.GRPO, RLOO and
-    REINFORCE++. For a folder of training dumps (1.jsonl, ...) the command prints one line per step, for GRPO.
+    The file must contain several responses per prompt. For GRPO, Dr.GRPO, RLOO and REINFORCE++, the command
+    prints the share of |advantage| that comes from:
+
+    \b
+    - groups without a right response, mixed groups, and groups that are all right
+    - each component of the score
+    - the longest quarter of the responses
+
+    For a folder of training dumps (1.jsonl, ...), the command prints one line per step, for GRPO only.
     Responses without scores are scored first.
     """
     options = read_reward_options(reward_files, option_words, options_file)

@@ -43,34 +43,45 @@ _SAMPLE: dict[str, Any] = {
     "--kind",
     type=click.Choice(sorted(KINDS)),
     metavar="KIND",
-    help="Project that the function was written for. Default: detected from the function's parameters.",
+    help="Project that the reward was written for, such as verl or trl. Default: detected from the "
+    "function's parameters.",
 )
 @click.option(
-    "--python", metavar="PATH", help="Python interpreter that runs the reward. Default: rewardkit's."
+    "--python",
+    metavar="PATH",
+    help="Python interpreter that runs the reward. Default: the one that runs rewardkit.",
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="PARAMETER=FIELD",
-    help="What a parameter gets: response, ground_truth, prompt or a key of extra_info. May be repeated.",
+    help="Field to pass to a parameter: response, ground_truth, prompt or a key of extra_info. May be "
+    "repeated.",
 )
 @click.option(
     "--batch",
     type=click.Choice(["sample", "group"]),
     default="sample",
-    help="What a function of lists gets in one call: one response, or all responses to a prompt.",
+    show_default=True,
+    help="For functions that accept lists: pass one response per call, or all responses to a prompt.",
 )
 @click.option(
     "--for",
     "sources",
     multiple=True,
     metavar="SOURCE",
-    help="Data source that the reward scores. May be repeated.",
+    help="Data source to score with the reward. May be repeated.",
 )
-@click.option("--row", metavar="JSON", help="Row to score: response, ground_truth, prompt, extra_info.")
+@click.option(
+    "--row",
+    metavar="JSON",
+    help="Row to score, as a JSON object with the fields response, ground_truth, prompt and extra_info.",
+)
 @click.option("--timeout", "timeout_s", type=ABOVE_0, help="Time limit per call, in seconds.")
-@click.option("--out", type=OutputFile(), help="Write a YAML file for --rewards of score, eval and others.")
+@click.option(
+    "--out", type=OutputFile(), help="Save the reward to a YAML file that other commands read with --rewards."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     spec: str,
@@ -84,10 +95,11 @@ def command(
     out: Path | None,
     as_json: bool,
 ) -> int:
-    """Show what kind of reward SPEC is, what its parameters get and how it scores a row.
+    """Try the reward SPEC from another project on one row.
 
-    SPEC is FILE.py[:NAME], MODULE:NAME or KIND:TARGET. Options may follow: `?name=value&name=value`.
-    What the reward prints goes to standard error. Exits with 1 if the row could not be scored.
+    Prints the kind of reward, the values that its parameters receive, and the score. SPEC is FILE.py[:NAME],
+    MODULE:NAME or KIND:TARGET. To pass options to the reward, append `?name=value&name=value`. Output that
+    the reward prints goes to standard error. The exit code is 1 if the row could not be scored.
     """
     parsed = parse_spec(spec)
     given = replace(

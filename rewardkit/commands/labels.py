@@ -12,7 +12,7 @@ import click
 import msgspec
 from rich.table import Table
 
-from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY
+from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY, PROMPT_KEY
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
@@ -41,20 +41,23 @@ _WIDTH = 160
     "response_files",
     multiple=True,
     metavar="GEN",
-    help="File of responses to the prompts of FILE. May be repeated; responses of several models are better "
-    "evidence.",
+    help="File with responses to the prompts in FILE. May be repeated. Responses from several models give "
+    "better evidence.",
 )
 @click.option(
     "--on",
     metavar="KEY[=OTHER]",
-    help="Column that matches rows of GEN and FILE; OTHER is the column's name in FILE. Default: the prompt.",
+    help="Column that matches rows in GEN to rows in FILE. Add =OTHER if the column has a different name in "
+    "FILE. Default: the prompt.",
 )
 @DATA_SOURCE
 @GROUND_TRUTH_KEY
-@click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, question or problem.")
+@PROMPT_KEY
 @click.option("--response-key", help="Column with the response or responses in GEN.")
-@click.option("--top", type=COUNT, default=50, show_default=True, help="Number of ground truths to list.")
-@click.option("--out", type=OutputFile(), help="Also write the list as jsonl.")
+@click.option(
+    "--top", type=COUNT, default=50, show_default=True, help="Maximum number of ground truths to list."
+)
+@click.option("--out", type=OutputFile(), help="Also write the list to a jsonl file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -73,11 +76,12 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """List the ground truths of FILE that are probably wrong, the most suspicious first.
+    """List the ground truths in FILE that are probably wrong, with the most suspicious first.
 
-    A ground truth is suspicious if independent responses agree on another answer, or if the row's worked
-    solution (`extra_info.answer` or `solution`) gives another answer or several. Maths answers are also
-    compared by verl's rule, and by Math-Verify if installed. Rows are counted from 0.
+    A ground truth is suspicious if independent responses agree on a different answer. It is also suspicious
+    if the row's worked solution (`extra_info.answer` or `solution`) contains a different answer, or several
+    answers. Maths answers are also compared with verl's rule and, if it is installed, with Math-Verify. Row
+    numbers start at 0.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     rows = read_labelled(file, RowNames(None, None, ground_truth_key, prompt_key), data_source)

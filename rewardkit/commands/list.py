@@ -21,11 +21,11 @@ from rewardkit.registry import REGISTRY, Reward
     "reward_files",
     multiple=True,
     metavar="[SOURCE=]SPEC",
-    help="Also show your own reward or another project's. May be repeated.",
+    help="Also list your own reward, or one from another project. May be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(reward_files: tuple[str, ...], as_json: bool) -> None:
-    """List the registered rewards with their data sources, aliases, options and where they run."""
+    """List all rewards with their data sources, aliases and options."""
     load_rewards(reward_files)
     rewards = sorted(REGISTRY, key=lambda reward: reward.name)
     if as_json:

@@ -52,7 +52,7 @@ def given_rewards(
     epilog="Examples: rewardkit lock responses.parquet;  rewardkit lock --check",
 )
 @click.argument("files", nargs=-1)
-@click.option("--check", "checks", is_flag=True, help="Compare with the lock file, and write nothing.")
+@click.option("--check", "checks", is_flag=True, help="Compare with the lock file instead of writing it.")
 @click.option(
     "--lock",
     "path",
@@ -67,7 +67,7 @@ def given_rewards(
     type=COUNT_OR_0,
     default=4,
     show_default=True,
-    help="Prompts per data source whose responses and scores are recorded.",
+    help="Number of prompts per data source to record with their responses and scores.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing lock file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -88,12 +88,14 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Record the rewards for the data sources in FILES, and the scores of some rows, in a lock file.
+    """Write a lock file with the rewards that FILES use and the scores of a sample of rows.
 
-    FILES are responses, or prepared prompts with reference answers. --check compares the current rewards, and
-    their scores of the recorded rows, with the lock file. It lists the changes, and exits with 1 if there are
-    any. --check uses the reward options in the lock file, unless you pass others. With --check, FILES are
-    folders of training runs, whose rewards are compared instead.
+    FILES contain responses, or prepared prompts with reference answers.
+
+    With --check, the command scores the recorded rows again and lists what has changed since the lock file
+    was written. The exit code is 1 if there are changes. If you pass no reward options, --check uses the
+    options in the lock file. If you pass folders of training runs to --check, it compares the rewards of
+    these runs with the lock file.
     """
     words = _words_of(context.params)
     given: ScorerArguments = {

@@ -71,13 +71,15 @@ class _DatasetGroup(click.Group):
     invoke_without_command=True,
     epilog=f"Example: {DATASETS['arithmetic'].example}",
 )
-@click.option("--list", "show_list", is_flag=True, help="List the datasets: source, rows, reward, licence.")
-@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
+@click.option(
+    "--list", "show_list", is_flag=True, help="List all datasets with source, size, reward, licence."
+)
+@click.option("--json", "as_json", is_flag=True, help="With --list, print JSON.")
 @click.pass_context
 def command(context: click.Context, show_list: bool, as_json: bool) -> None:
     """Convert a raw dataset to train.parquet and test.parquet.
 
-    `rewardkit prep DATASET --help` shows the options of a dataset.
+    Run `rewardkit prep DATASET --help` to see the options for a dataset.
     """
     if show_list:
         print_list(as_json)
@@ -109,7 +111,7 @@ def _command_for(dataset: Dataset) -> click.Command:
         shown=tuple(own),
         params=[*own.values(), *settings_options(set(own)), *common],
         callback=partial(_run, dataset, prepare, frozenset(own)),
-        help=f"{dataset.summary} ({dataset.licence}).\n\n{_unwrapped(dataset.describe())}",
+        help=f"{dataset.summary}. Licence: {dataset.licence}.\n\n{_unwrapped(dataset.describe())}",
         epilog=f"Example: {dataset.example}",
     )
 

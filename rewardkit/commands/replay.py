@@ -27,14 +27,14 @@ from rewardkit.scoring.scorer import Scorer
 @click.command(cls=GroupedCommand, epilog="Example: rewardkit replay scored.parquet")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @input_options
-@click.option("--prefix", help="Prefix of the score columns. Default: from the receipt, or none.")
-@click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per core.")
+@click.option("--prefix", help="Prefix of the score columns. Default: the prefix in the receipt, if any.")
+@click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per CPU core.")
 @click.option(
     "--examples",
     type=COUNT_OR_0,
     default=20,
     show_default=True,
-    help="Number of differing rows to show.",
+    help="Maximum number of differing rows to show.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
@@ -50,10 +50,11 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Score the scored FILES again with their recorded options (receipts); exit with 1 if a row differs.
+    """Score the scored FILES again and report rows that differ.
 
-    Also exits with 1 if a file was edited after it was scored, even if all scores are the same.
-    Pass your own rewards, compositions and judges as for `rewardkit score`; their changes are listed.
+    The command uses the options that are recorded in the receipt of each file. If you scored FILES with your
+    own rewards, compositions or judges, pass them again. The command lists any changes to rewards. The exit
+    code is 1 if a row differs, or if a file was edited after it was scored.
     """
     given = read_reward_options(reward_files, option_words, options_file)
     found: dict[str, Replay] = {}

@@ -44,7 +44,7 @@ from rewardkit.offline import ReadOptions, Report
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Score on this machine or on Ray actors.",
+    help="Run the scoring processes on this machine or on Ray.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @reward_options
@@ -60,16 +60,15 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> int:
-    """Score each response in FILES by the reward of its data source, and write the rows with scores.
+    """Score the responses in FILES. The data source of a row selects its reward.
 
-    FILES are parquet, jsonl (.gz, .zst), csv or json files, folders, globs, URLs, or - for jsonl on standard
-    input. Logs of verl, lm-eval, TRL, inspect, NeMo-Gym, verifiers, and of OpenAI's and vLLM's batches are
-    detected.
+    FILES can be parquet, jsonl (.gz, .zst), csv or json files, folders, glob patterns, URLs, or - to read
+    jsonl from standard input. Log formats from verl, lm-eval, TRL, inspect, NeMo-Gym and verifiers, and
+    OpenAI or vLLM batch output, are detected automatically.
 
-    Writes the same rows with the columns score, status, correct, extracted, detail, scorer and parts, and
-    prints a table per data source. Memory use does not depend on the size of the files. A resumed run writes
-    the same bytes as an uninterrupted one. Exits with 1 if no row was scored, and with --bad-rows
-    fail if any row was not scored.
+    Writes the input rows with the added columns score, status, correct, extracted, detail, scorer and parts.
+    A resumed run produces the same output as an uninterrupted run. Memory use does not grow with the size of
+    FILES. The exit code is 1 if no row was scored, or if a row is invalid and --bad-rows is fail.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     target = out or default_output(files)

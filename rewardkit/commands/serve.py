@@ -58,104 +58,112 @@ _GROUPS = {
     type=click.IntRange(0, 65_535),
     default=8000,
     show_default=True,
-    help="Port to listen on; 0: any free port.",
+    help="Port to listen on. Use 0 for any free port.",
 )
 @click.option(
     "--workers",
     type=COUNT,
     default=1,
     show_default=True,
-    help="Server processes, which share the limits. Use several if one process is at 100 % CPU.",
+    help="Number of server processes. Use more if one process is at 100 % CPU. The processes share the "
+    "limits.",
 )
 @click.option(
     "--scorers",
     type=COUNT,
-    help="Scoring processes, divided among the server processes. Default: one per core.",
+    help="Total number of scoring processes, divided among the server processes. Default: one per CPU core.",
 )
 @click.option(
     "--token-file",
     type=_FILE,
-    help="Accepted bearer tokens, one per line. REWARDKIT_TOKEN adds more.",
+    help="File with bearer tokens to accept, one per line. Tokens in REWARDKIT_TOKEN are also accepted.",
 )
 @click.option("--insecure", is_flag=True, help="Allow a public address without a token.")
-@click.option("--certfile", type=_FILE, help="Certificate chain (PEM), to serve over TLS.")
+@click.option("--certfile", type=_FILE, help="Certificate chain (PEM). Enables TLS.")
 @click.option("--keyfile", type=_FILE, help="Private key, if --certfile does not contain it.")
 @click.option(
     "--cors-origin",
     "cors_origins",
     multiple=True,
-    help="Allow requests from pages of this origin (CORS). May be repeated.",
+    help="Allow web pages from this origin to send requests (CORS). May be repeated.",
 )
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
-    help="Host name that a server without a token accepts in requests. May be repeated.",
+    help="Accept requests for this host name if the server has no token. May be repeated.",
 )
-@click.option("--run-code", is_flag=True, help="Also serve SandboxFusion's API at /run_code.")
-@click.option("--no-sandbox", is_flag=True, help="Start without a working sandbox; code is not scored.")
+@click.option("--run-code", is_flag=True, help="Also serve the SandboxFusion API at /run_code.")
+@click.option("--no-sandbox", is_flag=True, help="Start without a working sandbox. Code is not scored.")
 @click.option(
     "--max-body-mb",
     type=COUNT,
     default=64,
     show_default=True,
-    help="Maximum size of a request.",
+    help="Maximum size of a request body, in MiB.",
 )
 @click.option(
     "--max-samples",
     type=COUNT,
     default=50_000,
     show_default=True,
-    help="Maximum number of samples in progress; requests with more get 503.",
+    help="Maximum number of samples in progress. Requests that exceed it are rejected with status 503.",
 )
 @click.option(
-    "--max-memory-mb", type=COUNT, default=1024, show_default=True, help="Maximum memory for request bodies."
+    "--max-memory-mb",
+    type=COUNT,
+    default=1024,
+    show_default=True,
+    help="Maximum memory for all request bodies, in MiB.",
 )
 @click.option(
     "--request-timeout",
     type=ABOVE_0,
     default=60.0,
     show_default=True,
-    help="Time limit of a request without X-Timeout-S, in seconds; unscored samples get the status timeout.",
+    help="Time limit in seconds for requests without an X-Timeout-S header. Samples that are not scored in "
+    "time get the status timeout.",
 )
 @click.option(
     "--drain-s",
     type=NOT_NEGATIVE,
     default=30.0,
     show_default=True,
-    help="Time limit for running requests after SIGTERM, in seconds.",
+    help="Seconds to wait for running requests after SIGTERM.",
 )
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option(
     "--otel",
     is_flag=True,
-    help="Send OpenTelemetry traces, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on.",
+    help="Send OpenTelemetry traces. Configure the exporter with OTEL_EXPORTER_OTLP_ENDPOINT and related "
+    "variables.",
 )
 @click.option(
     "--gold",
     "ground_truth_files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Parquet file of prompts and ground truths, for trainers that send no ground truths. Repeatable.",
+    help="Parquet file with prompts and ground truths, for trainers that do not send ground truths. May be "
+    "repeated.",
 )
 @click.option(
     "--gold-tokenizer",
     "ground_truth_tokenizer",
-    help="Tokenizer (folder or hub id) whose chat template was applied to the prompts.",
+    help="Tokenizer (folder or hub ID) whose chat template the trainer applies to the prompts.",
 )
 @click.option(
     "--tasks",
     "task_words",
     multiple=True,
     metavar="[NAME=]PATH",
-    help="Prepared parquet file or folder to serve as an Open Reward Standard environment. Repeatable.",
+    help="Prepared parquet file or folder to serve as an Open Reward Standard environment. May be repeated.",
 )
 @click.option(
     "--on-failure",
     type=NUMBER,
     default=0.0,
     show_default=True,
-    help="Reward for responses that were not scored, in protocols without a field for failures.",
+    help="Reward for responses that could not be scored, in protocols that cannot report failures.",
 )
 @reward_options
 def command(
@@ -187,7 +195,11 @@ def command(
     options_file: Path | None,
     timeout_s: float | None,
 ) -> Serving:
-    """Serve the rewards over HTTP: POST /score; GET /rewards, /metrics, /healthz, /readyz and /docs."""
+    """Serve rewards over HTTP.
+
+    Clients send samples to POST /score. The server also answers GET requests for /rewards, /metrics,
+    /healthz, /readyz and /docs.
+    """
     for package in ("fastapi", "httptools", "prometheus_client", "uvicorn", "websockets"):
         require("rewardkit serve", package, "server")
     from rewardkit.server import serve as serving

@@ -52,7 +52,7 @@ def config_option(function: Any) -> Any:
         is_eager=True,
         expose_value=False,
         callback=_take_defaults,
-        help="YAML file of these options, tokens and reward options. SIGHUP reloads the file.",
+        help="YAML file with values for these options, tokens and reward options. Send SIGHUP to reload it.",
     )(function)
 
 

@@ -17,7 +17,7 @@ from rewardkit.commands.train import run_stage, stage_options
     epilog="Example: rewardkit sft --config tiny-cpu data.train_files=demo/data/train.parquet "
     "model.path=demo/model trainer.default_local_dir=checkpoints/sft",
 )
-@click.option("--config", metavar="RECIPE", help="YAML file of settings, or a built-in recipe (tiny-cpu).")
+@click.option("--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu).")
 @hydra_options("sft_trainer")
 @stage_options
 def command(
@@ -27,10 +27,11 @@ def command(
     explained: bool,
     as_json: bool,
 ) -> int:
-    """Fine-tune a language model on given responses.
+    """Fine-tune a language model on example responses.
 
-    Rows are conversations (messages), or prompts with responses; the loss uses only the assistant's tokens.
-    Settings have verl's names: data.train_files=..., model.path=..., optim.lr=..., and so on. The same
-    command resumes an interrupted run from its last checkpoint (trainer.resume_mode).
+    Each row of the data contains a conversation (messages), or a prompt and a response. The loss is computed
+    only on the assistant's tokens. KEY=VALUE sets a setting. Settings have the same names as in verl, such as
+    data.train_files, model.path or optim.lr. If a run is interrupted, run the same command again to resume
+    from the last checkpoint (see trainer.resume_mode).
     """
     return run_stage("sft", config, max_restarts, overrides, explained, as_json)

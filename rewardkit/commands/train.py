@@ -40,15 +40,17 @@ def require_trainer() -> None:
 def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that the commands of all stages share, except `--config`."""
     options = (
-        click.option("--max-restarts", type=COUNT_OR_0, help="Same as trainer.max_restarts=N."),
+        click.option(
+            "--max-restarts", type=COUNT_OR_0, help="Shorthand for the setting trainer.max_restarts=N."
+        ),
         click.option(
             "--explain",
             "explained",
             is_flag=True,
-            help="Show every setting, its meaning and where its value comes from, and check settings and "
-            "files without training.",
+            help="Print every setting with its meaning and the origin of its value, and check the settings "
+            "and files without training.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="With --explain: print JSON."),
+        click.option("--json", "as_json", is_flag=True, help="With --explain, print JSON."),
         click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]..."),
     )
     for option in reversed(options):
@@ -62,7 +64,7 @@ def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
     epilog="Example: rewardkit train --config tiny-cpu data.train_files=demo/data/train.parquet "
     "data.val_files=demo/data/test.parquet actor_rollout_ref.model.path=demo/model",
 )
-@click.option("--config", metavar="RECIPE", help="YAML file of settings, or a built-in recipe (tiny-cpu).")
+@click.option("--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu).")
 @hydra_options("ppo_trainer")
 @stage_options
 def command(
@@ -72,11 +74,12 @@ def command(
     explained: bool,
     as_json: bool,
 ) -> int:
-    """Train a language model with PPO, GRPO and related algorithms (algorithm.adv_estimator).
+    """Train a language model with PPO, GRPO and related algorithms.
 
-    Settings have verl's names: data.train_files=..., actor_rollout_ref.model.path=..., and so on. The command
-    starts trainer.n_gpus_per_node processes. The same command resumes an interrupted run from its last
-    checkpoint (trainer.resume_mode).
+    KEY=VALUE sets a setting. Settings have the same names as in verl, such as data.train_files or
+    actor_rollout_ref.model.path. Set algorithm.adv_estimator to choose the algorithm, and
+    trainer.n_gpus_per_node to choose the number of processes. If a run is interrupted, run the same command
+    again to resume from the last checkpoint (see trainer.resume_mode).
     """
     return run_stage("ppo", config, max_restarts, overrides, explained, as_json)
 

@@ -45,27 +45,40 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
 @click.command(cls=GroupedCommand, epilog="Example: rewardkit view rollouts --status timeout")
 @click.argument("files", nargs=-1, required=True)
 @looking_options
-@click.option("--row", "number", type=int, help="Show this row in full.")
-@click.option("--step", type=int, help="Training step in a folder of dumps. Default: the last.")
-@click.option("--status", type=click.Choice([*STATUSES, "unscored"]), help="Only responses with this status.")
-@click.option("--min-score", type=NUMBER, help="Only responses with at least this score.")
-@click.option("--max-score", type=NUMBER, help="Only responses with at most this score.")
+@click.option("--row", "number", type=int, help="Show only this row, with its full text.")
+@click.option(
+    "--step", type=int, help="Training step to show from a folder of dumps. Default: the last step."
+)
+@click.option(
+    "--status", type=click.Choice([*STATUSES, "unscored"]), help="Show only responses with this status."
+)
+@click.option("--min-score", type=NUMBER, help="Show only responses with at least this score.")
+@click.option("--max-score", type=NUMBER, help="Show only responses with at most this score.")
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
-@click.option("--limit", type=COUNT_OR_0, default=20, show_default=True, help="Rows to show; 0: all.")
+@click.option(
+    "--limit",
+    type=COUNT_OR_0,
+    default=20,
+    show_default=True,
+    help="Maximum number of rows to show. Use 0 to show all.",
+)
 @click.option(
     "--sort",
     "order",
     type=click.Choice(ORDERS),
-    help="Lowest score, longest response, or prompt with the most disagreement first. Default: file order.",
+    help="Show the lowest scores, the longest responses, or the prompts with the most disagreement first. "
+    "Default: file order.",
 )
-@click.option("--by-prompt", "prompts", is_flag=True, help="Show one line per prompt.")
+@click.option(
+    "--by-prompt", "prompts", is_flag=True, help="Show one line per prompt instead of per response."
+)
 @click.option(
     "--html",
     "page",
     type=OutputFile(),
-    help="Write an HTML page with charts and rows. It works offline.",
+    help="Write an HTML page with charts and all rows. The page works offline.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print each row as a line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
 def command(
     files: tuple[str, ...],
     read_options: ReadOptions,
@@ -81,11 +94,11 @@ def command(
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """Show the responses in FILES with their scores, as a table or an HTML page.
+    """View the scored responses in FILES as a table or an HTML page.
 
-    FILES are any files that `rewardkit score` reads. Each response has its own row. For a folder of training
-    dumps (1.jsonl, ...) the last step is shown. For the folder of a training run (with a metrics.jsonl), the
-    run's HTML page is written. Long tables open in a pager.
+    FILES can be any files that `rewardkit score` reads. The table has one row per response, and long tables
+    open in a pager. If you pass a folder of training dumps (1.jsonl, ...), the last step is shown. If you
+    pass the folder of a training run, which contains metrics.jsonl, an HTML page about the run is written.
     """
     if len(files) == 1 and (Path(files[0]) / METRICS).is_file():
         refuse_given(_OF_ROWS, f"{files[0]} is the folder of a run, so only the run's page is written")

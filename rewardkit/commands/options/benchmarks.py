@@ -59,13 +59,20 @@ class BenchmarkOptions:
 
 _OPTIONS = (
     click.option(
-        "--suite", type=click.Path(path_type=Path), help="YAML file of datasets and their settings."
+        "--suite", type=click.Path(path_type=Path), help="YAML file that lists datasets and their settings."
     ),
-    click.option("--raw", type=click.Path(), help="Folder with the raw DATASET. Default: the hub."),
-    click.option("--prep", multiple=True, metavar="NAME=VALUE", help="Option of `rewardkit prep DATASET`."),
-    click.option("--split", help="Split to evaluate on. Default: test, else validation."),
-    click.option("--limit", type=COUNT, help="With --model: use only the first N rows."),
-    click.option("--system", default="", help="With --model: system prompt for rows without one."),
+    click.option(
+        "--raw", type=click.Path(), help="Folder with the raw dataset. Default: download from the hub."
+    ),
+    click.option(
+        "--prep",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Option for `rewardkit prep DATASET`. May be repeated.",
+    ),
+    click.option("--split", help="Split to evaluate on. Default: test if it exists, otherwise validation."),
+    click.option("--limit", type=COUNT, help="With --model, use only the first N rows."),
+    click.option("--system", default="", help="With --model, system prompt for rows without one."),
 )
 
 

@@ -13,32 +13,40 @@ from rewardkit.offline import ReadOptions, read_join
 from rewardkit.rows import RowNames
 from rewardkit.verl_keys import config_file, is_setting
 
-DATA_SOURCE = click.option("--data-source", help="Data source of all rows, if the files have no such column.")
+DATA_SOURCE = click.option(
+    "--data-source", help="Data source for all rows, if the files have no data source column."
+)
 DATA_SOURCE_KEY = click.option(
-    "--data-source-key", help="Column with the data source. Default: data_source, … (docs/files.md)."
+    "--data-source-key", help="Column with the data source. Default: found by name (docs/files.md)."
 )
 GROUND_TRUTH_KEY = click.option(
-    "--ground-truth-key",
-    help="Column with the ground truth. Default: ground_truth, answer, … (docs/files.md).",
+    "--ground-truth-key", help="Column with the ground truth. Default: found by name (docs/files.md)."
+)
+PROMPT_KEY = click.option(
+    "--prompt-key", help="Column with the prompt. Default: found by name (docs/files.md)."
 )
 _SHOWN = click.option(
-    "--data-source", help="Show only rows of this data source, and files without data sources."
+    "--data-source",
+    help="Show only rows from this data source. Rows without a data source are always shown.",
 )
 _OPTIONS = (
     DATA_SOURCE_KEY,
     click.option(
         "--response-key",
-        help="Column with the response or responses. Default: response, output, … (docs/files.md).",
+        help="Column with the response or responses. Default: found by name (docs/files.md).",
     ),
     GROUND_TRUTH_KEY,
-    click.option("--prompt-key", help="Column with the prompt. Default: prompt, input, … (docs/files.md)."),
+    PROMPT_KEY,
     click.option(
-        "--join", "join_file", type=click.Path(), help="File with the ground truths, if FILES have none."
+        "--join",
+        "join_file",
+        type=click.Path(),
+        help="File that contains the ground truths, if FILES do not. Requires --on.",
     ),
     click.option(
         "--on",
         metavar="KEY[=OTHER]",
-        help="Column to join on; OTHER is the column's name in the joined file.",
+        help="Column to join on. Add =OTHER if the column has a different name in the --join file.",
     ),
 )
 
@@ -107,13 +115,13 @@ def hydra_options(built_in: str) -> Callable[[Callable[..., Any]], Callable[...,
             return function(config=config, **rest)
 
         name = click.option(
-            "--config-name", "-cn", metavar="NAME", help="Name of a YAML file in --config-path, as in Hydra."
+            "--config-name", "-cn", metavar="NAME", help="YAML file in --config-path, as in Hydra."
         )
         folder = click.option(
             "--config-path",
             "-cp",
             metavar="FOLDER",
-            help="Folder with the file of --config-name, as in Hydra.",
+            help="Folder that contains the --config-name file, as in Hydra.",
         )
         return folder(name(with_config))
 

@@ -25,84 +25,111 @@ _OPTIONS = (
     click.option(
         "--engine",
         type=click.Choice([*ENGINES, "ray"]),
-        help="Default: endpoint with --url, else vllm if installed, else hf. ray: the default on Ray actors.",
+        help="Inference engine. Default: endpoint if --url is set, otherwise vllm if installed, otherwise "
+        "hf. Use ray to run the default engine on Ray actors.",
     ),
-    click.option("--url", help="OpenAI-compatible server: http://HOST:PORT/v1."),
+    click.option("--url", help="URL of an OpenAI-compatible server: http://HOST:PORT/v1."),
     click.option(
-        "--api-key-env", help="Environment variable with the server's key.  [default: OPENAI_API_KEY]"
+        "--api-key-env",
+        help="Environment variable with the API key for --url.  [default: OPENAI_API_KEY]",
     ),
-    click.option("-n", "n", type=COUNT, help="Responses per prompt.  [default: 1]"),
-    click.option("--temperature", type=NOT_NEGATIVE, help="Sampling temperature; 0: greedy.  [default: 1]"),
-    click.option("--top-p", type=SHARE_ABOVE_0, help="Nucleus sampling.  [default: 1]"),
+    click.option("-n", "n", type=COUNT, help="Number of responses per prompt.  [default: 1]"),
+    click.option(
+        "--temperature",
+        type=NOT_NEGATIVE,
+        help="Sampling temperature (0 is greedy).  [default: 1]",
+    ),
+    click.option("--top-p", type=SHARE_ABOVE_0, help="Probability mass for nucleus sampling.  [default: 1]"),
     click.option(
         "--top-k",
         type=click.IntRange(min=-1),
-        help="Sample from the k most likely tokens; -1: all.  [default: -1]",
+        help="Sample only from the N most likely tokens. Use -1 for all tokens.  [default: -1]",
     ),
-    click.option("--max-tokens", type=COUNT, help="Maximum tokens of a response.  [default: 1024]"),
-    click.option("--max-prompt-tokens", type=COUNT, help="Reject prompts with more tokens."),
-    click.option("--seed", type=SEED, help="Random seed of the sampling.  [default: 0]"),
-    click.option("--stop", multiple=True, help="Text that ends a response. May be repeated."),
-    click.option("--log-probs", is_flag=True, default=None, help="Keep the log-probability of each token."),
-    click.option("--dtype", help="Type of the weights: float32, bfloat16, ...  [default: auto]"),
-    click.option("--tensor-parallel-size", type=COUNT, help="GPUs per model (vllm)."),
+    click.option("--max-tokens", type=COUNT, help="Maximum tokens per response.  [default: 1024]"),
+    click.option("--max-prompt-tokens", type=COUNT, help="Fail if a prompt has more than N tokens."),
+    click.option("--seed", type=SEED, help="Random seed for sampling.  [default: 0]"),
+    click.option("--stop", multiple=True, help="String that ends a response. May be repeated."),
+    click.option("--log-probs", is_flag=True, default=None, help="Save the log probability of each token."),
+    click.option(
+        "--dtype", help="Data type of the model weights, such as float32 or bfloat16.  [default: auto]"
+    ),
+    click.option("--tensor-parallel-size", type=COUNT, help="Number of GPUs per model (vllm only)."),
     click.option(
         "--gpu-memory-utilization",
         type=SHARE,
-        help="Share of the GPU's memory to use (vllm).  [default: 0.9]",
+        help="Fraction of GPU memory to use (vllm only).  [default: 0.9]",
     ),
     click.option(
         "--max-num-seqs",
         type=COUNT,
-        help="Sequences generated at the same time (vllm).  [default: 256]",
+        help="Maximum number of sequences to generate at the same time (vllm only).  [default: 256]",
     ),
     click.option(
         "--max-model-len",
         type=COUNT,
-        help="Maximum tokens of prompt and response together.",
+        help="Maximum number of tokens for a prompt and its response together.",
     ),
     click.option(
-        "--trust-remote-code", is_flag=True, default=None, help="Run code that comes with the model."
+        "--trust-remote-code",
+        is_flag=True,
+        default=None,
+        help="Allow the model to run Python code from its own folder.",
     ),
-    click.option("--concurrency", type=COUNT, help="Requests in flight at --url.  [default: 64]"),
-    click.option("--retries", type=COUNT_OR_0, help="Retries per request at --url.  [default: 5]"),
+    click.option(
+        "--concurrency", type=COUNT, help="Maximum number of concurrent requests to --url.  [default: 64]"
+    ),
+    click.option(
+        "--retries", type=COUNT_OR_0, help="Maximum number of retries per request to --url.  [default: 5]"
+    ),
 )
 
 _EPISODE_OPTIONS = (
-    click.option("--agent", help="Agent loop for rows without one; path.py:name for your own."),
-    click.option("--agent-file", help="YAML file of agent loops with their settings."),
-    click.option("--tools", help="Tools that the model may call: comma-separated names, or verl's YAML."),
+    click.option("--agent", help="Agent loop for all rows: a name, or path.py:name for your own."),
+    click.option("--agent-file", help="YAML file that defines agent loops and their settings."),
     click.option(
-        "--env", help="Environment of the agent loop `env`: ors:URL, openenv:URL, harbor:FOLDER, ..."
+        "--tools",
+        help="Tools that the model may call: comma-separated names, or a YAML file in verl's format.",
     ),
-    click.option("--interactions", help="YAML file (verl's form) of interactions, which answer as the user."),
     click.option(
-        "--tool-format", "calls", help="Format of tool calls: hermes, llama3, ...  [default: the template's]"
+        "--env",
+        help="Environment for the agent loop `env`, such as ors:URL, openenv:URL or harbor:FOLDER.",
+    ),
+    click.option(
+        "--interactions",
+        help="YAML file in verl's format that defines interactions. An interaction plays the user.",
+    ),
+    click.option(
+        "--tool-format",
+        "calls",
+        help="Format of tool calls, such as hermes or llama3. Default: the format of the chat template.",
     ),
     click.option("--max-assistant-turns", type=COUNT, help="Maximum number of model turns per episode."),
     click.option(
         "--max-user-turns",
         type=COUNT_OR_0,
-        help="Maximum number of user turns per episode; a round of tool responses is one turn.",
+        help="Maximum number of user turns per episode. All tool responses to one model turn count as one "
+        "user turn.",
     ),
-    click.option("--max-turn-tokens", type=COUNT, help="Maximum tokens of a model turn."),
+    click.option("--max-turn-tokens", type=COUNT, help="Maximum number of tokens per model turn."),
     click.option(
-        "--max-parallel-calls", type=COUNT, help="Maximum number of tool calls per turn.  [default: 1]"
+        "--max-parallel-calls",
+        type=COUNT,
+        help="Maximum number of tool calls per model turn.  [default: 1]",
     ),
     click.option(
         "--max-tool-response-length",
         type=COUNT,
-        help="Maximum characters of a tool response.  [default: 256]",
+        help="Truncate tool responses to N characters.  [default: 256]",
     ),
     click.option(
         "--tool-seconds",
         type=ABOVE_0,
-        help="Time limit per tool call.  [default: 30]",
+        help="Time limit per tool call, in seconds.  [default: 30]",
     ),
     click.option(
         "--episode-seconds",
         type=ABOVE_0,
-        help="Time limit per episode.  [default: none]",
+        help="Time limit per episode, in seconds. Default: no limit.",
     ),
 )
 """Of episodes of several turns; one of them, or a row that names such an agent, makes responses episodes."""

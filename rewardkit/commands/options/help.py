@@ -62,7 +62,7 @@ class GroupedCommand(click.Command):
                 is_eager=True,
                 expose_value=False,
                 callback=_show_everything,
-                help="Show all options.",
+                help="Show help for all options and exit.",
             )
             self.params.append(everything)
 

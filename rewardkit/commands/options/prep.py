@@ -110,8 +110,8 @@ def quality_options() -> list[click.Parameter]:
             is_flag=False,
             flag_value="keep",
             type=click.Choice(["keep", "drop", "fail"]),
-            help="Score the reference solutions. If one is wrong: keep and list the row, drop it, or fail. "
-            "Default: keep for splits that take under a minute; others are not scored.",
+            help="Score the reference solutions. If a solution is wrong, keep the row and list it, drop the "
+            "row, or fail. Default: keep, but only for splits that take less than a minute to score.",
         ),
         click.Option(["--no-verify"], is_flag=True, help="Do not score the reference solutions."),
         click.Option(
@@ -119,14 +119,15 @@ def quality_options() -> list[click.Parameter]:
             is_flag=False,
             flag_value="near",
             metavar="exact|near|0.5..1",
-            help="Drop duplicate questions, exact or near (needs rensa). near is a similarity of "
-            f"{SIMILARITY}. Duplicates across splits are dropped from train.",
+            help="Drop exact duplicates, near-duplicates, or questions with at least this similarity. The "
+            f"similarity for near is {SIMILARITY}. near requires rensa. If a question is in several splits, "
+            "it is dropped from train.",
         ),
         click.Option(
             ["--decontaminate", "against"],
             multiple=True,
             metavar="EVAL",
-            help="Drop train rows that contain a question of this evaluation set. May be repeated.",
+            help="Drop train rows that contain a question from this evaluation set. May be repeated.",
         ),
     ]
 

@@ -55,26 +55,26 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "sources",
             multiple=True,
             metavar="SOURCE",
-            help="Data source or glob that --reward-model or --judge scores. May be repeated.",
+            help="Data source, or glob pattern, to score with --reward-model or --judge. May be repeated.",
         ),
         click.option(
             "--judge",
             "judge_file",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="YAML file of an LLM judge behind an OpenAI-compatible server.",
+            help="YAML file that configures an LLM judge (docs/judges.md).",
         ),
         click.option(
             "--reward-model",
             metavar="PATH",
-            help="Sequence-classification model (folder or hub id) that scores the data sources of --for.",
+            help="Folder or hub ID of a reward model. The model scores the data sources given by --for.",
         ),
         click.option(
             "--reward",
             "reward_files",
             multiple=True,
             metavar="[SOURCE=]SPEC",
-            help="Your own reward or another project's: FILE.py[:NAME], MODULE:NAME or KIND:TARGET. "
-            "Repeatable.",
+            help="Your own reward, or one from another project: FILE.py[:NAME], MODULE:NAME or KIND:TARGET. "
+            "May be repeated.",
         ),
     ):
         command = option(command)
@@ -85,7 +85,7 @@ COMPOSITIONS: dict[str, Any] = {
     "type": click.Path(dir_okay=False, path_type=Path),
     "multiple": True,
     "metavar": "FILE.yaml",
-    "help": "YAML file of composed and imported rewards (docs/compose.md). May be repeated.",
+    "help": "YAML file that defines composed or imported rewards (docs/compose.md). May be repeated.",
 }
 """What `--rewards` is, for commands that make their options one by one."""
 
@@ -169,14 +169,14 @@ def scoring_options(function: F) -> F:
         click.option(
             "--options-file",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="YAML or JSON file of reward options: {data source: {option: value}}.",
+            help="YAML or JSON file with reward options: {data source: {option: value}}.",
         ),
         click.option(
             "--option",
             "option_words",
             multiple=True,
             metavar="SOURCE:NAME=VALUE",
-            help="Option of a reward, such as gsm8k:method=flexible. May be repeated.",
+            help="Reward option, such as gsm8k:method=flexible. May be repeated.",
         ),
     ):
         function = option(function)

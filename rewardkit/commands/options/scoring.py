@@ -45,12 +45,16 @@ class RunOptions:
 
 _RESUMING = (
     click.option("--resume", is_flag=True, help="Resume an interrupted run."),
-    click.option("--restart", is_flag=True, help="Discard the partial output of an interrupted run."),
+    click.option(
+        "--restart", is_flag=True, help="Discard the partial output of an interrupted run and start again."
+    ),
     click.option("--force", is_flag=True, help="Overwrite existing output."),
 )
 _RESUMING_NAMES = ("resume", "restart", "force")
 _ADDRESS = click.option(
-    "--address", help="With --engine ray: address of a running cluster. Default: RAY_ADDRESS, else a new one."
+    "--address",
+    help="Address of a Ray cluster, for --engine ray. Default: $RAY_ADDRESS if set, otherwise a new local "
+    "cluster.",
 )
 _SCORING = (
     click.option("--prefix", default="", help="Prefix for the names of the score columns."),
@@ -59,9 +63,9 @@ _SCORING = (
         type=click.Choice(["fail", "mark", "drop"]),
         default="mark",
         show_default=True,
-        help="If a row cannot be used: stop, write it with the status invalid, or drop it.",
+        help="How to handle unusable rows: stop with an error, mark them as invalid, or drop them.",
     ),
-    click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per core."),
+    click.option("--workers", type=COUNT, help="Number of scoring processes. Default: one per CPU core."),
     *_RESUMING,
 )
 
