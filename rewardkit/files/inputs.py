@@ -136,6 +136,8 @@ def _meant(word: str, on_note: Callable[[str], None]) -> list[Input]:
     path = Path(word)
     if path.is_dir():
         return _inside(path, on_note)
+    if path.exists() and not path.is_file():  # it would be read twice, and hang
+        raise InputError(f"{word} is a pipe or a device, not a file; to read JSON lines from a pipe, pass -")
     if path.exists():
         return _zipped(word) if path.suffix.lower() == ZIP else [_input(word, Path(path.name))]
     matching = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else []

@@ -21,6 +21,7 @@ from rewardkit.errors import InputError, reason_of
 from rewardkit.files import records
 from rewardkit.files.inputs import Input, open_binary, suffix_of
 from rewardkit.files.records import without_mark
+from rewardkit.json_objects import object_of_pairs
 from rewardkit.text import writable
 
 
@@ -99,7 +100,7 @@ def json_rows(source: Input) -> Iterator[Any]:
     with open_binary(source) as file:
         content = without_mark(file.read(), source.path)
     try:
-        found = json.loads(content)
+        found = json.loads(content, object_pairs_hook=object_of_pairs)
     except (ValueError, RecursionError) as error:
         found = _rows_in_lines(content)
         if found is None:
@@ -121,7 +122,8 @@ def json_rows(source: Input) -> Iterator[Any]:
 def _rows_in_lines(content: bytes) -> list[Any] | None:
     """The objects in lines, as some tools write them into a .json; None: it holds something else."""
     try:
-        return [json.loads(line) for line in content.splitlines() if line.strip()]
+        lines = [line for line in content.splitlines() if line.strip()]
+        return [json.loads(line, object_pairs_hook=object_of_pairs) for line in lines]
     except (ValueError, RecursionError):
         return None
 

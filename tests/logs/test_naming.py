@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -258,6 +259,20 @@ def test_two_keys_of_one_name_are_refused_with_their_line(tmp_path: Path) -> Non
         read(path)
 
 
+@pytest.mark.parametrize("form", ["[{}]", "{}", '{{"rows": [{}]}}', "{}\n{}"])
+def test_two_keys_of_one_name_in_a_json_file_are_an_error(tmp_path: Path, form: str) -> None:
+    row = '{"response": "#### 8", "ground_truth": "7", "response": "#### 7"}'
+    (tmp_path / "log.json").write_text(form.format(row, row))
+    with pytest.raises(InputError, match=r"log\.json is not JSON \(the key 'response' occurs twice\)"):
+        read(tmp_path / "log.json")
+
+
+def test_a_pipe_is_refused_rather_than_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log.jsonl")
+    with pytest.raises(InputError, match=r"log\.jsonl is a pipe or a device, not a file; .*, pass -"):
+        read(tmp_path / "log.jsonl")
+
+
 def test_an_unknown_object_says_which_known_answer_is_nearest(tmp_path: Path) -> None:
     answer = {"id": "a", "model": "m", "usage": {}, "choice": [{"message": {"content": LONG}}]}
     (batch,) = read_samples([write(tmp_path / "log.jsonl", twice(response=answer, answer="7"))], MATHS)
@@ -280,7 +295,7 @@ def test_a_torn_gz_gives_its_rows_and_says_where_it_breaks(tmp_path: Path, suffi
     batches = list(read_samples([path], MATHS))
     found = [one.response for batch in batches for one in batch.usable]
     assert 1_000 < len(found) < 3_000 and found == [row["response"] for row in rows[: len(found)]]
-    assert (batches[-1].rows, "truncated" in batches[-1].bad[0]) == ([len(found)], True)
+    assert (batches[-1].rows, "breaks off" in batches[-1].bad[0]) == ([len(found)], True)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
