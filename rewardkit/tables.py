@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from rewardkit.files.values import in_python
 from rewardkit.rows import RowNames, find_names
 
 
@@ -56,8 +57,7 @@ def _item(lists: pa.Array | pa.ChunkedArray, place: int) -> pa.Array | pa.Chunke
 
 def values_of(table: pa.Table | pa.RecordBatch, name: str) -> list[Any]:
     """Return a column's values as plain Python data."""
-    found: list[Any] = column_of(table, name).to_pylist()
-    return found
+    return in_python(column_of(table, name))
 
 
 def top_level(name: str, schema: pa.Schema) -> str:

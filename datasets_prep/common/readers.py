@@ -14,6 +14,7 @@ from rewardkit.errors import InputError
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import BadRowError, Records, parse, repeated_key
+from rewardkit.files.values import in_python
 
 _SLICE = 16
 """Rows of a table that are Python objects at once: one of a code set can hold megabytes of tests."""
@@ -85,7 +86,7 @@ def read_file(source: Input, bad: BadRows) -> Numbered:
 def _of_table(records: Records) -> Numbered:
     assert records.table is not None
     for start in range(0, records.count, _SLICE):
-        rows = records.table.slice(start, _SLICE).to_pylist()
+        rows = in_python(records.table.slice(start, _SLICE))
         yield from enumerate(rows, records.first_row + start)
 
 

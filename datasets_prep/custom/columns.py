@@ -19,6 +19,7 @@ from rewardkit.datasets_prep.custom.extractors import Expression
 from rewardkit.datasets_prep.custom.mapping import Columns
 from rewardkit.datasets_prep.custom.sources import RowSource
 from rewardkit.errors import InputError
+from rewardkit.files.values import in_python
 from rewardkit.rows import ground_truth_text, plain, value_at
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.tables import is_list
@@ -362,7 +363,7 @@ def _filtered(values: Values, good: pa.Array) -> Values:
 
 
 def _listed(values: Values) -> list[Any]:
-    return list(values.to_pylist()) if isinstance(values, pa.Array) else values
+    return in_python(values) if isinstance(values, pa.Array) else values
 
 
 def _struct(kind: pa.StructType, arrays: list[pa.Array]) -> pa.StructArray:

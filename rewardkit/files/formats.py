@@ -33,6 +33,7 @@ from rewardkit.files.records import (
     repeated_key,
     without_mark,
 )
+from rewardkit.files.values import in_python
 
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""
@@ -138,7 +139,7 @@ class ParquetRows:
 
     def first_rows(self, count: int) -> list[RawRow]:
         try:
-            rows: list[RawRow] = next(self._file.iter_batches(batch_size=count)).to_pylist()
+            rows: list[RawRow] = in_python(next(self._file.iter_batches(batch_size=count)))
         except (pa.ArrowException, OSError, UnicodeDecodeError, StopIteration):
             return [dict.fromkeys(self.schema.names)]
         return rows
@@ -235,7 +236,7 @@ class ArrowRows:
     def first_rows(self, count: int) -> list[RawRow]:
         for records in self.chunks():
             if records.table is not None and records.count:
-                rows: list[RawRow] = records.table.slice(0, count).to_pylist()
+                rows: list[RawRow] = in_python(records.table.slice(0, count))
                 return rows
         raise InputError(f"{self.source.path} has no rows")
 
@@ -359,7 +360,7 @@ class ObjectRows:
         first = 0
         readable = _Readable(self._read(self.source))
         for rows in _batched(readable, 1_024):
-            lines = tuple([_line_of(row) for row in rows])
+            lines = tuple([line_of(row) for row in rows])
             yield Records(first, len(lines), lines=lines)
             first += len(lines)
         if readable.damaged:
@@ -464,7 +465,7 @@ class _BreaksOffError(Exception):
 
 
 def _breaks_off(error: BaseException) -> str:
-    return f"the file is truncated: {reason_of(error)}"
+    return f"the file breaks off or is damaged: {reason_of(error)}"
 
 
 class _Readable:
@@ -488,9 +489,13 @@ def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def _line_of(row: Any) -> bytes:
+def line_of(row: Any) -> bytes:
     """A row as a line of JSON; bytes that were no UTF-8 are what they were, for `parse` to tell of."""
     try:
         return msgspec.json.encode(row)
     except UnicodeEncodeError:
+        pass
+    try:
         return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, which JSON can write as an escape
+        return json.dumps(row).encode()

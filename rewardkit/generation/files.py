@@ -14,8 +14,9 @@ from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.publishing import published
 from rewardkit.files.records import BadRowError, Records
+from rewardkit.files.values import in_python, moment_text
 from rewardkit.logs.samples import parsed
-from rewardkit.offline.writing import schema_of, table_of
+from rewardkit.offline.writing import parquet_table, schema_of, table_of
 
 FORMS = (".parquet", ".jsonl")
 
@@ -73,10 +74,11 @@ def write_table(table: pa.Table, out: Path) -> None:
     check_form(out)
     with published(out) as file:
         if out.suffix == ".parquet":
-            pq.write_table(table, file, compression="zstd")
+            pq.write_table(parquet_table(table), file, compression="zstd")
             return
         for batch in table.to_batches(max_chunksize=1024):
-            file.writelines(msgspec.json.encode(row, enc_hook=str) + b"\n" for row in batch.to_pylist())
+            rows = in_python(batch)
+            file.writelines(msgspec.json.encode(row, enc_hook=moment_text) + b"\n" for row in rows)
 
 
 def check_form(out: Path) -> None:

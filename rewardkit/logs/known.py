@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from rewardkit.files.formats import ParquetRows, RowFile
 from rewardkit.files.inputs import STDIN, Input
+from rewardkit.files.values import in_python
 from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import to_batch
 from rewardkit.tables import column_of, top_level
@@ -40,7 +41,7 @@ def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
 def _distinct(file: ParquetRows, name: str) -> list[str]:
     found: dict[str, None] = {}
     for batch in file.file.iter_batches(columns=[top_level(name, file.schema)]):
-        found |= dict.fromkeys(pc.unique(column_of(batch, name)).to_pylist())
+        found |= dict.fromkeys(in_python(pc.unique(column_of(batch, name))))
     return [source for source in found if source is not None]
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
+from rewardkit.files.values import in_python
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.layout import RowLayout, batch_rows, reader_of
 from rewardkit.rows import (
@@ -89,7 +90,7 @@ def parsed(records: Records) -> Sequence[RawRow | BadRowError | None]:
 
 def _parsed_table(table: pa.Table) -> Iterator[RawRow | BadRowError]:
     try:
-        yield from table.to_pylist()
+        yield from in_python(table)
     except UnicodeDecodeError:
         columns = {name: cells(table, name) for name in table.column_names}
         for i in range(len(table)):
@@ -244,7 +245,7 @@ def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
     """Return a column's values, None where one is not UTF-8, and why, by row of the table."""
     column = column_of(table, name)
     try:
-        return column.to_pylist(), {}
+        return in_python(column), {}
     except UnicodeDecodeError:
         values: list[Any] = []
         bad: dict[int, str] = {}

@@ -8,34 +8,40 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.errors import InputError
+from rewardkit.files.formats import line_of
 from rewardkit.files.inputs import Input
-from rewardkit.files.records import RawRow, Records
+from rewardkit.files.records import RawRow, Records, parse
+from rewardkit.files.values import in_python
 from rewardkit.logs.layout import ReadOptions, layout_of
 from rewardkit.logs.reader import PLAIN
 from rewardkit.logs.samples import to_batch
 from rewardkit.offline.columns import conform, parts_of, score_columns, score_fields, score_names
+from rewardkit.rows import plain_mapping
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import failure
 
 
 class TableRows:
-    """A table in the place of a file."""
+    """A table in the place of a file: one chunk of rows."""
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, records: Records) -> None:
         self.source = Input("the table", "table")
-        self.schema: pa.Schema = table.schema
-        self.total: int = len(table)
-        self._table = table
+        self.schema: pa.Schema | None = None if records.table is None else records.table.schema
+        self.total: int = records.count
+        self._records = records
 
     def first_row(self) -> RawRow:
         return self.first_rows(1)[0]
 
     def first_rows(self, count: int) -> list[RawRow]:
-        rows: list[RawRow] = self._table.slice(0, count).to_pylist()
-        return rows or [dict.fromkeys(self.schema.names)]
+        table = self._records.table
+        if table is None:
+            return [parse(line) for line in self._records.lines[:count]]
+        rows: list[RawRow] = in_python(table.slice(0, count))
+        return rows or [dict.fromkeys(table.schema.names)]
 
     def chunks(self) -> Iterator[Records]:
-        yield Records(0, len(self._table), self._table)
+        yield self._records
 
     def close(self) -> None:
         pass
@@ -66,10 +72,10 @@ def score_frame(
     if scorer is None:
         with Scorer() as own:
             return score_frame(frame, scorer=own, options=options, prefix=prefix, mark_bad=mark_bad)
-    table = frame if isinstance(frame, pa.Table) else _from_pandas(frame)
-    file = TableRows(table)
+    columns = _columns_of(frame)
+    file = TableRows(_records_of(frame))
     layout = layout_of(file, options)
-    taken = [name for name in score_names(prefix) if name in table.column_names]
+    taken = [name for name in score_names(prefix) if name in columns]
     if taken:
         raise InputError(f"the table already has a column '{taken[0]}'; pass another prefix=")
     batch = to_batch(next(file.chunks()), layout)
@@ -84,19 +90,40 @@ def score_frame(
     ]
     declared = {part for source in sources for part in scorer.reward_for(source).parts}
     fields = score_fields(prefix, declared | parts_of(scores), many=layout.many)
-    columns = score_columns(scores, batch.lengths if layout.many else None)
-    new = dict(zip(fields, conform(columns, fields, prefix), strict=True))
+    scored = score_columns(scores, batch.lengths if layout.many else None)
+    new = dict(zip(fields, conform(scored, fields, prefix), strict=True))
     if isinstance(frame, pa.Table):
         for one, array in new.items():
-            table = table.append_column(one, array)
-        return table
+            frame = frame.append_column(one, array)
+        return frame
     return frame.assign(**{one.name: array.to_pylist() for one, array in new.items()})
 
 
-def _from_pandas(frame: Any) -> pa.Table:
+def _columns_of(frame: Any) -> list[str]:
+    """The names of the columns of a frame or table.
+
+    Raises:
+        InputError: it is neither, or has two columns of one name.
+    """
+    if isinstance(frame, pa.Table):
+        names: list[str] = frame.column_names
+    elif hasattr(frame, "columns") and hasattr(frame, "to_dict"):
+        names = [str(name) for name in frame.columns]
+    else:
+        raise InputError(f"expected a pandas DataFrame or a pyarrow Table, found {type(frame).__name__}")
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise InputError(f"the table has two columns named '{repeated[0]}'; rename one of them")
+    return names
+
+
+def _records_of(frame: Any) -> Records:
+    """The rows of a frame or table: as lines of JSON if Arrow has no one type for the values of a column."""
+    if isinstance(frame, pa.Table):
+        return Records(0, len(frame), frame)
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except (AttributeError, TypeError) as error:
-        raise InputError(
-            f"expected a pandas DataFrame or a pyarrow Table, found {type(frame).__name__}"
-        ) from error
+        return Records(0, len(frame), pa.Table.from_pandas(frame, preserve_index=False))
+    except (pa.ArrowException, OverflowError, ValueError, TypeError):
+        values = frame.astype(object).where(frame.notna(), None)
+        lines = tuple([line_of(plain_mapping(row)) for row in values.to_dict("records")])
+        return Records(0, len(lines), lines=lines)

@@ -19,16 +19,17 @@ from rewardkit.errors import InputError
 from rewardkit.files.inputs import COMPRESSIONS, STDIN, format_of
 from rewardkit.files.publishing import published
 from rewardkit.files.records import BadRowError, Records
+from rewardkit.files.values import in_python, moment_text
 from rewardkit.logs.samples import parsed
 from rewardkit.offline.chunk import RENAMED, ChunkResult, renamed
 from rewardkit.offline.columns import conform, score_names
 from rewardkit.offline.receipt import KEY, Receipt, encoded
-from rewardkit.tables import is_list, is_text
+from rewardkit.tables import is_text
 
 RUN_KEY = b"rewardkit.run"
 """In a parquet's metadata: the fingerprint of the run that wrote it."""
 
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(enc_hook=moment_text)
 
 
 class Writer(Protocol):
@@ -95,6 +96,7 @@ class ParquetWriter:
     def __init__(
         self, sink: io.BufferedIOBase, schema: pa.Schema, fields: Sequence[pa.Field], prefix: str, run: bytes
     ) -> None:
+        schema = parquet_schema(schema)
         self._fields = fields
         self._prefix = prefix
         self._input = schema
@@ -106,7 +108,12 @@ class ParquetWriter:
         self._writer = pq.ParquetWriter(sink, whole, compression="zstd", write_statistics=counted)
 
     def write(self, records: Records, result: ChunkResult) -> None:
-        table = self._rows(records)
+        try:
+            self._write(self._rows(records), result)
+        except pa.ArrowException as error:
+            raise InputError(f"cannot write parquet: {error}; write .jsonl") from None
+
+    def _write(self, table: pa.Table, result: ChunkResult) -> None:
         if result.kept is not None:
             table = table.take(pa.array(result.kept, pa.int64()))
         for field, array in zip(
@@ -119,8 +126,10 @@ class ParquetWriter:
     def _rows(self, records: Records) -> pa.Table:
         if records.damaged is not None:
             return pa.table([pa.nulls(records.count, f.type) for f in self._schema], schema=self._schema)
-        if records.table is not None and records.table.schema.equals(self._input):
-            return records.table.rename_columns(self._schema.names)
+        if records.table is not None:
+            table = parquet_table(records.table)
+            if table.schema.equals(self._input):
+                return table.rename_columns(self._schema.names)
         names = score_names(self._prefix)
         rows = [renamed(row, names) if isinstance(row, Mapping) else {} for row in parsed(records)]
         return table_of(rows, self._schema)
@@ -200,8 +209,7 @@ def _cell(value: Any) -> Any:
 
 
 def schema_of(chunks: Iterator[Records]) -> pa.Schema:
-    """Return a schema for rows that are lines; a field whose values do not go together, or are objects that
-    are always empty, is text."""
+    """Return a schema of parquet for rows that are lines; a field whose values do not go together is text."""
     found: dict[str, pa.DataType] = {}
     for records in chunks:
         rows = [row for row in parsed(records) if isinstance(row, Mapping)]
@@ -211,14 +219,33 @@ def schema_of(chunks: Iterator[Records]) -> pa.Schema:
             except (pa.ArrowException, OverflowError):
                 new = pa.string()
             found[name] = _unified(found.get(name, pa.null()), new)
-    return pa.schema({name: pa.string() if _has_no_field(kind) else kind for name, kind in found.items()})
+    return parquet_schema(pa.schema(found))
 
 
-def _has_no_field(kind: pa.DataType) -> bool:
-    """Whether values are objects without any key, or hold some: parquet has no such type."""
-    if pa.types.is_struct(kind):
-        return kind.num_fields == 0 or any(_has_no_field(field.type) for field in kind)
-    return is_list(kind) and _has_no_field(kind.value_type)
+def parquet_schema(schema: pa.Schema) -> pa.Schema:
+    """Return a schema in which each field whose type parquet lacks, such as objects without keys, is text."""
+    fields = [field if _is_in_parquet(field) else field.with_type(pa.string()) for field in schema]
+    return pa.schema(fields, schema.metadata)
+
+
+def parquet_table(table: pa.Table) -> pa.Table:
+    """Return a table with `parquet_schema`: what parquet has no type for is JSON."""
+    schema = parquet_schema(table.schema)
+    if schema.equals(table.schema):
+        return table
+    columns = [
+        column if column.type == field.type else _texts(in_python(column))
+        for column, field in zip(table.columns, schema, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _is_in_parquet(field: pa.Field) -> bool:
+    try:
+        pq.ParquetWriter(io.BytesIO(), pa.schema([field])).close()
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
 
 
 def _unified(one: pa.DataType, other: pa.DataType) -> pa.DataType:
@@ -235,6 +262,12 @@ def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     for field in schema:
         values = [row.get(field.name) for row in rows]
         if pa.types.is_string(field.type):
-            values = [v if v is None or isinstance(v, str) else _encoder.encode(v).decode() for v in values]
-        columns.append(pa.array(values, field.type))
+            columns.append(_texts(values))
+        else:
+            columns.append(pa.array(values, field.type))
     return pa.table(columns, schema=schema)
+
+
+def _texts(values: Sequence[Any]) -> pa.Array:
+    texts = [v if v is None or isinstance(v, str) else _encoder.encode(v).decode() for v in values]
+    return pa.array(texts, pa.string())
