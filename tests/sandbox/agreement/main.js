@@ -138,7 +138,7 @@ const FEATURES = {
     console.log(down(7000));
     try { (function endless() { endless(); })(); } catch (error) { console.log(error instanceof RangeError, error.message); }
   },
-  // feature: deepRecursion, differs at every level: recurses deeper in JavaScript than V8's 984 KiB
+  // feature: deepRecursion, differs at every level: exceeds V8's default stack of 984 KiB in JavaScript
   deepRecursion() { const down = n => n === 0 ? 0 : 1 + down(n - 1); console.log(down(100000)); },
   // feature: memory
   memory() {
