@@ -407,7 +407,7 @@ def reasoning_gym() -> Function:
 
 @reward("env/*", name="environment", runs="inline", reads=("extra_info",))
 def environment() -> Function:
-    """The reward that an episode's environment gave."""
+    """The reward from an episode's environment"""
     from rewardkit.rewards.environment import score
 
     return score
