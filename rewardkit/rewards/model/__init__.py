@@ -83,7 +83,7 @@ def register_reward_model(
         presets=presets,
         needs=_NEEDS.get(str(options.get("backend")), _NEEDS["transformers"]),
         reads=("prompt",),
-        summary=f"The logit of the reward model {name} for prompt and response",
+        summary=f"Logit of the reward model {name} for the prompt and response",
     )
     made.make_options({})
     return registry.register(made, replace_existing=True)

@@ -151,7 +151,10 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
         f"trainer.default_local_dir={tmp_path}/out",
     ]
     assert cli(["train", "--explain", "--config", "tiny-cpu", *fine]) == 0
-    assert "data.max_prompt_length = 40  (recipe)\n    Maximum tokens of a prompt" in capsys.readouterr().out
+    assert (
+        "data.max_prompt_length = 40  (recipe)\n    Maximum number of tokens per prompt"
+        in capsys.readouterr().out
+    )
     assert cli(["train", "--explain", "--json", "--config", "tiny-cpu", *fine]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown[0] == {
