@@ -41,7 +41,7 @@ CHUNK_ROWS = 8_192
 _BLOCK_BYTES = CHUNK_BYTES // 4
 
 _ARROW_FILE = b"ARROW1"
-"""What an Arrow file begins with, and a stream does not."""
+"""The first bytes of an Arrow file; an Arrow stream does not have them."""
 
 
 class RowFile(Protocol):

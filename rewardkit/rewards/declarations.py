@@ -14,7 +14,7 @@ from typing import Any
 from rewardkit.registry import reward
 
 Function = Callable[..., Any]
-"""What scores: (Sample, Options) -> Score."""
+"""The scoring function: (Sample, Options) -> Score."""
 
 BACKSTOP_S = 60.0
 """The deadline of a reward whose work is bounded from inside, for any text: so far off that no load of the
