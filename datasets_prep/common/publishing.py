@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rewardkit.errors import InputError
-from rewardkit.files.publishing import sole_writer, sync
+from rewardkit.files.publishing import sole_writer, sync, why_unwritable
 
 _NEW = "new"
 _JOURNAL = "journal.json"
@@ -63,8 +63,8 @@ def _make_parents(out: Path) -> list[Path]:
     there = next(p for p in (out, *out.parents) if p.exists())
     if not there.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if not os.access(there, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if (why := why_unwritable(there)) is not None:
+        raise why
     out.parent.mkdir(parents=True, exist_ok=True)
     return missing
 

@@ -22,7 +22,7 @@ from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
 from rewardkit.commands.options.files import DATA_SOURCE, DATA_SOURCE_KEY, GROUND_TRUTH_KEY, PROMPT_KEY
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
-from rewardkit.commands.options.printing import results_console
+from rewardkit.commands.options.printing import counted, results_console
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
@@ -134,7 +134,8 @@ def _as_dict(checked: list[CheckedFile], findings: Findings) -> dict[str, Any]:
 def _print(checked: list[CheckedFile], findings: Findings, lengths: Lengths | None) -> None:
     console = results_console()
     for file in checked:
-        console.print(f"{file.path}: {file.form}, {file.rows:,} rows", highlight=False, soft_wrap=True)
+        rows = counted(file.rows, "row")
+        console.print(f"{file.path}: {file.form}, {rows}", highlight=False, soft_wrap=True)
     if lengths is not None:
         console.print(f"longest prompt: {lengths.longest:,} tokens", highlight=False)
     found = list(findings)
@@ -145,12 +146,8 @@ def _print(checked: list[CheckedFile], findings: Findings, lengths: Lengths | No
         for path in sorted({Path(file.path).parent / "rewards.yaml" for file in checked}):
             if path.is_file():  # as `prep custom` writes it beside the rows
                 console.print(f"pass --rewards {path}: it defines rewards for these rows", soft_wrap=True)
-    counts = f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}"
+    counts = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     console.print(counts if found else "no problems found", highlight=False)
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _table(found: list[CheckFinding]) -> Table:

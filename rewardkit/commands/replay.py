@@ -15,6 +15,7 @@ import msgspec
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
+from rewardkit.commands.options.printing import counted
 from rewardkit.commands.options.rewards import read_reward_options, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError
@@ -90,9 +91,6 @@ def _print(path: str, found: Replay, examples: int) -> None:
         click.echo(f"{path}: the file was edited after it was scored: its content does not match its receipt")
     for row in found.first[:examples]:
         click.echo(f"{path}: {row}")
-    what = (
-        f"{found.differ:,} of {found.rows:,} rows differ"
-        if found.differ
-        else f"all {found.rows:,} rows get the same scores"
-    )
-    click.echo(f"{path}: {what}")
+    rows = counted(found.rows, "row")
+    same = "the row gets the same score" if found.rows == 1 else f"all {rows} get the same scores"
+    click.echo(f"{path}: {f'{found.differ:,} of {rows} differ' if found.differ else same}")

@@ -24,6 +24,7 @@ from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0, NUMBER
 from rewardkit.commands.options.outputs import OutputFile
+from rewardkit.commands.options.printing import counted
 from rewardkit.errors import InputError
 from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report
@@ -174,7 +175,7 @@ def _table(rows: Iterator[ScoredRow], name: str, limit: int) -> Iterator[str]:
         yield click.style(line, fg=_COLOURS.get((status, row.get("correct"))))
         shown += 1
     end = "--limit shows more, " if limit and next(rows, None) is not None else ""
-    yield f"\n{shown} rows of {name}; {end}--row N shows one in full"
+    yield f"\n{counted(shown, 'row')} of {name}; {end}--row N shows one in full"
 
 
 def _print_prompts(found: list[PromptSummary], name: str, limit: int, as_json: bool) -> None:

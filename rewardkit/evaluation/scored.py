@@ -208,6 +208,11 @@ def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> I
     for source in find_inputs(paths):
         with opened(source, replace(options, to_score=False)) as (file, layout):
             columns = columns_of(file)
+            if prefix and not any(prefix + name in columns for name in SCORE_COLUMNS):
+                raise UnscoredError(
+                    f"{source.path} has no column '{prefix}score'; pass the --prefix of `rewardkit score`; "
+                    f"columns: {', '.join(columns)}"
+                )
             added = prefix or ("" if _HAVE_SCORES & set(columns) else score_prefix(columns))
             for records in file.chunks():
                 for row in _rows_of(to_batch(records, layout), layout, added, source.path):

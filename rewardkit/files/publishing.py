@@ -98,10 +98,17 @@ def require_folder_of(path: Path) -> None:
             f"cannot write {path}: the folder {folder} does not exist; make the folder, or choose "
             "another name"
         )
-    if not os.access(folder, os.W_OK):
-        raise InputError(
-            f"cannot write {path}: the folder {folder} is not writable ({os.strerror(errno.EACCES)})"
-        )
+    if (why := why_unwritable(folder)) is not None:
+        raise InputError(f"cannot write {path}: the folder {folder} is not writable ({why.strerror})")
+
+
+def why_unwritable(folder: Path) -> OSError | None:
+    """Return the error that writing to a folder would raise; None if it can be written."""
+    if os.access(folder, os.W_OK):
+        return None
+    is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+    number = errno.EROFS if is_read_only else errno.EACCES
+    return OSError(number, os.strerror(number))
 
 
 def make_folder(folder: Path) -> None:

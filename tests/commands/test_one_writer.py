@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,3 +42,23 @@ def test_the_second_writer_of_an_output_is_told_of_the_first(
         assert run(list(words)) == 2
         assert "another run is writing to" in capsys.readouterr().err
         assert sorted(out.parent.glob("**/*made*")) == before
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"), [(os.ST_RDONLY, "Read-only file system"), (0, "Permission denied")]
+)
+def test_a_folder_that_cannot_be_written_says_why(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    flag: int,
+    reason: str,
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flag))
+    assert run(["score", "sample://responses.jsonl", "--out", str(tmp_path / "out.jsonl")]) == 2
+    assert f"the folder {tmp_path} is not writable ({reason})" in capsys.readouterr().err
+    assert (
+        run(["prep", *["arithmetic", "--n-train", "1", "--n-test", "1", "--out"], str(tmp_path / "out")]) == 2
+    )
+    assert f"cannot write to {tmp_path / 'out'}: {reason}; " in capsys.readouterr().err

@@ -187,3 +187,24 @@ def test_a_terminal_is_paged_where_rows_do_not_fit(
     paged.clear()
     assert run(["view", str(path), "--limit", "3"]) == 0
     assert not paged and "--limit shows more" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["view", "compare"])
+def test_a_prefix_that_the_file_lacks_is_an_error(
+    dump: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    files = [str(dump)] * (1 + (command == "compare"))
+    assert run([command, *files, "--prefix", "new_"]) == 2
+    assert "10.jsonl has no column 'new_score'; pass the --prefix of" in capsys.readouterr().err
+
+
+def test_one_row_is_counted_as_one(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["view", str(dump / "9.jsonl")]) == 0
+    assert "\n1 row of " in capsys.readouterr().out
+    assert run(["check", str(dump / "9.jsonl")]) == 0
+    assert ", 1 row\n" in capsys.readouterr().out
+    scored = dump / "scored.jsonl"
+    assert run(["score", str(dump / "9.jsonl"), "--out", str(scored)]) == 0
+    capsys.readouterr()
+    assert run(["replay", str(scored)]) == 0
+    assert "scored.jsonl: the row gets the same score\n" in capsys.readouterr().out

@@ -42,6 +42,11 @@ def figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
+def counted(n: int, what: str) -> str:
+    """Return how many of something there are, in words."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def signed(value: float) -> str:
     """Return a difference as it stands in a table."""
     return f"{value:+.4f}"

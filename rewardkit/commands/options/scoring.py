@@ -224,7 +224,7 @@ def _costs(costs: Mapping[str, float]) -> str:
     usd = f", ${costs['cost_usd']:.4g}" if costs["cost_usd"] else ""
     overruled = f"; models overruled a rule for {costs[OVERRULED]:,.0f} samples" if costs[OVERRULED] else ""
     return (
-        f"models were asked about {costs['asked']:,.0f} samples: {costs['calls']:,.0f} requests and "
+        f"models rated {costs['asked']:,.0f} samples: {costs['calls']:,.0f} answered requests and "
         f"{costs['cached']:,.0f} cached answers ({costs['asked_again']:,.0f} of both to ask once more), "
         f"{tokens}{usd}{overruled}"
     )

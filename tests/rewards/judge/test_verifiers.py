@@ -159,7 +159,7 @@ def test_score_tells_what_a_verifier_overruled_and_cost(
         run(["score", str(data), "--rewards", str(rewards_file), "--out", str(tmp_path / "out.jsonl")]) == 0
     )
     printed = " ".join(capsys.readouterr().out.split())
-    assert "asked about 3 samples: 3 requests and 0 cached answers" in printed
+    assert "rated 3 samples: 3 answered requests and 0 cached answers" in printed
     assert "300 + 30 tokens, $0.00036; models overruled a rule for 1 samples" in printed
 
 
