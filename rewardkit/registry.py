@@ -378,7 +378,10 @@ def reward(
 
 
 def _from_text(value: Any, wanted: str) -> Any:
-    """A value as its option takes it: lists and mappings come from command lines as JSON."""
+    """A value as its option takes it: lists and mappings come from command lines as JSON, and a name that
+    consists of digits, as of a model, from JSON and YAML as a number."""
+    if type(value) is int and wanted in ("str", "str | None"):
+        return str(value)
     if isinstance(value, str) and wanted.startswith(("tuple", "list", "dict", "Mapping")):
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(value)

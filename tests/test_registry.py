@@ -57,6 +57,18 @@ def test_options_that_do_not_exist_or_do_not_fit_are_refused_with_a_hint() -> No
         gsm8k.make_options({"method": "lax"})
 
 
+def test_a_name_of_digits_is_a_text_whoever_wrote_it() -> None:
+    @dataclass(frozen=True)
+    class Asking:
+        model: str = ""
+        other: str | None = None
+
+    asking = replace(_named("asking", "a/b"), options_type=Asking)
+    assert asking.make_options({"model": 500, "other": 7}) == Asking("500", "7")
+    with pytest.raises(OptionsError, match=r"'model' of reward 'asking' is 4\.1; expected str"):
+        asking.make_options({"model": 4.10})
+
+
 def test_options_from_a_command_line_are_strings_and_become_what_they_should_be(tmp_path: Path) -> None:
     options = REGISTRY.resolve("gsm8k").make_options({"score": "2.5", "window": "300"})
     assert (options.score, options.window) == (2.5, 300)

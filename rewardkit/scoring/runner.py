@@ -265,7 +265,7 @@ def _to_score(result: Any) -> Score:
         }
     if isinstance(result, Mapping):
         return _from_dict(result)
-    if result is None or isinstance(result, str):
+    if isinstance(result, str) or not hasattr(result, "__float__"):
         raise TypeError(f"the reward returned {result!r:.60}; expected a Score, a number, a bool or a dict")
     return Score(float(result))
 

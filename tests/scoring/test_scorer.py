@@ -49,9 +49,14 @@ def misbehaving(registry: Registry) -> None:
             print("this must not reach the pipe")
         if sample.response == "raise":
             raise ValueError("on purpose")
-        return {"nan": math.nan, "none": None, "text": "1.0", "dict": {"acc": True}, "true": True}.get(
-            sample.response, 0.5
-        )
+        return {
+            "nan": math.nan,
+            "none": None,
+            "text": "1.0",
+            "pair": (1.0, {}),
+            "dict": {"acc": True},
+            "true": True,
+        }.get(sample.response, 0.5)
 
     @reward("test/target", timeout_s=60.0)
     def target(sample: Sample) -> float:
@@ -101,7 +106,21 @@ def _children() -> list[int]:
 
 
 def test_failures_of_every_kind_cost_only_their_own_sample(scorer: Scorer) -> None:
-    responses = ["a", "hang", "b", "die", "c", "raise", "nan", "none", "text", "dict", "print", "true"]
+    responses = [
+        "a",
+        "hang",
+        "b",
+        "die",
+        "c",
+        "raise",
+        "nan",
+        "none",
+        "text",
+        "pair",
+        "dict",
+        "print",
+        "true",
+    ]
     scores = scorer.score_batch([_obey(r) for r in responses])
     by_response = dict(zip(responses, scores, strict=True))
     assert [by_response[r].score for r in ("a", "b", "c", "print", "true")] == [0.5, 0.5, 0.5, 0.5, 1.0]
@@ -113,6 +132,7 @@ def test_failures_of_every_kind_cost_only_their_own_sample(scorer: Scorer) -> No
         "nan": "score nan",
         "none": "returned None",
         "text": "returned '1.0'",
+        "pair": "returned (1.0, {}); expected a Score, a number",
         "dict": "without 'score'",
     }.items():
         assert by_response[response].status == "error"
