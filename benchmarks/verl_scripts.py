@@ -34,7 +34,7 @@ from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
 from rewardkit.trainer.distributed import World, open_world
 from rewardkit.trainer.loop import train
-from rewardkit.trainer.models.lora import save_adapter
+from rewardkit.trainer.models.lora import gather_adapter, write_adapter
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.run.preflight import check
@@ -59,7 +59,7 @@ def make_files(folder: Path, world: World) -> None:
     model = make_model(tokenizer, seed=0)
     save(model, tokenizer, folder / "model")
     adapted = prepare(model, ModelConfig("-", lora_rank=4), world.device, FsdpConfig())
-    save_adapter(adapted, folder / "adapter", world)
+    write_adapter(*gather_adapter(adapted), folder / "adapter")
     classifier = LlamaForSequenceClassification(
         LlamaConfig(
             vocab_size=len(tokenizer),

@@ -90,7 +90,7 @@ def _work_folder(out: Path) -> Path:
 def _working(work: Path, out_dir: Path) -> Iterator[Path]:
     """Make the working folder, keep other runs out of it, and remove it."""
     inside = work.parent == out_dir.resolve()
-    with sole_writer(out_dir.resolve(), work / "../.lock" if inside else None):
+    with sole_writer(out_dir.resolve(), work.with_name(".lock") if inside else None):
         with explained(out_dir):
             work.mkdir(exist_ok=True)
         try:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -41,22 +42,26 @@ def published(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def sole_writer(out: Path, lock: Path | None = None) -> Iterator[None]:
+def sole_writer(
+    out: Path, lock: Path | None = None, *, patience_s: float = 0.0, instead: str = "pass another --out"
+) -> Iterator[None]:
     """Keep other runs from an output, a file or a folder, while the block runs. A killed run lets go of it.
 
     Args:
         lock: the file to lock; None: `.NAME.lock` beside the output.
+        patience_s: how long to wait for another run to end.
+        instead: what to do rather than wait, for the error.
 
     Raises:
         InputError: another run is writing it, or the folder that it is in is not there or cannot be written.
     """
-    require_folder_of(out)
     path = lock or out.with_name(f".{out.name}.lock")
+    require_folder_of(path)
     try:
-        descriptor = _lock(path)
+        descriptor = _lock(path, time.monotonic() + patience_s)
     except BlockingIOError:
         raise InputError(
-            f"another run is writing to {out}; wait until that run has ended, or pass another --out"
+            f"another run is writing to {out}; wait until that run has ended, or {instead}"
         ) from None
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror or error}") from error
@@ -67,14 +72,17 @@ def sole_writer(out: Path, lock: Path | None = None) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _lock(path: Path) -> int:
+def _lock(path: Path, until: float) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
-            raise
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.1)
+            continue
         except OSError:
             # Some network file systems cannot lock. Losing the guard is better than refusing them.
             return descriptor

@@ -127,6 +127,12 @@ def test_an_error_leaves_the_earlier_files_as_they_were(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_mount_is_written_from_within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "ismount", lambda path: Path(path) == tmp_path)
+    write_splits(tmp_path, {"train": rows(3)}, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["train.parquet"]
+
+
 def test_an_error_leaves_no_new_folder_behind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="split 'test' has no rows"):
         write_splits(tmp_path / "new" / "deeper", {"train": rows(2), "test": rows(0)}, {})

@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM
 
 from rewardkit.errors import InputError
 from rewardkit.files.publishing import sync
+from rewardkit.trainer.checkpoint.damage import reading
 from rewardkit.trainer.checkpoint.find import FACTS, latest, read_facts
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokenizer
@@ -63,10 +64,13 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     temporary = out.with_name(f".{out.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        options = ModelConfig(**_model_settings(read_facts(found)["config"]))
-        if options.lora_adapter_path is not None:  # what it was trained from may be gone; its shape is here
-            options.lora_adapter_path = str(found / "actor" / "lora_adapter")
-        weights = _weights(found / "actor", model_config, options, wanted)
+        with reading(found, "export another checkpoint"):
+            options = ModelConfig(**_model_settings(read_facts(found)["config"]))
+            if (
+                options.lora_adapter_path is not None
+            ):  # what it was trained from may be gone; its shape is here
+                options.lora_adapter_path = str(found / "actor" / "lora_adapter")
+            weights = _weights(found / "actor", model_config, options, wanted)
         write_weights(weights, model_config, temporary, wanted)
         load_tokenizer(described).save_pretrained(temporary)
         for path in (*temporary.rglob("*"), temporary):
@@ -91,6 +95,7 @@ def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:
 
 def _weights(folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype) -> dict[str, Tensor]:
     """Fill a model of this configuration from the checkpoint, and return what full_tensors makes of it."""
+    saved_tensors(folder)  # if it is damaged, this says so; torch logs a traceback as well
     with torch.device("meta"):  # its initial weights would be drawn for nothing
         model = AutoModelForCausalLM.from_config(model_config, dtype=torch.float32)
     if has_adapter(options):

@@ -36,8 +36,7 @@ def find_checkpoint(config: RunConfig) -> Path | None:
     """
     given = config.trainer
     folder = Path(given.default_local_dir)
-    restarted = RESTARTED in os.environ or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
-    if given.resume_mode == "auto" or (restarted and (folder / TRACKER).exists()):
+    if given.resume_mode == "auto" or (restarted() and (folder / TRACKER).exists()):
         return latest(folder)
     if given.resume_mode == "disable":
         return None
@@ -49,6 +48,11 @@ def find_checkpoint(config: RunConfig) -> Path | None:
     return path
 
 
+def restarted() -> bool:
+    """Whether this process replaces one that died."""
+    return RESTARTED in os.environ or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+
+
 def latest(folder: Path) -> Path | None:
     """Return the last checkpoint of a run's folder, as its tracker file names it.
 
@@ -58,7 +62,7 @@ def latest(folder: Path) -> Path | None:
     tracker = folder / TRACKER
     if not tracker.is_file():
         return None
-    name = f"global_step_{tracker.read_text(encoding='utf-8').strip()}"
+    name = f"global_step_{tracker.read_text(encoding='utf-8', errors='replace').strip()}"
     path = folder / name
     if not (path / FACTS).is_file():
         raise ConfigError(
@@ -92,7 +96,9 @@ def read_facts(checkpoint: Path) -> dict[str, Any]:
     """
     file = checkpoint / FACTS
     try:
-        facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(facts, dict):
+            raise ValueError("expected a JSON object")
     except (ValueError, OSError) as error:
         raise ConfigError(
             f"cannot read {file}: {reason_of(error)}; set trainer.resume_mode=resume_path and "
@@ -154,7 +160,7 @@ def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
     if facts is None:
         log.unlink(missing_ok=True)
         return
-    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     kept = {step: line for line in lines if (step := _logged_step(line)) <= facts["step"]}
     kept.pop(-1, None)
     kept.setdefault(facts["step"], json.dumps(facts["metrics"]))
@@ -162,10 +168,10 @@ def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
 
 
 def _logged_step(line: str) -> int:
-    """-1 for a line that was cut off."""
+    """-1 for a line that was cut off, or is no step's."""
     try:
         return int(json.loads(line)["training/global_step"])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         return -1
 
 

@@ -12,9 +12,11 @@ How a folder gets its name, and which one a run resumes from, is in `find.py`.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -32,8 +34,10 @@ from torch.distributed.checkpoint.staging import BlockingAsyncStager
 from torch.distributed.fsdp import FSDPModule
 
 from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.files.publishing import make_folder, sole_writer
 from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
+from rewardkit.trainer.checkpoint.damage import reading, why_not_written
 from rewardkit.trainer.checkpoint.export import dtype_of, saved_tensors, write_weights
 from rewardkit.trainer.checkpoint.find import (
     FACTS,
@@ -43,7 +47,9 @@ from rewardkit.trainer.checkpoint.find import (
     prepare,
     put_in_place,
     read_facts,
+    restarted,
     temporary,
+    write_whole,
 )
 from rewardkit.trainer.checkpoint.random_state import random_state, set_random_state
 from rewardkit.trainer.config.load import as_yaml
@@ -52,7 +58,7 @@ from rewardkit.trainer.config.workers import CheckpointConfig
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.feed import Feed
-from rewardkit.trainer.models.lora import save_adapter
+from rewardkit.trainer.models.lora import AdapterParts, gather_adapter, write_adapter
 from rewardkit.trainer.models.sharding import full_tensors, is_adapted, language_model
 from rewardkit.trainer.rollout.journal import SCHEMA
 from rewardkit.trainer.workers.actor import Actor
@@ -61,6 +67,10 @@ from rewardkit.trainer.workers.critic import Critic
 NEEDED = {"step", "metrics", "loader", "feed", "kl_coef", "alarms", "random", "config"}
 """What a resume needs of what is not tensors."""
 TURNS = "turns"
+LOCK = ".lock"
+"""In a run's folder, the file that the run has locked."""
+RESTART_S = 30.0
+"""How long a run that is restarted waits for the folder of the one that died."""
 
 
 @dataclass(frozen=True)
@@ -94,22 +104,46 @@ class Content:
     """By step: what this process has drawn for steps to come."""
     weights: dict[str, Tensor] | None
     """Whole tensors for the Hugging Face folder; filled in the main process."""
+    adapter: AdapterParts | None
+    """The same, of an adapter."""
     model_config: Any
     tokenizer: Any
 
 
-def open_folder(config: RunConfig, world: World) -> Path | None:
+@contextmanager
+def open_folder(config: RunConfig, world: World) -> Iterator[Path | None]:
     """Rid the run's folder of what a killed run left behind, and write the settings there.
 
-    Returns:
-        the checkpoint to go on from, if any.
+    Other runs are kept from the folder while the block runs. Gives the checkpoint to go on from, if any.
 
     Raises:
         ConfigError: `trainer.resume_mode` names a checkpoint that is not there, or the folder is not shared.
+        InputError: another run has the folder, or it cannot be written; in all processes.
     """
     folder = Path(config.trainer.default_local_dir)
-    if world.is_main:
-        folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        error: RewardkitError | None = None
+        if world.is_main:
+            try:
+                stack.enter_context(_only_run_in(folder))
+            except RewardkitError as failed:
+                error = failed
+        if first := world.first_error(error):
+            raise first
+        yield _open_folder(config, folder, world)
+
+
+@contextmanager
+def _only_run_in(folder: Path) -> Iterator[None]:
+    make_folder(folder)
+    # One that died lets go of the folder when the system has ended it, which may take a moment.
+    patience_s = RESTART_S if restarted() else 0.0
+    instead = "set another trainer.default_local_dir"
+    with sole_writer(folder, folder / LOCK, patience_s=patience_s, instead=instead):
+        yield
+
+
+def _open_folder(config: RunConfig, folder: Path, world: World) -> Path | None:
     found = find_checkpoint(config)
     if any(path != found for path in world.gather(found)):
         raise ConfigError(
@@ -118,7 +152,7 @@ def open_folder(config: RunConfig, world: World) -> Path | None:
         )
     if world.is_main:
         prepare(folder, found)
-        (folder / "config.yaml").write_text(as_yaml(config), encoding="utf-8")
+        write_whole(folder / "config.yaml", as_yaml(config))
     world.gather(None)
     return found
 
@@ -133,6 +167,11 @@ def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.M
     Raises:
         ConfigError, InputError: they are others.
     """
+    with reading(start):
+        _check_fits(start, loader, models)
+
+
+def _check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.Module]) -> None:
     facts = read_facts(start)
     if lacking := sorted(NEEDED - facts.keys()):
         raise ConfigError(f"{start / FACTS} has no {', '.join(lacking)}; resume from another checkpoint")
@@ -144,7 +183,7 @@ def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.M
 
 
 def _part(checkpoint: Path, name: str) -> Path:
-    if not (checkpoint / name).is_dir():
+    if name == "critic" and not (checkpoint / name).is_dir():
         raise ConfigError(
             f"{checkpoint} contains no {name}, which this algorithm.adv_estimator needs; use the estimator "
             "of the earlier run, or start from scratch with trainer.resume_mode=disable"
@@ -187,13 +226,17 @@ class Checkpoints:
         """Bring everything to where the checkpoint was taken; return its step, 0 when there is none."""
         if self._start is None:
             return 0
-        facts = read_facts(self._start)
+        with reading(self._start):
+            return self._restore(self._start)
+
+    def _restore(self, start: Path) -> int:
+        facts = read_facts(start)
         learned = self._learned
         for name, model, optimizer in learned.models():
-            self._load(_part(self._start, name), model, optimizer)
+            self._load(_part(start, name), model, optimizer)
         learned.feed.loader.load_state_dict(facts["loader"])
         as_then = len(facts["random"]) == self._world.size
-        turns = _read_turns(self._start, self._world.rank if as_then else None)
+        turns = _read_turns(start, self._world.rank if as_then else None)
         learned.feed.load_state_dict(facts["feed"], turns)
         if learned.kl.target is not None:
             learned.kl.coef = facts["kl_coef"]
@@ -203,7 +246,7 @@ class Checkpoints:
         if self._world.rank < len(facts["random"]):
             set_random_state(facts["random"][self._world.rank])
         if self._world.is_main:
-            self._say_restored(self._start, facts)
+            self._say_restored(start, facts)
         return int(facts["step"])
 
     def _say_restored(self, start: Path, facts: Mapping[str, Any]) -> None:
@@ -226,12 +269,10 @@ class Checkpoints:
             self._facts(step, metrics),
             learned.feed.turns(),
             self._gather_weights() if last or "hf_model" in self._settings.save_contents else None,
+            self._gather_adapter(),
             learned.model_config,
             learned.tokenizer,
         )
-        if is_adapted(learned.actor.model):
-            adapter = temporary(self._folder, step) / "actor" / "lora_adapter"
-            save_adapter(learned.actor.model, adapter, self._training)
         if self._settings.async_save:
             copied = {name: BlockingAsyncStager().stage(state) for name, state in content.states.items()}
             self._pending = self._writer.submit(self._write, replace(content, states=copied))
@@ -271,22 +312,41 @@ class Checkpoints:
                 weights[name] = tensor.to("cpu", dtype, copy=True)
         return weights
 
+    def _gather_adapter(self) -> AdapterParts | None:
+        model: Any = self._learned.actor.model
+        return gather_adapter(model, keep=self._world.is_main) if is_adapted(model) else None
+
     def _write(self, content: Content) -> None:
         folder = temporary(self._folder, content.step)
-        error: RewardkitError | None = None
-        try:
-            _write_turns(content.turns, folder, self._world.rank)
+
+        def states() -> None:
             for name, state in content.states.items():  # when this ends, all processes have written theirs
                 writer = FileSystemWriter(folder / name)
                 state_dict_saver.save(state, storage_writer=writer, process_group=self._world.group)
+
+        def rest() -> None:
             if self._world.is_main:
                 _write_rest(content, folder)
                 put_in_place(self._folder, content.step, self._keep)
+
+        try:
+            # One that fails alone must not miss the others in what they do together.
+            for write in (lambda: _write_turns(content.turns, folder, self._world.rank), states, rest):
+                self._write_together(write, content.step)
+        except RewardkitError:
+            if self._world.is_main:
+                shutil.rmtree(folder, ignore_errors=True)  # it may have filled the disk
+            raise
+
+    def _write_together(self, write: Callable[[], None], step: int) -> None:
+        error: RewardkitError | None = None
+        try:
+            write()
         except (CheckpointException, Exception) as failed:  # whatever it is, all processes must learn of it
             error = RewardkitError(
-                f"cannot write the checkpoint of step {content.step} to {self._folder}: "
-                f"{_reason(failed)}; earlier checkpoints are complete: fix the cause and start "
-                "again to resume"
+                f"cannot write the checkpoint of step {step} to {self._folder}: "
+                f"{why_not_written(self._folder, failed)}; earlier checkpoints are complete: fix the cause "
+                "and start again to resume"
             )
         if first := self._world.first_error(error):
             raise first
@@ -362,12 +422,8 @@ def _write_rest(content: Content, folder: Path) -> None:
     described = folder / "actor" / "huggingface"
     content.tokenizer.save_pretrained(described)
     content.model_config.save_pretrained(described)
+    if content.adapter is not None:
+        write_adapter(*content.adapter, folder / "actor" / "lora_adapter")
     if content.weights is not None:
         write_weights(content.weights, content.model_config, described, dtype_of(content.model_config))
     (folder / FACTS).write_text(json.dumps(content.facts), encoding="utf-8")
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, CheckpointException) and error.failures:
-        error = next(iter(error.failures.values()))[0]
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -18,9 +18,11 @@ from torch import Tensor, nn
 
 from rewardkit.errors import ConfigError, reason_of
 from rewardkit.trainer.config.workers import ModelConfig
-from rewardkit.trainer.distributed import World, gathered
+from rewardkit.trainer.distributed import gathered
 
 ADAPTER = "default"
+AdapterParts = tuple[Any, dict[str, Tensor]]
+"""An adapter as it is written: peft's `LoraConfig`, and the tensors by the names of `adapter_tensors`."""
 
 
 def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
@@ -88,7 +90,7 @@ def adapter_settings(options: ModelConfig) -> Any:
 
 @torch.no_grad()
 def _load_adapter(model: nn.Module, folder: Path) -> None:
-    """Fill the adapter that is on the model, under the names that `save_adapter` gives."""
+    """Fill the adapter that is on the model, under the names that `write_adapter` writes."""
     try:
         saved = load_file(folder / "adapter_model.safetensors")
     except (OSError, SafetensorError) as error:
@@ -147,11 +149,15 @@ def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
             yield f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", gathered(parameter.detach())
 
 
-def save_adapter(model: Any, folder: Path, world: World) -> None:
-    """Write a `PolicyModel`'s or `ValueModel`'s adapter, as `write_adapter` does. All processes call it."""
-    tensors = {name: tensor.cpu() for name, tensor in adapter_tensors(model) if world.is_main}
-    if world.is_main:
-        write_adapter(model.body.peft_config[ADAPTER], tensors, folder)
+def gather_adapter(model: Any, *, keep: bool = True) -> AdapterParts:
+    """Return copies of what `write_adapter` writes of a `PolicyModel` or `ValueModel`.
+
+    Args:
+        model: all processes call it.
+        keep: whether this process wants the tensors.
+    """
+    copies = {name: tensor.to("cpu", copy=True) for name, tensor in adapter_tensors(model) if keep}
+    return model.body.peft_config[ADAPTER], copies
 
 
 def write_adapter(settings: Any, tensors: Mapping[str, Tensor], folder: Path) -> None:

@@ -101,8 +101,8 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
     data = _open_data(config, tokenizer, agents, say=world.say, world=world)
     _try_models(config, world.device, tokenizer, data, say=world.say)
     folder = Path(config.trainer.default_local_dir)
-    start = open_folder(config, world)
     with ExitStack() as stack:
+        start = stack.enter_context(open_folder(config, world))
         sources = sorted(data.data_sources)
         server = stack.enter_context(reward_server(config, sources, world))
         rewards = stack.enter_context(closing(open_rewards(config, sources, server=server, ready=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,19 +71,16 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
     data = _open_data(config, tokenizer, world)
     _try_model(config, world.device, tokenizer, data, world)
     folder = Path(config.trainer.default_local_dir)
-    start = open_folder(config, world)
-    actor = _open_actor(config, world, data.total_steps)
-    described = load_model_config(config.model.path, config.model)
-    alarms = Alarms(TrainerConfig(alarm="off"))  # their rules are of rewards
-    feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps)
-    learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described)
-    with Logger(
-        config,
-        folder,
-        data.total_steps,
-        active=world.is_main,
-        columns=COLUMNS,
-    ) as logger:
+    with ExitStack() as stack:
+        start = stack.enter_context(open_folder(config, world))
+        actor = _open_actor(config, world, data.total_steps)
+        described = load_model_config(config.model.path, config.model)
+        alarms = Alarms(TrainerConfig(alarm="off"))  # their rules are of rewards
+        feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps)
+        learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described)
+        logger = stack.enter_context(
+            Logger(config, folder, data.total_steps, active=world.is_main, columns=COLUMNS)
+        )
         yield StageRun(
             config=config,
             world=world,

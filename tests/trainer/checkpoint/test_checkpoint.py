@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +21,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, InputError, RewardkitError
+from rewardkit.files import publishing
 from rewardkit.trainer.batch import PromptRow
-from rewardkit.trainer.checkpoint import find, save
+from rewardkit.trainer.checkpoint import damage, find, save
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.data import PromptLoader
@@ -165,11 +170,122 @@ def test_a_failed_save_is_one_line_and_leaves_the_last_good_one(
     ):
         train(run)
     assert find.latest(tmp_path) == tmp_path / "global_step_1"
-    assert names(tmp_path) == [".global_step_2.tmp", "global_step_1"]
+    assert names(tmp_path) == ["global_step_1"], "what is written in part may fill the disk"
     with open_run(settings(tmp_path, "trainer.total_training_steps=1"), world) as run:
         train(run)
     assert names(tmp_path) == ["global_step_1"]
     assert steps(tmp_path) == [1]
+
+
+def test_a_failed_save_is_explained_by_what_the_system_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_torch = RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 704 vs 598")
+    assert "unexpected pos" in damage.why_not_written(tmp_path, of_torch)
+
+    def full(**_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(damage, "TemporaryFile", full)
+    assert damage.why_not_written(tmp_path, of_torch) == "No space left on device"
+
+
+def test_a_second_run_of_a_folder_is_told_of_the_first_and_touches_nothing(
+    world: World, settings: Settings, tmp_path: Path
+) -> None:
+    first, second = (settings(tmp_path, f"algorithm.gamma={gamma}") for gamma in (1.0, 0.5))
+    writing = tmp_path / ".global_step_9.tmp"
+    with save.open_folder(first, world):
+        writing.mkdir()
+        before = (tmp_path / "config.yaml").read_text()
+        said = rf"another run is writing to {tmp_path}; .* set another trainer.default_local_dir"
+        with pytest.raises(InputError, match=said), save.open_folder(second, world):
+            pass
+        assert writing.is_dir()
+        assert (tmp_path / "config.yaml").read_text() == before
+    with save.open_folder(second, world):
+        assert not writing.exists(), "a killed run left it"
+
+
+def test_a_restarted_run_waits_for_the_one_that_died(
+    world: World, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(find.RESTARTED, "1")
+    with ExitStack() as died:
+        died.enter_context(save.open_folder(settings(tmp_path), world))
+        monkeypatch.setattr(publishing.time, "sleep", lambda seconds: died.close())
+        with save.open_folder(settings(tmp_path), world):
+            pass
+
+
+def test_a_full_disk_leaves_the_settings_of_the_run_before(
+    world: World, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with save.open_folder(settings(tmp_path), world):
+        before = (tmp_path / "config.yaml").read_text()
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(publishing.os, "fsync", full)
+    with (
+        pytest.raises(InputError, match=r"cannot write .*config.yaml: No space left"),
+        save.open_folder(settings(tmp_path, "algorithm.gamma=0.5"), world),
+    ):
+        pass
+    assert (tmp_path / "config.yaml").read_text() == before
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "a truncated tensor file": lambda at: os.truncate(at / "actor" / "__0_0.distcp", 5000),
+    "a lost tensor file": lambda at: (at / "actor" / "__0_0.distcp").unlink(),
+    "an empty index": lambda at: os.truncate(at / "actor" / ".metadata", 0),
+    "an index of another program": lambda at: (at / "actor" / ".metadata").write_text("hello"),
+    "a lost index": lambda at: (at / "actor" / ".metadata").unlink(),
+    "a lost model": lambda at: shutil.rmtree(at / "actor"),
+    "facts that are no object": lambda at: (at / find.FACTS).write_text("[]"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_checkpoint_is_one_line_that_says_what_to_do(
+    world: World,
+    settings: Settings,
+    finished: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+) -> None:
+    damaged = shutil.copytree(finished / "global_step_3", tmp_path / "global_step_3")
+    (tmp_path / find.TRACKER).write_text("3")
+    DAMAGE[kind](damaged)
+    with (
+        pytest.raises(ConfigError, match=rf"^cannot read .*{damaged}.*; set trainer.resume_mode=[^\n]*$"),
+        open_run(settings(tmp_path), world) as run,
+    ):
+        run.checkpoints.restore()
+    described = shutil.copytree(finished / "global_step_3" / "actor" / "huggingface", tmp_path / "hf")
+    shutil.copytree(described, damaged / "actor" / "huggingface", dirs_exist_ok=True)
+    capsys.readouterr()
+    assert cli(["export", str(damaged), str(tmp_path / "model")]) == ConfigError.exit_code
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("error: cannot read ")
+    assert not (tmp_path / "model").exists()
+
+
+def test_facts_of_another_form_are_damage_too(
+    world: World, settings: Settings, finished: Path, tmp_path: Path
+) -> None:
+    damaged = shutil.copytree(finished / "global_step_3", tmp_path / "global_step_3")
+    facts = find.read_facts(damaged)
+    (tmp_path / find.TRACKER).write_text("3")
+    for name, value in (("loader", 3), ("random", [{}])):
+        (damaged / find.FACTS).write_text(json.dumps({**facts, name: value}))
+        with (
+            pytest.raises(ConfigError, match=f"cannot read the checkpoint {damaged}"),
+            open_run(settings(tmp_path), world) as run,
+        ):
+            run.checkpoints.restore()
 
 
 def test_another_model_or_other_data_is_refused_and_other_settings_are_told(
@@ -217,6 +333,9 @@ def test_a_tracker_without_its_checkpoint_is_an_error_that_says_what_to_do(tmp_p
         match=r"names global_step_7, which has no trainer.json or does not exist.*resume_mode=disable",
     ):
         find.latest(tmp_path)
+    (tmp_path / "latest_checkpointed_iteration.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"names global_step_.*resume_mode=disable"):
+        find.latest(tmp_path)
 
 
 def test_the_log_of_a_resumed_run_has_each_step_once(tmp_path: Path) -> None:
@@ -232,6 +351,10 @@ def test_the_log_of_a_resumed_run_has_each_step_once(tmp_path: Path) -> None:
         log.write_text("".join(f'{{"training/global_step": {n}.0}}\n' for n in lines) + '{"training/glo')
         find.prepare(tmp_path, start)
         assert steps(tmp_path) == kept
+    with log.open("ab") as file:
+        file.write(b'[]\n3\n"\xff\xfe\n')
+    find.prepare(tmp_path, start)
+    assert steps(tmp_path) == [2]
 
 
 def test_a_restarted_process_goes_on_from_what_the_run_has_written(

@@ -20,7 +20,7 @@ from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.distributed import World, gathered
 from rewardkit.trainer.models.load import load_value_model
-from rewardkit.trainer.models.lora import save_adapter
+from rewardkit.trainer.models.lora import gather_adapter, write_adapter
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import full_tensors, shard
 from rewardkit.trainer.workers.actor import Reference
@@ -103,7 +103,7 @@ def test_the_saved_adapter_is_a_peft_folder(
     model: Any, adapted: Any, batch: Batch, world: World, tmp_path: Path
 ) -> None:
     expected = Reference(adapted, world, Batching(), temperature=1.0).log_probs(batch)
-    save_adapter(shard(adapted, world, FSDP), tmp_path, world)
+    write_adapter(*gather_adapter(shard(adapted, world, FSDP)), tmp_path)
     assert all(
         n.startswith("base_model.model.model.layers.")
         for n in load_file(tmp_path / "adapter_model.safetensors")
@@ -116,7 +116,7 @@ def test_the_saved_adapter_is_a_peft_folder(
 def test_training_goes_on_from_a_saved_adapter(
     model: Any, adapted: Any, batch: Batch, world: World, tmp_path: Path
 ) -> None:
-    save_adapter(adapted, tmp_path / "adapter", world)
+    write_adapter(*gather_adapter(adapted), tmp_path / "adapter")
     path = str(tmp_path / "adapter")
     again = prepare(copy.deepcopy(model), ModelConfig("-", lora_adapter_path=path), CPU, FSDP)
     trained = {name for name, p in again.named_parameters() if p.requires_grad}
@@ -126,10 +126,8 @@ def test_training_goes_on_from_a_saved_adapter(
         assert torch.equal(tensor, expected[name]), name
 
 
-def test_an_adapter_that_does_not_fit_is_refused(
-    model: Any, adapted: Any, world: World, tmp_path: Path
-) -> None:
-    save_adapter(adapted, tmp_path / "adapter", world)
+def test_an_adapter_that_does_not_fit_is_refused(model: Any, adapted: Any, tmp_path: Path) -> None:
+    write_adapter(*gather_adapter(adapted), tmp_path / "adapter")
     saved = load_file(tmp_path / "adapter" / "adapter_model.safetensors")
     some = dict(list(saved.items())[1:])
     peft_file = tmp_path / "adapter" / "adapter_model.safetensors"

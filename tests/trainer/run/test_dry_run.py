@@ -25,7 +25,7 @@ from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.load import load_causal_lm
-from rewardkit.trainer.models.lora import save_adapter
+from rewardkit.trainer.models.lora import gather_adapter, write_adapter
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.run.build import open_run, rehearse
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
@@ -257,7 +257,7 @@ def assert_refused_alike(config: Any, said: str, world: World) -> None:
 def adapter(model_folder: Path, tmp_path: Path, world: World) -> Path:
     model = load_causal_lm(str(model_folder))
     adapted = prepare(model, ModelConfig("-", lora_rank=4), world.device, FsdpConfig())
-    save_adapter(adapted, tmp_path / "adapter", world)
+    write_adapter(*gather_adapter(adapted), tmp_path / "adapter")
     return tmp_path / "adapter"
 
 
