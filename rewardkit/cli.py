@@ -137,7 +137,9 @@ def run(args: list[str]) -> int:
         result: Any = cli.main(args=args, prog_name="rewardkit", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.Abort:
+    except click.Abort as stop:
+        if isinstance(stop.__cause__, EOFError):  # click takes it for Ctrl-D at a prompt, and we have none
+            raise stop.__cause__ from None
         print("interrupted", file=sys.stderr)
         return 130
     except click.ClickException as error:

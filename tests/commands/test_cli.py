@@ -54,6 +54,18 @@ def test_the_help_of_many_options_fits_a_screen_and_names_them_all(
     assert grouped <= {one.name for each in commands if each for one in each.params}
 
 
+def test_a_file_that_ends_early_is_not_taken_for_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ends(*_: object) -> None:
+        raise EOFError("Ran out of input")
+
+    monkeypatch.setattr(type(cli), "invoke", ends)
+    with pytest.raises(EOFError, match="Ran out of input"):
+        run(["list"])
+    assert "interrupted" not in capsys.readouterr().err
+
+
 def test_a_mistyped_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["scor"]) == 2
     assert "did you mean score" in capsys.readouterr().err

@@ -55,7 +55,7 @@ def _be_rank(words: Sequence[str], environment: Mapping[str, str]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(environment)
     sys.argv = ["-m", *words[1:]]
-    sys.modules.pop(words[0])  # it is to be __main__
+    sys.modules.pop(words[0], None)  # it is to be __main__
     runpy.run_module(words[0], run_name="__main__", alter_sys=True)
 
 

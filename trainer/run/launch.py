@@ -42,6 +42,7 @@ def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stag
 
     Raises:
         RewardkitError: a process was killed and there are no restarts left; a setting that cannot be used.
+        KeyboardInterrupt: the run was interrupted, or told to end.
     """
     start = _with_ray if config.trainer.launcher == "ray" else _with_torchrun
     for restart in range(1, config.trainer.max_restarts + 1):
@@ -82,13 +83,13 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
         if name.startswith("torch.distributed.elastic"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # we say ourselves how a process ended
     given = ["--config", recipe] if recipe else []
-    arguments = ["-m", "rewardkit.trainer.run.main", "--stage", stage, *given, *overrides]
+    arguments = ["-m", "rewardkit.trainer.run.rank", "--stage", stage, *given, *overrides]
     try:
         elastic_launch(_launch_config(processes), sys.executable)(*arguments)
     except ChildFailedError as failed:
         return _exit_code(failed)
-    except (SignalException, KeyboardInterrupt):
-        return INTERRUPTED
+    except SignalException:
+        raise KeyboardInterrupt from None
     return 0
 
 
@@ -114,6 +115,8 @@ def _exit_code(failed: ChildFailedError) -> int:
     first = failed.get_first_failure()
     killed = (f for f in failed.failures.items() if f[1].exitcode < 0 and -f[1].exitcode not in signals)
     rank, failure = next(killed, first)
+    if failure.exitcode == -signal.SIGINT:
+        raise KeyboardInterrupt
     if failure.exitcode < 0:
         raise ProcessDied(
             f"process {rank} was killed by {signal.Signals(-failure.exitcode).name}; "
@@ -167,8 +170,6 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
             mine = {"RANK": str(i), "LOCAL_RANK": "0" if on_gpu else str(i % per_node)}
             running[rank.run.remote(recipe, list(overrides), stage, {**shared, **mine})] = i
         return _first_failure(ray, running)
-    except KeyboardInterrupt:
-        return INTERRUPTED
     finally:
         for rank in ranks:
             ray.kill(rank)

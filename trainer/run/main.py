@@ -55,6 +55,8 @@ def main() -> None:
     except RewardkitError as error:
         print(f"error: {error}", file=sys.stderr)
         code = error.exit_code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     sys.exit(code)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config, TrainerConfig
 from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.run import launch
+from rewardkit.trainer.run import main as main_module
 from tests.living import alive, descendants, until
 from tests.trainer.running import Program
 
@@ -183,6 +186,42 @@ def test_restarts_are_for_processes_that_died_not_for_wrong_settings(monkeypatch
     assert attempts(launch.INTERRUPTED) == launch.INTERRUPTED
     with pytest.raises(launch.ProcessDied, match="the third"):
         attempts(*(launch.ProcessDied(f"the {n}") for n in ("first", "second", "third")))
+
+
+def test_an_interrupted_launcher_says_so_whatever_its_processes_did_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Failure:
+        exitcode = -signal.SIGINT
+
+    class Killed(launch.ChildFailedError):
+        def __init__(self) -> None:
+            self.failures = {0: Failure()}  # type: ignore[dict-item]
+
+        def get_first_failure(self) -> Any:
+            return 0, Failure()
+
+    for raised in (launch.SignalException("told to end", signal.SIGTERM), Killed()):
+
+        def interrupted(*words: str, raised: Exception = raised) -> None:
+            raise raised
+
+        monkeypatch.setattr(launch, "elastic_launch", lambda *_, start=interrupted: start)
+        with pytest.raises(KeyboardInterrupt):
+            launch.launch(Config(trainer=TrainerConfig(n_gpus_per_node=2)), None, [])
+
+
+def test_a_process_of_the_launcher_leaves_ctrl_c_to_it_before_it_imports_anything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[Any] = []
+    monkeypatch.setattr(main_module, "main", lambda: found.append(signal.getsignal(signal.SIGINT)))
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        runpy.run_module("rewardkit.trainer.run.rank", run_name="__main__")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert found == [signal.SIG_DFL]
 
 
 def test_several_machines_are_told_how_to_start() -> None:
