@@ -133,6 +133,11 @@ def test_failures_are_counted_where_none_were_too(run: Path) -> None:
     assert page.charts["Not scored, by status"]["timeout"] == [[1, 0], [2, 0], [3, 2], [4, 0], [5, 0], [6, 0]]
 
 
+def test_a_metric_that_was_never_finite_is_left_out(run: Path) -> None:
+    log(run, *({**row, "train/loss": None, "val/loss": None} for row in logged(run)))
+    assert "val/loss" not in "".join(Page(write_run_page(run)).charts)
+
+
 def test_a_long_run_makes_no_large_page(run: Path) -> None:
     row = logged(run)[-1]
     log(run, *({**row, "training/global_step": step, "actor/entropy": float(step)} for step in range(3_000)))

@@ -51,7 +51,7 @@ class ConsoleSink:
         """Show one step."""
         for name, value in metrics.items():
             if name.startswith("reward/failed/") or name.endswith("skipped_updates"):
-                self._console.print(f"step {step}: {name} = {value:g}", style="bold red")
+                self._console.print(f"step {step}: {name} = {value:g}", style="bold red", soft_wrap=True)
         if "timing_s/step" in metrics:
             self._recent.append(metrics)
             if self._live is None:

@@ -92,19 +92,22 @@ class Logger:
     def say(self, line: str) -> None:
         """Print one line, if the console is one of the sinks."""
         if self._show is not None:
-            self._console.print(line, highlight=False, markup=False)
+            self._print(line)
 
     def warn(self, line: str) -> None:
         """Print one line, whatever the sinks."""
-        self._console.print(f"warning: {line}", style="yellow", highlight=False, markup=False)
+        self._print(f"warning: {line}", "yellow")
 
     def alarms(self, begun: Mapping[str, str], step: int) -> None:
         """Print the lines of alarms, by rule, whatever the sinks, and keep them for the page."""
         for line in begun.values():
-            text = f"alarm at step {step}: {line}"
-            self._console.print(text, style="bold red", highlight=False, markup=False, soft_wrap=True)
+            self._print(f"alarm at step {step}: {line}", "bold red")
         if begun and self._page is not None and "page" in self._sinks:
             self._guard("page", self._page.alarms, begun, step)
+
+    def _print(self, line: str, style: str = "") -> None:
+        """Print one line; the terminal wraps it, a file keeps it whole."""
+        self._console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
     def _open(self, name: str, config: RunConfig, folder: Path) -> None:
         self._sinks[name] = SINKS[name](config, folder)

@@ -153,6 +153,8 @@ def _headline(steps: Steps, total: int | None) -> str:
         facts.append(("score", number(now), f"initially {number(first)}"))
     for name in (key for key in _keys(steps) if key.startswith(("val-core/", "val/", "train/loss"))):
         points = _points(steps, name)
+        if not points:  # no value of it is finite
+            continue
         before = f"initially {number(points[0][1])}" if len(points) > 1 else ""
         facts.append((name.removeprefix("val-core/"), number(points[-1][1]), before))
     failed = sum(value for key in _failed(steps) for _, value in _points(steps, key))
