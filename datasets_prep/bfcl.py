@@ -59,7 +59,10 @@ def _messages(record: Record) -> tuple[dict[str, str], ...]:
     """The messages of the one turn; a system message of the set becomes the user's first words."""
     turns = record.value("question")
     if not isinstance(turns, list) or len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
-        raise InputError(f"{record.where}: 'question' must be a list with one turn, a list of messages")
+        raise InputError(
+            f"{record.where}: 'question' must be a list that contains one turn, and the turn must be a list "
+            "of messages"
+        )
     said = [m for m in turns[0] if isinstance(m, dict) and isinstance(m.get("content"), str)]
     if len(said) != len(turns[0]):
         raise InputError(f"{record.where}: a message of 'question' has no text")

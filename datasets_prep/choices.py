@@ -88,7 +88,7 @@ def _check(question: ChoiceQuestion, where: str) -> None:
     if not 2 <= len(question.options) <= len(LETTERS):
         raise InputError(f"{where}: expected 2 to {len(LETTERS)} options, found {len(question.options)}")
     if not all(isinstance(text, str) and text.strip() for text in question.options):
-        raise InputError(f"{where}: an option is empty or not text")
+        raise InputError(f"{where}: an option is empty or not a string")
     if not 0 <= question.right < len(question.options):
         raise InputError(
             f"{where}: the right option has the index {question.right}, but there are only "

@@ -133,6 +133,6 @@ def _refused(function: Callable[..., Any], strange: Sequence[str], *, batch: boo
     whole = "samples" if batch else "sample"
     others = [one for one in (OF_A_BATCH if batch else OF_A_SAMPLE) if one not in (whole, "options")]
     return InputError(
-        f"the reward {name}{inspect.signature(function)} {what}; expected the parameters ({whole}), "
-        f"({whole}, options), or any of the names {', '.join(others)}"
+        f"the reward {name}{inspect.signature(function)} {what}; valid parameters are ({whole}), "
+        f"({whole}, options), or any of {', '.join(others)}"
     )

@@ -15,5 +15,5 @@ def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key!r:.60} occurs twice")
+        raise ValueError(f"the key {key!r:.60} appears twice")
     return found

@@ -93,7 +93,7 @@ class VerlKeys:
             refused, line = self._line(key) or (True, "there is no such setting")
             if refused:
                 way_out = self._way_out(key)
-                raise ConfigError(f"{key}={_shown(value)} in {where} is refused: {line}; {way_out}")
+                raise ConfigError(f"{key}={_shown(value)} in {where} is not supported: {line}; {way_out}")
             said.setdefault(line, []).append(f"{key}={_shown(value)}")
         return [f"{_some(words)} no effect: {line}" for line, words in said.items()]
 
@@ -132,7 +132,7 @@ class VerlKeys:
 
     def _way_out(self, key: str) -> str:
         defaults = self.defaults.get(key)
-        return f"leave it at {json.dumps(defaults[-1])}" if defaults else "leave it out"
+        return f"use the default, {json.dumps(defaults[-1])}" if defaults else "remove the setting"
 
 
 _WORD = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[\w-]+)*=")

@@ -198,8 +198,8 @@ class Worker:
             said = hello.decode("utf-8", "replace") or self._last_words()
             self.close()
             if not said:
-                raise WorkerDied("the sandbox's server exited at the start without output")
-            raise SandboxUnavailable(f"level {self.level}: the sandbox's server did not start: {said}")
+                raise WorkerDied("the sandbox server exited during startup without output")
+            raise SandboxUnavailable(f"level {self.level}: the sandbox server did not start: {said}")
 
     def _last_words(self) -> str:
         text = os.pread(self._errors, 10_000, 0).decode("utf-8", "replace").strip()
@@ -271,7 +271,7 @@ class Worker:
         except OSError:
             report = b""
         if len(report) != protocol.REPORT.size:
-            raise WorkerDied("the sandbox's server exited or hung during a run")
+            raise WorkerDied("the sandbox server exited or hung during a run")
         return report
 
     def cancel(self) -> None:

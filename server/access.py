@@ -55,7 +55,8 @@ class Access:
             return refusal(
                 403,
                 "cross_origin",
-                "web pages of other origins are refused; allow an origin with --cors-origin",
+                "requests from web pages of other origins are not allowed; allow an origin with "
+                "--cors-origin",
             )
         if not self._tokens:
             return None if self._is_ours(headers.get(b"host", b"")) else _not_ours(headers[b"host"])

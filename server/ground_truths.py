@@ -239,7 +239,7 @@ def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
     ground_truth = names_in(schema).ground_truth
     if ground_truth is None:
         raise InputError(
-            f"{path} has no column of ground truths; expected one such as 'ground_truth' or "
+            f"{path} has no ground truth column; expected a column such as 'ground_truth' or "
             "'reward_model.ground_truth'"
         )
     return names, ground_truth

@@ -60,7 +60,8 @@ def refusal(error: RewardkitError) -> str:
     line = str(error)
     assert "\n" not in line
     assert any(
-        word in line for word in ("is refused: ", "unknown setting '", "not supported; ", "without a file")
+        word in line
+        for word in ("is not supported: ", "unknown setting '", "not supported; ", "without a file")
     )
     return line
 

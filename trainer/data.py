@@ -316,7 +316,7 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
     if config.truncation == "middle":
         return ids[: limit // 2] + ids[limit // 2 - limit :]
     raise InputError(
-        f"{where}: the prompt has {len(ids)} tokens, more than data.max_prompt_length={limit}; "
+        f"{where}: the prompt has {len(ids)} tokens, but data.max_prompt_length is {limit}; "
         "raise this limit, or set data.filter_overlong_prompts=true or data.truncation=left"
     )
 

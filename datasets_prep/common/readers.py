@@ -98,7 +98,7 @@ def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
         try:
             row = dict(parse(line))
             if (name := repeated_key(line)) is not None:
-                raise BadRowError(f"the key '{name}' occurs twice in one object")
+                raise BadRowError(f"the key '{name}' appears twice in one object")
         except BadRowError as error:
             bad.add(InputError(f"{label} row {number}: {error}"))
         else:

@@ -76,11 +76,13 @@ class PrepSettings:
         for name in ("limit", "max_prompt_tokens", "shard_rows", "num_proc"):
             check_count(name, getattr(self, name))
         if self.val_size is not None and not (0 < self.val_size < 1 or float(self.val_size).is_integer()):
-            raise InputError(f"val_size must be a number of rows or a share below 1, not {self.val_size:g}")
+            raise InputError(
+                f"val_size must be a whole number of rows or a fraction below 1, not {self.val_size:g}"
+            )
         if self.val_size is not None and self.val_size <= 0:
             raise InputError(f"val_size must be above 0, not {self.val_size:g}")
         if (self.max_prompt_tokens is None) != (self.tokenizer is None):
-            raise InputError("max_prompt_tokens and tokenizer need each other: pass both")
+            raise InputError("max_prompt_tokens and tokenizer must be set together; pass both")
         if self.split_name is not None and not self.split_name.replace("_", "").isalnum():
             raise InputError(f"split_name must be a plain name such as test, not {self.split_name!r}")
         if self.like is not None:

@@ -128,8 +128,8 @@ def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tup
         wanted = int(size) if size >= 1 else round(size * rows)
         if not 0 < wanted < rows:
             raise InputError(
-                f"val_size {size:g} puts {wanted:,} of {rows:,} rows into the split val; each split needs a "
-                "row"
+                f"val_size {size:g} puts {wanted:,} of {rows:,} rows into the split val; each split must "
+                "have at least one row"
             )
         order = _order(rows, seed)
         for split, chosen in (("val", order[:wanted]), ("train", order[wanted:])):

@@ -150,7 +150,7 @@ def _from_hub(
     name: str, config: str | None, splits: tuple[str, ...], settings: PrepSettings
 ) -> tuple[list[str], _Readers, Source]:
     if settings.raw is not None:
-        raise InputError("--raw and --hub exclude each other; pass one of them")
+        raise InputError("--raw and --hub cannot be combined; pass only one of them")
     source = open_hub(Hub(name, config, splits, "its files"), LAYOUT, settings.revision)
     source = named(source, settings.split_name)
     first = next(next(iter(source.splits.values()))(BadRows()), None)

@@ -61,7 +61,7 @@ def parse(text: str) -> Expression:
     column, *steps = (part.strip() for part in _SPLIT.split(text))
     if not column:
         raise InputError(
-            f"'{text}' names no column; expected COLUMN|STEP|..., for example answer|last_number"
+            f"'{text}' does not start with a column; expected COLUMN|STEP|..., for example answer|last_number"
         )
     return Expression(text, column, tuple(_step(step, text) for step in steps))
 
@@ -75,9 +75,11 @@ def _step(written: str, text: str) -> ExtractStep:
     argument = match[2] if match[2] is not None else match[3]
     make = _STEPS[name]
     if name in _WITH_ARGUMENT and not argument:
-        raise InputError(f"the step '{name}' in '{text}' needs a quoted argument: {_WITH_ARGUMENT[name]}")
+        raise InputError(
+            f"the step '{name}' in '{text}' requires a quoted argument, such as {_WITH_ARGUMENT[name]}"
+        )
     if name not in _WITH_ARGUMENT and argument is not None:
-        raise InputError(f"the step '{name}' in '{text}' takes no argument")
+        raise InputError(f"the step '{name}' in '{text}' does not accept an argument")
     return make(argument or "")
 
 

@@ -83,7 +83,7 @@ def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
         if target not in fields:
             what = target.replace("_", " ")
             raise InputError(
-                f"no column is known to hold the {what}; pass {option} COLUMN; columns: {', '.join(there)}"
+                f"cannot tell which column has the {what}; pass {option} COLUMN; columns: {', '.join(there)}"
             )
     roots = [_root(e.column, there) for e in fields.values()]
     roots += [_root(column, there) for column in said.get("keep", ())]

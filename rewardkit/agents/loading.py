@@ -210,7 +210,7 @@ def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
     config, schema = entry.get("config") or {}, entry.get("tool_schema")
     if entry.get("mcp"):  # verl has the servers beside the config
         if name != MCP:
-            raise ConfigError(f"{name} takes no MCP servers: the key 'mcp' is only for class_name {MCP}")
+            raise ConfigError(f"{name} does not accept MCP servers; the key 'mcp' requires class_name {MCP}")
         config = {**config, **entry["mcp"]}
     if name not in _TOOL.shipped:
         config = {key: value for key, value in config.items() if key != "type" or value != "native"}
@@ -377,7 +377,7 @@ def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
         raise ConfigError(f"{path} is not valid YAML: {reason_of(error)}") from None
     entries = found.get(key) if isinstance(found, Mapping) else None
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise ConfigError(f"{path} must have a list '{key}' of mappings, each with a class_name")
+        raise ConfigError(f"'{key}' in {path} must be a list of mappings that each have a class_name")
     return entries
 
 
@@ -389,7 +389,7 @@ def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]
         if unknown or not isinstance(entry.get("class_name"), str):
             what = f"unknown key '{sorted(unknown)[0]}'" if unknown else "class_name is missing"
             known = f"{', '.join(kind.fields[:-1])} and {kind.fields[-1]}"
-            raise ConfigError(f"{where}{what}; the keys of an entry are {known}")
+            raise ConfigError(f"{where}{what}; valid keys are {known}")
         for key in kind.mappings:
             if not isinstance(entry.get(key, {}), Mapping | None):
                 raise ConfigError(f"{where}{key} is {entry[key]!r:.40}; expected a mapping")

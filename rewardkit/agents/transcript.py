@@ -296,7 +296,7 @@ def _cut(tail: str, marks: Sequence[str]) -> list[str]:
     for mark in marks:
         before, found, tail = tail.partition(mark)
         if not found:
-            raise TemplateError("the template leaves out a message or changes the order of messages")
+            raise TemplateError("the template omits a message or changes the order of messages")
         parts.append(before)
     if any(mark in part for mark in marks for part in (*parts, tail)):
         raise TemplateError("the template renders a message twice")
@@ -306,7 +306,7 @@ def _cut(tail: str, marks: Sequence[str]) -> list[str]:
 def _behind(text: str, times: int = 1) -> str:
     """What follows the last of the assistant's placeholders."""
     if text.count(_SAID) != times:
-        raise TemplateError("the template leaves out or changes the assistant's text")
+        raise TemplateError("the template omits or changes the assistant's text")
     return text.rpartition(_SAID)[2]
 
 

@@ -91,7 +91,7 @@ def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
     if names.prompt is not None:
         return FileForm("prompts (TRL)", names, needs_source=False)
     raise InputError(
-        f"{path} has no column of prompts (expected {', '.join(QUESTION)} or messages); pass the column's "
+        f"{path} has no prompt column (expected {', '.join(QUESTION)} or messages); pass the column's "
         f"name with --prompt-key; columns: {', '.join(sorted(columns))}"
     )
 

@@ -33,7 +33,7 @@ def require_trainer() -> None:
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingDependencyError(
-            f"training needs the packages {', '.join(missing)}: pip install 'rewardkit[train]'"
+            f"training requires the packages {', '.join(missing)}: pip install 'rewardkit[train]'"
         )
 
 

@@ -292,8 +292,8 @@ def _with_plain_scores(row: ScoredRow, path: str) -> ScoredRow:
         row["score"] = _number(row["score"])
         if abs(row["score"] or 0.0) > LARGEST:
             raise InputError(
-                f"{path}, row {row['file_row']}: the score {row['score']:g} is beyond {LARGEST:g} and cannot "
-                "be averaged"
+                f"{path}, row {row['file_row']}: the score {row['score']:g} is too large to be averaged; "
+                f"scores must be between {-LARGEST:g} and {LARGEST:g}"
             )
     if "correct" in row:
         right = _number(row["correct"])

@@ -219,6 +219,6 @@ def check_columns(schema: pa.Schema) -> None:
     taken = [name for name in COLUMNS if name in schema.names]
     if taken:
         raise InputError(
-            f"the file of prompts has a column '{taken[0]}', which generation writes; remove or rename this "
-            "column"
+            f"the prompt file already has a column '{taken[0]}', which generation writes; remove or rename "
+            "the column"
         )

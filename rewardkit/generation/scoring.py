@@ -93,8 +93,8 @@ class ScoringAlong:
         for name in columns.schema.names:
             if name in table.schema.names:
                 raise InputError(
-                    f"the file of prompts has a column '{name}', which --score writes; remove or rename this "
-                    "column"
+                    f"the prompt file already has a column '{name}', which --score writes; remove or rename "
+                    "the column"
                 )
             table = table.append_column(columns.schema.field(name), columns.column(name))
         return table, report
@@ -146,6 +146,6 @@ def _check(table: pa.Table, names: RowNames, data_source: str | None) -> None:
     for what, (name, option) in wanted.items():
         if name is None or type_of(table.schema, name) is None:
             raise InputError(
-                f"--score needs a column '{name or what}', which the file of prompts does not have; pass "
+                f"--score requires a column '{name or what}', but the prompt file does not have one; pass "
                 f"{option} (columns: {has})"
             )

@@ -244,7 +244,7 @@ def _no_response(file: RowFile, names: RowNames, first: RawRow) -> InputError:
         return _no_column(file, "response", "--response-key", list(first), what)
     which = " or ".join(f"--response-key {name}" for name in found)
     return InputError(
-        f"{file.source.path}: no column of responses found; pass {which}; columns: {', '.join(first)}"
+        f"{file.source.path}: no response column found; pass {which}; columns: {', '.join(first)}"
     )
 
 

@@ -53,7 +53,7 @@ def _discover() -> Toolchain:
         import sqlite3
     except ImportError:
         raise LanguageUnavailable(
-            "this Python has no sqlite3; use a Python that was built with SQLite"
+            "Python was built without sqlite3; use a Python that was built with SQLite"
         ) from None
 
     def run(source: str, limits: Limits) -> LanguageCommand:

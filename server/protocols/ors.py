@@ -203,7 +203,7 @@ class _Environments:
         task_set = task_set_of(self._sets, asked.env_name)
         if not isinstance(split, str) or not isinstance(index, int):
             raise HTTPException(
-                400, "the request names no task: send split and index, or a task_spec from /tasks"
+                400, "the request does not name a task; send split and index, or a task_spec from /tasks"
             )
         if not 0 <= index < _size(task_set, split):
             raise HTTPException(400, f"split '{split}' has no task {index}")

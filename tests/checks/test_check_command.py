@@ -345,7 +345,7 @@ def test_the_table_shows_numbers_of_rows_and_counts(
     [
         (["nowhere.parquet"], "no such file: nowhere.parquet"),
         (["rows.jsonl", "--max-prompt-tokens", "9"], "--max-prompt-tokens needs --tokenizer"),
-        (["rows.jsonl", "--tools", "none.jsonl"], "list 'tools'"),
+        (["rows.jsonl", "--tools", "none.jsonl"], "must be a list of mappings"),
     ],
 )
 def test_what_cannot_be_checked_is_one_line(

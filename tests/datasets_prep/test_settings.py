@@ -214,9 +214,9 @@ def test_many_raw_files_are_recorded_by_one_digest_and_listed_in_the_card(tmp_pa
     ("settings", "message"),
     [
         ({"limit": 0}, "limit must be at least 1, not 0"),
-        ({"val_size": 1.5}, "val_size must be a number of rows or a share below 1, not 1.5"),
+        ({"val_size": 1.5}, "val_size must be a whole number of rows or a fraction below 1, not 1.5"),
         ({"val_size": 40}, "val_size 40 puts 40 of 40 rows"),
-        ({"max_prompt_tokens": 5}, "max_prompt_tokens and tokenizer need each other"),
+        ({"max_prompt_tokens": 5}, "max_prompt_tokens and tokenizer must be set together"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(raw: Path, settings: dict[str, Any], message: str) -> None:

@@ -113,4 +113,4 @@ def test_a_score_that_no_figure_can_be_made_of_is_refused(
         "".join(json.dumps(row | {"score": score, "status": "ok"}) + "\n" for score in (1e308, 1e308))
     )
     assert run([command, str(path)]) == 2
-    assert f"{path}, row 0: the score 1e+308 is beyond 1e+100" in capsys.readouterr().err
+    assert f"{path}, row 0: the score 1e+308 is too large" in capsys.readouterr().err

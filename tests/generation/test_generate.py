@@ -288,9 +288,12 @@ def test_settings_behind_a_file_change_it_as_in_verl(
     [
         ("rollout.temprature=1", "in the command line; did you mean rollout.temperature"),
         ("rollout.temperature=warm", "rollout.temperature=warm: expected `float`"),
-        ("rollout.ignore_eos=true", "a response ends at its end token; leave it at false"),
-        ("model.external_lib=mine", "no module is imported by name"),
-        ("actor_rollout_ref.rollout.skip.enable=true", "drawn anew"),
+        (
+            "rollout.ignore_eos=true",
+            "responses always end at the end-of-sequence token; use the default, false",
+        ),
+        ("model.external_lib=mine", "modules cannot be imported by name"),
+        ("actor_rollout_ref.rollout.skip.enable=true", "generated again"),
     ],
 )
 def test_a_setting_that_is_not_to_be_had_is_one_line(word: str, message: str) -> None:
@@ -388,7 +391,7 @@ def test_verls_multi_turn_keys_are_taken(tmp_path: Path) -> None:
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN, "  "))
     found, notes = read_generation_config(path)
     assert found == EPISODES
-    assert notes == ["rollout.agent.num_workers=8 has no effect: one process plays all episodes"]
+    assert notes == ["rollout.agent.num_workers=8 has no effect: one process runs all episodes"]
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN.replace("enable: true", "enable: false"), "  "))
     assert read_generation_config(path)[0] == {}
 

@@ -263,7 +263,7 @@ def test_two_keys_of_one_name_are_refused_with_their_line(tmp_path: Path) -> Non
 def test_two_keys_of_one_name_in_a_json_file_are_an_error(tmp_path: Path, form: str) -> None:
     row = '{"response": "#### 8", "ground_truth": "7", "response": "#### 7"}'
     (tmp_path / "log.json").write_text(form.format(row, row))
-    with pytest.raises(InputError, match=r"log\.json is not JSON \(the key 'response' occurs twice\)"):
+    with pytest.raises(InputError, match=r"log\.json is not JSON \(the key 'response' appears twice\)"):
         read(tmp_path / "log.json")
 
 

@@ -203,7 +203,7 @@ def test_a_file_that_cannot_serve_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'data_source'; did you mean data_sauce"):
         GroundTruthIndex([tmp_path / "bad.parquet"])
     pq.write_table(pa.table({"prompt": ["a"], "data_source": ["b"]}), tmp_path / "bad.parquet")
-    with pytest.raises(InputError, match="no column of ground truths"):
+    with pytest.raises(InputError, match="no ground truth column"):
         GroundTruthIndex([tmp_path / "bad.parquet"])
     (tmp_path / "bad.parquet").write_text("no")
     with pytest.raises(InputError, match="cannot read"):

@@ -137,7 +137,7 @@ def test_overlong_prompts_are_refused_left_out_or_cut(parquet: Path, tokenizer: 
     whole = load_rows(str(parquet), tokenizer, DATA)
     short = replace(DATA, max_prompt_length=10)
     with pytest.raises(
-        InputError, match=r"row 0: the prompt has \d+ tokens, more than data.max_prompt_length=10"
+        InputError, match=r"row 0: the prompt has \d+ tokens, but data.max_prompt_length is 10"
     ):
         load_rows(str(parquet), tokenizer, short)
     assert not load_rows(str(parquet), tokenizer, replace(short, filter_overlong_prompts=True))

@@ -117,9 +117,9 @@ def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ([], r"needs reward_model\.model\.path"),
+        ([], r"requires reward_model\.model\.path"),
         (["reward_model.model.path=/nowhere"], "/nowhere"),
-        (["reward_model.model.path=m", "reward.url=http://x"], "exclude each other"),
+        (["reward_model.model.path=m", "reward.url=http://x"], "cannot be combined"),
         (["reward_model.model.path=MODEL"], "is not a reward model"),
     ],
 )

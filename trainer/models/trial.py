@@ -175,15 +175,15 @@ def _check_sizes(model: Any, asked: TrialModel) -> None:
     table = model.get_input_embeddings()
     if isinstance(table, nn.Embedding) and table.num_embeddings < asked.tokens:
         raise ConfigError(
-            f"{asked.options.path} has embeddings for {table.num_embeddings} tokens, but the tokenizer makes "
-            f"token ids up to {asked.tokens - 1}; use the model and the tokenizer of one folder"
+            f"{asked.options.path} has embeddings for {table.num_embeddings} tokens, but the tokenizer "
+            f"produces token ids up to {asked.tokens - 1}; use a model and a tokenizer from the same folder"
         )
     for name, module in model.named_modules():
         if not (isinstance(module, nn.Embedding) and name.rpartition(".")[2] in PLACES):
             continue
         if module.num_embeddings < asked.longest:
             raise ConfigError(
-                f"{asked.options.path} takes at most {module.num_embeddings} tokens, but {asked.limit} "
+                f"{asked.options.path} supports at most {module.num_embeddings} tokens, but {asked.limit} "
                 f"{asked.longest}"
             )
 

@@ -304,8 +304,8 @@ class Asking:
             raise ValueError(f"finish_reason is {choice.finish_reason}; expected stop or length")
         if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
             raise ValueError(
-                f"expected 1 to {ask.max_tokens} token ids of the vocabulary, found {len(ids)} ids, of which "
-                "some may be unknown"
+                f"expected 1 to {ask.max_tokens} valid token ids, found {len(ids)} ids, some of which "
+                "may not be in the vocabulary"
             )
         spans = choice.weight_versions or []
         if self._fleet.adapters:  # what the server names is the base model's
@@ -317,7 +317,8 @@ class Asking:
         drawn_with = [self._fleet.published[one.version] for one in spans for _ in range(one.start, one.end)]
         if len(drawn_with) != len(ids):
             raise ValueError(
-                f"the response has {len(ids)} tokens, but weight versions for {len(drawn_with)} tokens"
+                f"the response has {len(ids)} tokens, but the server sent weight versions for "
+                f"{len(drawn_with)} tokens"
             )
         log_probs = _log_probs(choice) if self._log_probs else None
         finish: Literal["stop", "length"] = "stop" if choice.finish_reason == "stop" else "length"

@@ -97,8 +97,8 @@ def report(config: Config) -> str:
     line += f"; the device has {available / GIB:.3g} GiB"
     if certain > available:
         raise ConfigError(
-            f"{line}, too little even without activations; use more GPUs, a smaller model, or offload with "
-            "actor_rollout_ref.actor.fsdp_config.param_offload=true and .optimizer_offload=true"
+            f"{line}, which is not enough even without activations; use more GPUs, a smaller model, or "
+            "offload with actor_rollout_ref.actor.fsdp_config.param_offload=true and .optimizer_offload=true"
         )
     if sum(needs.values()) > available:
         line += f"; if the memory runs out, {_remedy(config, needs)}"
@@ -115,7 +115,7 @@ def _check_batch(config: Config, available: int) -> None:
         raise ConfigError(
             f"the token ids, masks and scores of {rows:,} responses, each padded to {row:,} tokens "
             "(prompt_length + response_length of actor_rollout_ref.rollout), take "
-            f"{tokens / GIB:,.3g} GiB a process, and the device has {available / GIB:.3g} GiB: lower "
+            f"{tokens / GIB:,.3g} GiB a process, but the device has only {available / GIB:.3g} GiB; lower "
             "data.max_response_length"
         )
 

@@ -47,8 +47,8 @@ REFUSED: tuple[Rule, ...] = (
     (
         lambda c: loss_mode(c) == "dro" and not c.actor_rollout_ref.actor.policy_loss.dro_beta,
         (
-            "policy_loss.loss_mode=dro needs actor_rollout_ref.actor.policy_loss.dro_beta, such as "
-            "0.5: the weight of the squared log-ratio"
+            "policy_loss.loss_mode=dro requires actor_rollout_ref.actor.policy_loss.dro_beta, the weight of "
+            "the squared log-ratio, such as 0.5"
         ),
     ),
     (
@@ -58,14 +58,13 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.algorithm.gdpo_reward_keys and not ESTIMATORS[c.algorithm.adv_estimator].parts,
-        "algorithm.gdpo_reward_keys needs algorithm.adv_estimator=gdpo; set the estimator, or leave the keys "
-        "out",
+        "algorithm.gdpo_reward_keys requires algorithm.adv_estimator=gdpo; set the estimator, or unset the "
+        "keys",
     ),
     (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].parts and not c.algorithm.gdpo_reward_keys,
-        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores; name these parts "
-        "in "
-        "algorithm.gdpo_reward_keys=[a,b]; `rewardkit explain` shows the parts of a score",
+        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares parts of the scores; list these parts "
+        "in algorithm.gdpo_reward_keys=[a,b] (`rewardkit explain` shows the parts of a score)",
     ),
     (
         lambda c: (
@@ -88,7 +87,7 @@ REFUSED: tuple[Rule, ...] = (
         (
             "algorithm.adv_estimator={c.algorithm.adv_estimator} compares only parts of the "
             "scores, so algorithm.use_kl_in_reward, reward_model.overlong_buffer and "
-            "reward.mode={c.reward.mode} would have no effect; leave these settings out"
+            "reward.mode={c.reward.mode} would have no effect; unset these settings"
         ),
     ),
     (
@@ -119,19 +118,19 @@ REFUSED: tuple[Rule, ...] = (
             (c.trainer.val_before_train or c.trainer.val_only or c.trainer.test_freq > 0)
             and not c.data.val_files
         ),
-        "validation needs data.val_files; set data.val_files, or trainer.val_before_train=false and "
-        "trainer.test_freq=-1",
+        "validation requires data.val_files; set data.val_files, or disable validation with "
+        "trainer.val_before_train=false and trainer.test_freq=-1",
     ),
     (
         lambda c: c.trainer.mode != "sync" and c.actor_rollout_ref.rollout.name != "vllm_server",
         (
-            "trainer.mode={c.trainer.mode} generates while the policy is trained, which needs vLLM "
-            "servers: set actor_rollout_ref.rollout.name=vllm_server (docs/rollouts.md)"
+            "trainer.mode={c.trainer.mode} generates while the policy is trained, which requires vLLM "
+            "servers; set actor_rollout_ref.rollout.name=vllm_server (docs/rollouts.md)"
         ),
     ),
     (
         lambda c: c.distillation.enabled and not c.distillation.teacher_models.teacher_model.model_path,
-        "distillation.enabled=true needs distillation.teacher_models.teacher_model.model_path",
+        "distillation.enabled=true requires distillation.teacher_models.teacher_model.model_path",
     ),
     (
         lambda c: (
@@ -144,7 +143,7 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.custom_reward_function.path and c.reward.url,
-        "custom_reward_function.path and reward.url exclude each other; set one of them",
+        "custom_reward_function.path and reward.url cannot be combined; set only one of them",
     ),
     (
         lambda c: c.reward.options and c.reward.url,
@@ -152,16 +151,17 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: c.reward_model.enable and not (c.reward_model.model.path or c.reward_model.url),
-        "reward_model.enable=true needs reward_model.model.path, a sequence classifier, or reward_model.url",
+        "reward_model.enable=true requires reward_model.model.path (a sequence classification model) or "
+        "reward_model.url",
     ),
     (
         lambda c: c.reward_model.enable and c.reward.url,
-        "reward_model.enable and reward.url exclude each other; set one of them",
+        "reward_model.enable and reward.url cannot be combined; set only one of them",
     ),
     (
         lambda c: c.reward_model.enable and c.custom_reward_function.path,
-        "custom_reward_function.path and reward_model.enable exclude each other, as each scores all rows; "
-        "set one",
+        "custom_reward_function.path and reward_model.enable cannot be combined, because each scores all "
+        "rows; set only one of them",
     ),
 )
 
@@ -185,8 +185,8 @@ REFUSED_EVERYWHERE: tuple[Rule, ...] = (
 SAID: tuple[Rule, ...] = (
     (
         lambda c: c.algorithm.use_kl_in_reward and c.actor_rollout_ref.actor.use_kl_loss,
-        "algorithm.use_kl_in_reward and actor_rollout_ref.actor.use_kl_loss are both set: the KL from the "
-        "reference counts twice, in the rewards and in the loss",
+        "algorithm.use_kl_in_reward and actor_rollout_ref.actor.use_kl_loss are both set, so the KL to the "
+        "reference policy is used both in the rewards and in the loss",
     ),
     (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,
@@ -222,7 +222,7 @@ SAID: tuple[Rule, ...] = (
         lambda c: any(
             one.strategy == "fsdp" for one in (c.actor_rollout_ref.actor, c.actor_rollout_ref.ref, c.critic)
         ),
-        "strategy=fsdp: FSDP2 is used, with the same results; FSDP1 is not supported",
+        "strategy=fsdp uses FSDP2, which gives the same results; FSDP1 is not supported",
     ),
 )
 """What is taken, but not as given."""

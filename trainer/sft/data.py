@@ -148,7 +148,7 @@ def _reader(
     """Return what makes a conversation of a row of a file with these columns."""
     prompt, response = config.prompt_key, config.response_key
     if (prompt is None) != (response is None):
-        raise InputError("data.prompt_key and data.response_key need each other: set both, or neither")
+        raise InputError("data.prompt_key and data.response_key must be set together; set both or neither")
     named = prompt is not None and response is not None
     pairs = ((prompt, response),) if prompt is not None and response is not None else PAIRS
     pair = next((p for p in pairs if all(name.split(".")[0] in columns for name in p)), None)
@@ -287,7 +287,7 @@ def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: s
     limit = config.max_length
     if len(ids) > limit and config.truncation == "error":
         raise InputError(
-            f"{where}: the conversation has {len(ids)} tokens, more than data.max_length={limit}; raise "
+            f"{where}: the conversation has {len(ids)} tokens, but data.max_length is {limit}; raise "
             "data.max_length, or set data.truncation=right"
         )
     kept = slice(-limit, None) if config.truncation == "left" else slice(limit)

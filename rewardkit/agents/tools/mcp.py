@@ -104,7 +104,7 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
         raise ConfigError(f"{where}: {error}") from None
     for name, server in found.items():
         if (server.url is None) == (server.command is None):
-            raise ConfigError(f"MCP server '{name}' of {where} must have either url or command")
+            raise ConfigError(f"MCP server '{name}' in {where} must have exactly one of url and command")
     return found
 
 

@@ -64,7 +64,8 @@ class Search:
     ) -> None:
         if (path is None) == (url is None):
             raise ConfigError(
-                "search: set either path (documents, jsonl or parquet) or url (a retrieval service)"
+                "search: set exactly one of path (a jsonl or parquet file of documents) and url (a retrieval "
+                "service)"
             )
         if not isinstance(top_k, int) or not 1 <= top_k <= 100:
             raise ConfigError(f"search: top_k is {top_k!r}; expected a whole number from 1 to 100")
@@ -91,7 +92,9 @@ class Search:
         if not queries:
             raise BadCall("there is no query")
         if len(queries) > MAX_QUERIES or any(len(query) > _MAX_QUERY_CHARS for query in queries):
-            raise BadCall(f"at most {MAX_QUERIES} queries of {_MAX_QUERY_CHARS} characters each")
+            raise BadCall(
+                f"expected at most {MAX_QUERIES} queries with at most {_MAX_QUERY_CHARS} characters each"
+            )
         if self._index is not None:
             found = await called(self._index.search, queries, self._top_k)
         else:

@@ -39,7 +39,8 @@ def read(text: str) -> CodeProblem:
     keys = ", ".join(sorted(map(str, ground_truth))[:8]) or "none"
     known = ", ".join(FORMS)
     raise GroundTruthError(
-        f"the ground truth has no known form of test cases; expected one of the keys {known}, found {keys}"
+        f"the ground truth has no test cases in a known format; expected one of the keys {known}, found "
+        f"{keys}"
     )
 
 

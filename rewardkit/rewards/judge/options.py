@@ -140,7 +140,7 @@ class JudgeOptions(CredentialsUnshown):
             if not one.url.startswith(("http://", "https://")) or not one.model:
                 shown = without_credentials(one.url)
                 raise ValueError(
-                    f"a judge needs url (http://...) and model, found {shown!r} and {one.model!r}"
+                    f"a judge requires url (http://...) and model, found {shown!r} and {one.model!r}"
                 )
         if self.prompt and not self._names_response():
             raise ValueError("the judge's prompt must contain {response}")
@@ -160,17 +160,20 @@ class JudgeOptions(CredentialsUnshown):
         except re.error as error:
             raise ValueError(f"score_pattern is not a regular expression: {error}") from None
         if self.score_pattern and "score" not in groups:
-            raise ValueError("score_pattern needs the group (?P<score>...)")
+            raise ValueError("score_pattern must contain the group (?P<score>...)")
         if self.score_pattern and self.score_field:
             raise ValueError("score_pattern reads text and score_field reads JSON; set only one of the two")
         if self.score_range[0] >= self.score_range[1]:
             raise ValueError(f"score_range must be [low, high] with low below high, found {self.score_range}")
         if self.structured and not (self.score_field or self.one_call):
-            raise ValueError("structured needs score_field (the name of the verdict in the JSON) or one_call")
+            raise ValueError("structured requires score_field (the JSON field with the verdict) or one_call")
         if self.logprobs and (self.score_field or self.one_call):
-            raise ValueError("logprobs needs a verdict in text; leave score_field and one_call out")
+            raise ValueError(
+                "logprobs cannot be combined with score_field or one_call, because the verdict must be plain "
+                "text"
+            )
         if self.structured and "." in self.score_field:
-            raise ValueError("structured needs a score_field without a dot")
+            raise ValueError("with structured, score_field must not contain a dot")
         low, high = self.score_range
         if self.logprobs and not self.verdicts and not (low >= 0 and high <= 9):
             raise ValueError(
@@ -189,13 +192,13 @@ class JudgeOptions(CredentialsUnshown):
                 "sample; set only one of the two"
             )
         if self.one_call and not self.of_criteria:
-            raise ValueError("one_call needs criteria or rubric: true")
+            raise ValueError("one_call requires criteria or rubric: true")
         if self.of_criteria and not self.criteria_are_positive():
-            raise ValueError("at least one criterion needs a weight above 0 and must not be a pitfall")
+            raise ValueError("at least one criterion that is not a pitfall must have a weight above 0")
         if self.pair_roles and (len(self.pair_roles) != 2 or not self.pairwise):
-            raise ValueError("pair_roles must name two roles and needs pairwise: true")
+            raise ValueError("pair_roles must have exactly two roles and requires pairwise: true")
         if self.pairwise and self.of_criteria:
-            raise ValueError("a judge either compares (pairwise) or uses criteria; set only one of the two")
+            raise ValueError("pairwise and criteria cannot be combined; set only one of the two")
 
     def criteria_are_positive(self) -> bool:
         """Whether there is something to gain, as far as is known here."""

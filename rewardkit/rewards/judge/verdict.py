@@ -91,7 +91,7 @@ def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> 
         made = None
     if not isinstance(made, dict):
         raise NoVerdictError(
-            f"the judge's answer is not just one JSON object: {one_line(said) or 'nothing'!r}"
+            f"expected exactly one JSON object from the judge, found {one_line(said) or 'nothing'!r}"
         )
     texts = [_field(made, field, options) for field in fields]
     values = [_value(text, options) for text in texts]
@@ -139,7 +139,7 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
     if marker:
         before, found, after = said.rpartition(marker)
         if not found:
-            raise NoVerdictError(f"the judge wrote no verdict: {one_line(said) or 'nothing'!r}")
+            raise NoVerdictError(f"the judge's answer has no verdict: {one_line(said) or 'nothing'!r}")
     else:
         lines = said.rstrip().splitlines() or [""]
         lines = lines[:-1] if len(lines) > 1 and lines[-1].strip() == "```" else lines
@@ -156,7 +156,7 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
         )
         if found is None:
             raise NoVerdictError(
-                f"expected only one of {', '.join(words)}, found {start_of(text) or 'nothing'!r}"
+                f"expected exactly one of {', '.join(words)}, found {start_of(text) or 'nothing'!r}"
             )
         return found["score"]
     found = _ON_SCALE.match(text)
@@ -164,7 +164,7 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
         raise NoVerdictError(f"expected only a number, found {start_of(text) or 'nothing'!r}")
     high = options.score_range[1]
     if (found["high"] is not None and float(found["high"]) != high) or (found["percent"] and high != 100):
-        raise NoVerdictError(f"the verdict {start_of(text)!r} is not on the scale to {high:g}")
+        raise NoVerdictError(f"the verdict {start_of(text)!r} is not on a scale with the maximum {high:g}")
     return found["score"]
 
 

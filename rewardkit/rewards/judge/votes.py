@@ -37,7 +37,9 @@ def vote(verdicts: Sequence[JudgeVerdict], asked: int, options: JudgeOptions) ->
         NoVerdictError: fewer than half of the votes have a verdict, or they agree too little.
     """
     if not verdicts or 2 * len(verdicts) < asked:
-        raise NoVerdictError(f"{len(verdicts)} of {asked} votes have a verdict; at least half must")
+        raise NoVerdictError(
+            f"{len(verdicts)} of {asked} votes have a verdict, but at least half must have one"
+        )
     of_words = bool(options.verdicts) and not options.logprobs
     together = _most_frequent if of_words else median
     scores = [one.score for one in verdicts]

@@ -39,7 +39,7 @@ class _Yaml12Loader(yaml.SafeLoader):
         found = yaml.constructor.BaseConstructor.construct_mapping(self, node, deep=True)
         keys = {json.dumps(key) if not isinstance(key, str) else key for key in found}
         if len(keys) != len(node.value):
-            raise yaml.YAMLError("a key occurs twice")
+            raise yaml.YAMLError("a key appears twice")
         return found
 
 

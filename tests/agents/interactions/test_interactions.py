@@ -139,7 +139,7 @@ def test_an_answer_that_is_none_is_an_error(said: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("interactions: []", "list 'interaction'"),
+        ("interactions: []", "must be a list of mappings"),
         ("interaction: [{name: a}]", "interaction 1: class_name"),
         ("interaction: [{class_name: gsm8k, config: {right: a}}]", "config.*right"),
         ("interaction: [{class_name: gsm8k}, {class_name: gsm8k}]", "two interactions.*'gsm8k'"),

@@ -168,7 +168,7 @@ def test_tools_over_http(address: str) -> None:
     ("config", "why"),
     [
         ({"servers": {"a": {"command": "/nonexistent/program"}}}, "MCP server 'a'"),
-        ({"servers": {"a": {}}}, "either url or command"),
+        ({"servers": {"a": {}}}, "exactly one of url and command"),
         ({"mcp_servers_config_path": "/nonexistent.json"}, "cannot read"),
         ({"server": {}}, "'server'"),
         (

@@ -178,7 +178,7 @@ def test_failures_that_stay_are_statuses(judge_file: Path, server: FakeOpenAI) -
         "broken": ('answered 500: {"error": "no\\nGPU"}', 3),
         "refused": ("answered 401", 1),
         "garbage": ("sent no completion: '<html>not found</html>'", 3),
-        "silent": ("wrote no verdict: 'I would rather not say.'", 2),
+        "silent": ("has no verdict: 'I would rather not say.'", 2),
         "endless": ("truncated at max_tokens=1024", 1),
     }
     found = scored([*expected, "good"])

@@ -102,7 +102,7 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
         ("~data.seed", "cannot be removed"),
         (
             "data.reward_fn_key=source",
-            "data.reward_fn_key=source in the command line is refused: the column is",
+            "data.reward_fn_key=source in the command line is not supported: the column must",
         ),
     ],
 )

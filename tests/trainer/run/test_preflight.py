@@ -169,7 +169,9 @@ def test_weights_that_cannot_fit_are_refused(
     parquet: Path, big_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "device_bytes", lambda config: 24 * GIB)
-    with pytest.raises(ConfigError, match=r"the device has 24 GiB, too little even without activations"):
+    with pytest.raises(
+        ConfigError, match=r"the device has 24 GiB, which is not enough even without activations"
+    ):
         check(settings(parquet, big_model, tmp_path))
     check(settings(parquet, big_model, tmp_path, "trainer.n_gpus_per_node=4"))
 

@@ -94,7 +94,7 @@ def test_a_long_row_is_an_error_cut_or_left_out(
 ) -> None:
     rows = [{"prompt": "1", "response": "3 " * 20}, {"prompt": "1 " * 20, "response": "3"}]
     with pytest.raises(
-        InputError, match=r"row 0: .* \d+ tokens, more than data.max_length=12; raise data.max_length"
+        InputError, match=r"row 0: .* \d+ tokens, but data.max_length is 12; raise data.max_length"
     ):
         load(tokenizer, tmp_path, rows, max_length=12)
     (kept,) = load(tokenizer, tmp_path, rows, max_length=12, truncation="right")
@@ -130,7 +130,7 @@ def test_a_token_of_the_generation_config_ends_a_response_too(
             {"prompt_key": "x", "response_key": "y"},
             "has no column messages, or x and y; ",
         ),
-        ({"a": "b"}, {"prompt_key": "x"}, "need each other"),
+        ({"a": "b"}, {"prompt_key": "x"}, "must be set together"),
         ({"messages": "hi"}, {}, "row 0: messages must be a non-empty list of messages, found 'hi'"),
         ({"messages": [{"content": "hi"}]}, {}, "row 0: message 0 of the prompt has no role"),
         ({"messages": TALK[:1]}, {}, "row 0: there is no assistant message"),
