@@ -321,6 +321,19 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
     )
 
 
+def require_validation(files: Any, max_samples: int, rows: Sequence[Any]) -> None:
+    """Refuse to begin without the validation that was asked for.
+
+    Raises:
+        InputError: there are files, and no row of them is left.
+    """
+    if file_list(files) and max_samples and not rows:
+        raise InputError(
+            "data.val_files has no row that can be used, so there would be no validation; allow longer rows, "
+            "or leave data.val_files out"
+        )
+
+
 LoadedRow = TypeVar("LoadedRow")
 
 
@@ -331,6 +344,11 @@ class PromptLoader(Generic[LoadedRow]):
     """
 
     def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
+        if not rows:
+            raise InputError(
+                "data.train_files has no row to train on (those that are too long are not counted); name "
+                "files with rows, allow longer rows, or raise data.train_max_samples"
+            )
         if len(rows) < batch_size:
             raise InputError(
                 f"data.train_batch_size={batch_size}, but there are only {len(rows)} rows (those that are "

@@ -167,6 +167,11 @@ def test_fewer_prompts_than_a_batch_is_an_error(parquet: Path, tokenizer: Any) -
         PromptLoader(rows, 64, shuffle=True, seed=0)
 
 
+def test_no_row_at_all_is_not_a_batch_too_large() -> None:
+    with pytest.raises(InputError, match=r"data.train_files has no row to train on"):
+        PromptLoader([], 64, shuffle=True, seed=0)
+
+
 def test_prompts_that_are_left_out_are_counted_aloud(parquet: Path, tokenizer: Any) -> None:
     said: list[str] = []
     config = replace(DATA, max_prompt_length=10, filter_overlong_prompts=True)

@@ -37,7 +37,7 @@ from rewardkit.trainer.config.workers import (
     group_size,
     has_adapter,
 )
-from rewardkit.trainer.data import ALONE, PromptLoader, agent_names, file_list, load_rows
+from rewardkit.trainer.data import ALONE, PromptLoader, agent_names, file_list, load_rows, require_validation
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
@@ -253,6 +253,7 @@ def _open_data(
     train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, **read)
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, **read)
     loader = PromptLoader(train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
+    require_validation(data.val_files, data.val_max_samples, val_rows)
     return _Data(
         loader,
         val_rows,

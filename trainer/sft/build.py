@@ -18,7 +18,7 @@ from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, check_fits, open_folder
 from rewardkit.trainer.config.root import TrainerConfig, world_size
-from rewardkit.trainer.data import ALONE, PromptLoader
+from rewardkit.trainer.data import ALONE, PromptLoader, require_validation
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
@@ -122,6 +122,7 @@ def _open_data(config: SftConfig, tokenizer: Any, world: World) -> _SftData:
     rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world, ends)
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, world)
     loader = PromptLoader(rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
+    require_validation(data.val_files, data.val_max_samples, val_rows)
     steps = config.trainer.total_epochs * loader.steps_per_epoch
     return _SftData(loader, val_rows, config.trainer.total_training_steps or steps)
 

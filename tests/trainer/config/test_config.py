@@ -168,7 +168,7 @@ def test_train_explain_prints_them_and_refuses_what_training_would(
     for wrong, why in (
         ("data.train_files=nowhere.parquet", "nowhere.parquet does not exist"),
         ("data.train_batch_size=4000", "data.train_batch_size=4000, but there are only 24 rows"),
-        ("data.max_prompt_length=3", "but there are only 0 rows"),
+        ("data.max_prompt_length=3", "data.train_files has no row to train on"),
         ("algorithm.filter_groups.enable=true", "set actor_rollout_ref.rollout.n above 1"),
     ):
         assert cli(["train", "--explain", "--config", "tiny-cpu", *fine, wrong]) != 0

@@ -253,6 +253,20 @@ def assert_refused_alike(config: Any, said: str, world: World) -> None:
     assert "\n" not in str(dry.value)
 
 
+def test_validation_that_is_left_without_a_row_is_refused(
+    model_folder: Path, parquet: Path, tmp_path: Path, world: World
+) -> None:
+    table = pq.read_table(parquet)
+    long = [[{"role": "user", "content": "long " * 100}]] * len(table)
+    column = pa.array(long, table.schema.field("prompt").type)
+    pq.write_table(
+        table.set_column(table.schema.get_field_index("prompt"), "prompt", column), tmp_path / "long.parquet"
+    )
+    more = (f"data.val_files={tmp_path}/long.parquet", "data.filter_overlong_prompts=true")
+    given = words(parquet, model_folder, tmp_path, *more)
+    assert_refused_alike(load_config(None, given), "data.val_files has no row that can be used", world)
+
+
 @pytest.fixture
 def adapter(model_folder: Path, tmp_path: Path, world: World) -> Path:
     model = load_causal_lm(str(model_folder))

@@ -106,6 +106,16 @@ def test_a_long_row_is_an_error_cut_or_left_out(
     assert [trained(tokenizer, row)[-7:] for row in both] == ["<|end|>"] * 2
 
 
+def test_validation_that_is_left_without_a_row_is_refused(model_folder: Path, tmp_path: Path) -> None:
+    for name, prompt in (("train", "1+2"), ("val", "1+2" * 50)):
+        row = json.dumps({"prompt": prompt, "response": "3"}) + "\n"
+        (tmp_path / f"{name}.jsonl").write_text(row)
+    files = {f"{name}_files": str(tmp_path / f"{name}.jsonl") for name in ("train", "val")}
+    data = replace(DATA, **files, max_length=20, truncation="right", train_batch_size=1)
+    with pytest.raises(InputError, match=r"data.val_files has no row that can be used"):
+        rehearse(SftConfig(data=data, model=ModelConfig(str(model_folder))))
+
+
 def test_a_token_of_the_generation_config_ends_a_response_too(
     model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
