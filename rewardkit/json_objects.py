@@ -1,9 +1,14 @@
-"""Objects of JSON in which no key stands twice; Python's reader takes the last of them without a word."""
+"""What readers of JSON have in common: what they raise, and objects in which no key stands twice, of which
+Python's reader takes the last without a word."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+
+NOT_JSON = (ValueError, RecursionError)
+"""What msgspec and `json` raise for text or bytes that are no JSON, or not of the type: errors of their own,
+those of Unicode, and one of the interpreter where arrays are nested too deeply."""
 
 
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

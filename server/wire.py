@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from rewardkit.errors import InputError, NoResponseError, OverloadedError
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.rows import ground_truth_text, response_text, responses_of
 from rewardkit.types import Sample, Score, failure
 
@@ -67,7 +68,7 @@ class BodyDecoder(Generic[T]):
                 raise
             except InputError:
                 raise InputError(f"expected {self._what}: {error}") from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except NOT_JSON:
             return self._tolerantly(bytes(body))
         return value
 

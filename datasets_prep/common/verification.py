@@ -26,6 +26,7 @@ from rewardkit.checks.ground_truths import ships
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.schema import Row
 from rewardkit.errors import InputError
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.registry import REGISTRY
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.problem import GroundTruthError
@@ -193,7 +194,7 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
         return ""
     try:
         value = msgspec.json.decode(ground_truth)
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_JSON:
         return ""
     if not isinstance(value, dict):
         return ""

@@ -22,6 +22,7 @@ from rewardkit.errors import InputError
 from rewardkit.files.formats import columns_of, open_rows
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import Records
+from rewardkit.json_objects import NOT_JSON
 
 _BLOCK_ROWS = 4096
 
@@ -100,7 +101,7 @@ def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
     """What the columns seem to be, by the first line: Arrow would take a text like a date for a date."""
     try:
         first = msgspec.json.decode(next(filter(None, lines), b"{}"))
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_JSON:
         first = None
     values = first if isinstance(first, dict) else {}
     return pa.schema([(name, pa.int64() if type(values.get(name)) is int else pa.string()) for name in roots])

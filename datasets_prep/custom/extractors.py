@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.rewards.math import MathOptions, extract
 from rewardkit.rows import ground_truth_text
 
@@ -136,7 +137,7 @@ def _decoded(text: str) -> Any:
     """JSON, or a Python literal: some sets hold the latter."""
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_JSON:
         return ast.literal_eval(text)
 
 

@@ -142,7 +142,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         said = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         raise InputError(f"cannot read the mapping {path}: {reason_of(error)}") from None
     if not isinstance(said, dict):
         raise InputError(f"the file {path} must contain a YAML mapping, found {type(said).__name__}")

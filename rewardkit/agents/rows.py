@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.types import Message
 
 
@@ -83,7 +84,7 @@ def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:
     if isinstance(value, str) and kind is not str:
         try:
             value = msgspec.json.decode(value) if value else None
-        except msgspec.DecodeError:
+        except NOT_JSON:
             raise InputError(f"extra_info.{name} is not valid JSON: {value!r:.40}") from None
     if value is not None and hasattr(value, "tolist"):  # pandas hands over arrays
         value = value.tolist()

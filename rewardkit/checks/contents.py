@@ -19,6 +19,7 @@ from rewardkit.checks.findings import FindingLevel, Findings
 from rewardkit.checks.forms import FileForm
 from rewardkit.checks.items import MEDIA, Item, content_text
 from rewardkit.errors import MissingDependencyError, UnknownDataSourceError, did_you_mean
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.registry import Registry
 from rewardkit.rows import ground_truth_text, value_at
 from rewardkit.types import Message
@@ -176,5 +177,5 @@ def _plain_or_json(value: Any) -> Any:
 
     try:
         return msgspec.json.decode(value)
-    except msgspec.DecodeError:
+    except NOT_JSON:
         return None

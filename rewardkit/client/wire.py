@@ -13,6 +13,7 @@ import msgspec
 from rewardkit.errors import RefusedError, ServerError
 from rewardkit.groups import group_of
 from rewardkit.http_addresses import address_of
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.types import Sample, Score, sendable
 
 BATCH_SAMPLES = 1_024
@@ -104,7 +105,7 @@ def scores_of(answer: HttpAnswer, expected: int) -> list[Score]:
     _refuse(answer)
     try:
         scores = _scores.decode(answer.body)
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise ServerError(
             f"the answer of {answer.url} is not a list of scores: {error}; is this a rewardkit server?"
         ) from None

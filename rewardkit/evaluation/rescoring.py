@@ -21,6 +21,7 @@ from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.publishing import published
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.reader import opened
 from rewardkit.logs.samples import SampleBatch, to_batch
@@ -301,7 +302,7 @@ def read_pins(path: Path) -> list[Pin]:
     for i, line in enumerate(lines, 1):
         try:
             pins.append(decoder.decode(line))
-        except msgspec.DecodeError as error:
+        except NOT_JSON as error:
             raise InputError(f"{path}, line {i} is not a pinned response: {error}") from None
     return pins
 

@@ -21,6 +21,7 @@ import msgspec
 from rewardkit.errors import InputError, UnscoredError
 from rewardkit.files.formats import columns_of
 from rewardkit.files.inputs import find_inputs
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.logs.kinds import by_name
 from rewardkit.logs.layout import PROMPT_IDS, SCORE_COLUMNS, ReadOptions, RowLayout, score_prefix
 from rewardkit.logs.reader import PLAIN, opened
@@ -323,7 +324,7 @@ def _parts(value: Any) -> dict[str, float]:
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)
-        except msgspec.DecodeError:
+        except NOT_JSON:
             return {}
     if not isinstance(value, Mapping):
         return {}

@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.text import writable
 
 BOM = b"\xef\xbb\xbf"
@@ -76,7 +77,7 @@ def parse(line: bytes) -> RawRow:
     """
     try:
         row = _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_JSON:
         row = _parse_leniently(line)
     if not isinstance(row, dict):
         raise BadRowError(f"expected a JSON object, found {type(row).__name__}")
@@ -85,7 +86,7 @@ def parse(line: bytes) -> RawRow:
 
 def parse_all(lines: Sequence[bytes]) -> list[RawRow | BadRowError | None]:
     """Return the object in each line, or why it is none; None for an empty line."""
-    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    with contextlib.suppress(*NOT_JSON):
         rows = [_decoder.decode(line) for line in lines]
         if set(map(type, rows)) <= {dict}:
             return rows

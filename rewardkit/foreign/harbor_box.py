@@ -16,6 +16,7 @@ import msgspec
 
 from rewardkit.foreign.harbor_task import HarborTask
 from rewardkit.foreign.making import number
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.sandbox import Job, Limits, Outcome
 from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.types import Score, failure
@@ -119,7 +120,7 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
             found = msgspec.json.decode(as_json, type=dict[str, float | bool])
         else:
             found = {"reward": float((as_text or b"").decode())}
-    except (msgspec.DecodeError, ValueError) as error:
+    except NOT_JSON as error:
         return failure("error", f"cannot read the grader's reward: {error}")
     numbers = {name: value for name, one in found.items() if (value := number(one)) is not None}
     if len(numbers) < len(found) or not numbers:
@@ -155,6 +156,6 @@ def _fetched(outcome: Outcome) -> dict[str, bytes]:
         raise BoxError(f"the sandbox failed: {outcome.detail or outcome.status}")
     try:
         found = msgspec.json.decode(outcome.results, type=dict[str, str | None])
-    except msgspec.DecodeError:
+    except NOT_JSON:
         return {}
     return {name: base64.b64decode(content) for name, content in found.items() if content is not None}

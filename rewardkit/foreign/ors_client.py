@@ -18,6 +18,7 @@ import msgspec
 
 from rewardkit.foreign.making import number
 from rewardkit.foreign.services import Service, ServiceError
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.types import Message
 
 PING_S = 30.0
@@ -150,7 +151,7 @@ class OrsSession:
                 return OrsOutcome(text_of(output["blocks"]), number(reward), bool(output.get("finished")))
             finished = answer.get("reason") == "episode_finished"
             return OrsOutcome(f"Error: {answer['error']}", finished=finished, refused=True)
-        except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+        except (LookupError, TypeError, AttributeError, *NOT_JSON):
             raise ServiceError(
                 f"{self._service.who} answered a tool call without a valid result: {text[:80]!r}"
             ) from None

@@ -17,6 +17,7 @@ import msgspec
 from rewardkit.http_addresses import address_of, without_credentials
 from rewardkit.http_retry import retry_after_s
 from rewardkit.http_sessions import end_with_loop
+from rewardkit.json_objects import NOT_JSON
 
 RETRIED = frozenset({429, 502, 503, 504})
 """Answers after which another try is made: the server has not begun with the request."""
@@ -87,7 +88,7 @@ class Service:
             content = await self.read(answer)
         try:
             return msgspec.json.decode(content)
-        except msgspec.DecodeError:
+        except NOT_JSON:
             raise ServiceError(f"{self.who} did not answer with JSON: {_shown(content)!r}", 200) from None
 
     @asynccontextmanager

@@ -14,6 +14,7 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.generation.types import Completion
+from rewardkit.json_objects import NOT_JSON
 
 _decoder = msgspec.json.Decoder(Completion)
 
@@ -97,7 +98,7 @@ def _read(path: Path, about: dict[str, Any]) -> dict[tuple[int, int], Completion
     try:
         theirs = msgspec.json.decode(lines[0])
         completions = [_decoder.decode(line) for line in lines[1:]]
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise InputError(f"cannot read {path} ({error}); pass --restart to discard this file") from None
     changed = sorted(key for key in {*theirs, *about} if theirs.get(key) != about.get(key))
     if changed:

@@ -14,6 +14,7 @@ from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
 from rewardkit.evaluation.rescoring import Pin, moved, tolerance, verdict
 from rewardkit.files.publishing import published
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.lock.changes import Change, changes
 from rewardkit.lock.identity import Identity, identities, known_sources
 from rewardkit.scoring.scorer import Scorer
@@ -63,7 +64,7 @@ def read_lock(path: Path) -> Lock:
         found = msgspec.json.decode(path.read_bytes(), type=Lock)
     except OSError as error:
         raise InputError(f"cannot read the lock {path}: {error.strerror}") from None
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise InputError(
             f"{path} is not a lock file: {error}; write a lock file with `rewardkit lock FILES`"
         ) from None

@@ -8,6 +8,7 @@ import msgspec
 
 from rewardkit.errors import InputError, reason_of
 from rewardkit.files.publishing import published
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.lock.identity import Identity
 
 NAME = "rewards.json"
@@ -33,5 +34,5 @@ def read_identities(folder: Path) -> dict[str, Identity]:
     path = folder / NAME
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Identity])
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *NOT_JSON) as error:
         raise InputError(f"{folder} is not a run folder: cannot read {path} ({reason_of(error)})") from None

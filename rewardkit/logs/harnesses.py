@@ -10,6 +10,7 @@ import msgspec
 
 from rewardkit.errors import InputError
 from rewardkit.files.records import BadRowError, RawRow
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.logs.kind import (
     LogKind,
     anything,
@@ -48,7 +49,7 @@ def _lm_eval_prompt(arguments: Any) -> Any:
     if isinstance(prompt, str) and prompt.startswith('[{"role"'):
         try:
             return msgspec.json.decode(prompt)
-        except msgspec.DecodeError:
+        except NOT_JSON:
             return prompt
     return prompt
 
@@ -183,7 +184,7 @@ def _bfcl(row: RawRow) -> Fields:
 def _decoded_arguments(given: Any) -> Any:
     try:
         return msgspec.json.decode(given) if isinstance(given, str) else given
-    except msgspec.DecodeError:
+    except NOT_JSON:
         return given
 
 

@@ -23,6 +23,7 @@ from rewardkit.errors import InputError, reason_of
 from rewardkit.files.inputs import RECEIPT, find_inputs, format_of, open_binary
 from rewardkit.files.publishing import published
 from rewardkit.files.records import UNREADABLE
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.lock.identity import Identity
 from rewardkit.logs.layout import RowLayout
 from rewardkit.offline.chunk import RENAMED
@@ -100,7 +101,7 @@ def read_receipt(path: Path) -> Receipt | None:
             beside = _beside(path)
             content = beside.read_bytes() if beside.exists() else None
         return None if content is None else msgspec.json.decode(content, type=Receipt)
-    except (OSError, pa.ArrowException, msgspec.DecodeError) as error:
+    except (OSError, pa.ArrowException, *NOT_JSON) as error:
         raise InputError(f"cannot read the receipt of {path}: {error}") from None
 
 

@@ -21,6 +21,7 @@ from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError
 from rewardkit.foreign import ForeignSpec, foreign_reward
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.registry import Registry
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Message, Sample, Score
@@ -96,7 +97,7 @@ def _tasks(target: str, python: str) -> list[dict[str, Any]]:
             said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
             raise InputError(f"{python} cannot load the taskset {target}: {said[:200]}")
         found = [msgspec.json.decode(line, type=dict[str, Any]) for line in done.stdout.splitlines()]
-    except (OSError, subprocess.TimeoutExpired, msgspec.DecodeError) as error:
+    except (OSError, subprocess.TimeoutExpired, *NOT_JSON) as error:
         raise InputError(f"{python} cannot load the taskset {target}: {error}") from None
     return found
 

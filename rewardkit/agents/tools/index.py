@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, MissingDependencyError, reason_of
+from rewardkit.json_objects import NOT_JSON
 
 TEXT_FIELDS = ("contents", "text", "content", "passage")
 _TITLE_FIELDS = ("title", "name")
@@ -114,7 +115,7 @@ class Index:
         remedy = "delete the folder to build the index again"
         try:
             found = msgspec.json.decode((folder / _CORPUS).read_bytes())
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, *NOT_JSON) as error:
             raise InputError(f"{folder} is not an index of documents ({error}); {remedy}") from None
         if found != said:
             raise InputError(f"the index {folder} was built from another file, {found}, not {said}; {remedy}")
@@ -205,7 +206,7 @@ def _json_rows(path: Path) -> Iterator[dict[str, Any]]:
                 continue
             try:
                 row = msgspec.json.decode(line)
-            except msgspec.DecodeError as error:
+            except NOT_JSON as error:
                 raise InputError(f"{path}, line {number}: not valid JSON: {error}") from None
             if not isinstance(row, dict):
                 raise InputError(f"{path}, line {number}: expected a JSON object with a document's fields")

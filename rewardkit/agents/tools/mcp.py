@@ -25,6 +25,7 @@ from rewardkit.agents.tools.arguments import fit
 from rewardkit.agents.tools.declare import ToolKind, ToolParts, function_schema
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.registry import check_timeout
 
 _SETTINGS = ("mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s")
@@ -96,7 +97,7 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
             raw = msgspec.json.decode(Path(where).read_bytes())["mcpServers"]
         except OSError as error:
             raise ConfigError(f"cannot read {where}: {error.strerror}") from None
-        except (msgspec.DecodeError, LookupError, TypeError):
+        except (LookupError, TypeError, *NOT_JSON):
             raise ConfigError(f'{where} must be a JSON object with the key "mcpServers"') from None
     try:
         found = msgspec.convert(raw, dict[str, Server])

@@ -19,6 +19,7 @@ import msgspec
 from rewardkit.errors import InputError
 from rewardkit.evaluation.html.charts import Chart, Points, draw, number
 from rewardkit.evaluation.html.page import cards, pack, write_page
+from rewardkit.json_objects import NOT_JSON
 
 METRICS = "metrics.jsonl"
 SAMPLES = "samples.jsonl"
@@ -125,7 +126,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
         try:
             row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NOT_JSON:
             continue
         if isinstance(row, dict):
             yield row
@@ -136,7 +137,7 @@ def _title(folder: Path) -> str:
     try:
         trainer = msgspec.yaml.decode((folder / "config.yaml").read_bytes())["trainer"]
         return f"{trainer['project_name']}: {trainer['experiment_name']}"
-    except (OSError, msgspec.DecodeError, KeyError, TypeError):
+    except (OSError, KeyError, TypeError, *NOT_JSON):
         return folder.resolve().name
 
 

@@ -16,6 +16,7 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.foreign.openai.formula import FormulaError, FormulaNode, parse_formula
 from rewardkit.foreign.openai.similarity import METRICS, REFUSED, require_metric
 from rewardkit.foreign.openai.template import check_template
+from rewardkit.json_objects import NOT_JSON
 
 _DEEPEST = 5
 """Graders of several within each other."""
@@ -103,7 +104,7 @@ def read_grader(text: str | bytes) -> AnyGrader:
     """
     try:
         found = _decoder.decode(text)
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise InputError(f"not a valid OpenAI grader: {error}") from None
     _check(found, "", _DEEPEST)
     return found
