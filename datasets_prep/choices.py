@@ -1,4 +1,4 @@
-"""The multiple-choice datasets.
+"""All multiple-choice datasets are prepared in the same way.
 
 Raw files: the parquet files on the hub or the original files. The original files are jsonl for HellaSwag,
 CommonsenseQA and ARC, csv for GPQA, and csv without a header in `test/`, `val/` and `auxiliary_train/` for

@@ -1,4 +1,4 @@
-"""The maths datasets with a problem and an answer per row.
+"""All maths datasets with a problem and an answer per row are prepared in the same way.
 
 Raw files: the published parquet, jsonl or json files of each dataset, with their original names.
 

@@ -1,4 +1,4 @@
-"""The question answering datasets with short answers.
+"""All question answering datasets with short answers are prepared in the same way.
 
 Raw files: the parquet files on the hub, the jsonl files from FlashRAG, or the original files of SQuAD,
 HotpotQA, TriviaQA and DROP (one nested JSON file per split).

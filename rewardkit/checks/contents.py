@@ -141,7 +141,12 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
     interaction = _interaction(item)
     for name, settings in tools.items():
         if settings is None:
-            say("error", "tools", f"tools_kwargs['{name}'] is null, and verl fails on null", f"null {name}")
+            say(
+                "error",
+                "tools",
+                f"tools_kwargs['{name}'] is null, which verl does not accept",
+                f"null {name}",
+            )
         elif says_nothing(settings):
             continue
         elif name not in known.tools and not (known.shipped and name in TOOLS):

@@ -37,7 +37,7 @@ class Overlap:
         """Return it as text. `which` is put behind the place."""
         if self.same:
             return f"the question is the same as in {self.place}{which}"
-        numbers = ", but other numbers" if self.other_numbers else ""
+        numbers = ", but has different numbers" if self.other_numbers else ""
         return f"the question contains {self.share:.0%} of the {N}-grams of {self.place}{which}{numbers}"
 
 

@@ -194,7 +194,7 @@ def _print(found: Rescoring, as_json: bool) -> None:
     console = results_console()
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("data source")
-    for column in ("n", "changed", "groups", "with other advantages", "signs turned", "mean |change|"):
+    for column in ("n", "changed", "groups", "with changed advantages", "signs changed", "mean |change|"):
         table.add_column(column, justify="right")
     for name, one in found.sources.items():
         cells = (one.n, one.changed, one.groups, one.groups_changed, one.signs_changed)

@@ -67,11 +67,11 @@ def command(
 ) -> None:
     """Show which responses in FILES contribute to the gradient.
 
-    The file must contain several responses per prompt. For GRPO, Dr.GRPO, RLOO and REINFORCE++, the command
+    FILES must contain several responses per prompt. For GRPO, Dr.GRPO, RLOO and REINFORCE++, the command
     prints the share of |advantage| that comes from:
 
     \b
-    - groups without a right response, mixed groups, and groups that are all right
+    - groups with only wrong, with mixed, and with only right responses
     - each component of the score
     - the longest quarter of the responses
 
@@ -185,7 +185,7 @@ def _table(source: SourceSignal) -> Table:
     if CORRECT in source.weights:
         rows["groups without a right response"] = [found.nobody_right for found in signals]
         rows["mixed groups"] = [found.mixed for found in signals]
-        rows["groups with everybody right"] = [found.everybody_right for found in signals]
+        rows["groups with only right responses"] = [found.everybody_right for found in signals]
     for part in source.weights:
         rows[f"by {part} (weight {source.weights[part]:.3g})"] = [found.parts[part] for found in signals]
     rows["by the rest of the score"] = [found.parts["rest"] for found in signals]

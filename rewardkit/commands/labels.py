@@ -129,7 +129,7 @@ def _print(rows: list[Labelled], found: list[Suspicion], given: int, lost: int, 
 def _table(found: list[Suspicion]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("row", justify="right")
-    for heading in ("ground truth", "rather", "responses for it : for the ground truth", "why", "question"):
+    for heading in ("ground truth", "other answer", "responses (other:ground truth)", "why", "question"):
         table.add_column(heading, overflow="fold")
     for one in found:
         votes = ", ".join(f"{v.grader} {v.other}:{v.ground_truth}" for v in one.votes)

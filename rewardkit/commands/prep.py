@@ -72,7 +72,7 @@ class _DatasetGroup(click.Group):
     epilog=f"Example: {DATASETS['arithmetic'].example}",
 )
 @click.option(
-    "--list", "show_list", is_flag=True, help="List all datasets with source, size, reward, licence."
+    "--list", "show_list", is_flag=True, help="List all datasets with source, size, reward and licence."
 )
 @click.option("--json", "as_json", is_flag=True, help="With --list, print JSON.")
 @click.pass_context

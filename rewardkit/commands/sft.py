@@ -30,7 +30,7 @@ def command(
     """Fine-tune a language model on example responses.
 
     Each row of the data contains a conversation (messages), or a prompt and a response. The loss is computed
-    only on the assistant's tokens. KEY=VALUE sets a setting. Settings have the same names as in verl, such as
+    only on the assistant's tokens. Pass settings as KEY=VALUE. They have the same names as in verl, such as
     data.train_files, model.path or optim.lr. If a run is interrupted, run the same command again to resume
     from the last checkpoint (see trainer.resume_mode).
     """

@@ -76,7 +76,7 @@ def command(
 ) -> int:
     """Train a language model with PPO, GRPO and related algorithms.
 
-    KEY=VALUE sets a setting. Settings have the same names as in verl, such as data.train_files or
+    Pass settings as KEY=VALUE. They have the same names as in verl, such as data.train_files or
     actor_rollout_ref.model.path. Set algorithm.adv_estimator to choose the algorithm, and
     trainer.n_gpus_per_node to choose the number of processes. If a run is interrupted, run the same command
     again to resume from the last checkpoint (see trainer.resume_mode).

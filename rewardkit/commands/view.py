@@ -77,7 +77,7 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
     "--html",
     "page",
     type=OutputFile(),
-    help="Write an HTML page with charts and all rows. The page works offline.",
+    help="Write an HTML page with charts and all matching rows. The page works offline.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
 def command(

@@ -237,7 +237,7 @@ def _warnings(found: Signal) -> list[str]:
     if CORRECT in found.parts and found.nobody_right > MOST:
         lines.append(
             f"{found.nobody_right:.0%} of |advantage| comes from groups without a right "
-            "response: there the model learns the shaping, not the task"
+            "response; in these groups, the model learns the shaping instead of the task"
         )
     correct = found.parts.get(CORRECT)
     shaping = {name: share for name, share in found.parts.items() if name not in (CORRECT, REST)}

@@ -104,7 +104,7 @@ def read_groups(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") ->
     everyone = (one for prompts in groups.values() for group in prompts.values() for one in group)
     if all(one.status == "unscored" for one in everyone):
         names = " ".join(map(str, paths))
-        raise UnscoredError(f"no row of {names} has a score; score the rows first: rewardkit score {names}")
+        raise UnscoredError(f"no row in {names} has a score; score the rows first: rewardkit score {names}")
     return groups
 
 

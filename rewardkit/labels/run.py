@@ -62,8 +62,8 @@ def find_suspicions(rows: Sequence[Labelled], scorer: Scorer, *, most: int) -> l
 def _from_responses(one: Disagreement) -> Suspicion:
     ours = one.votes[0]
     why = (
-        f"{ours.other} of {len(one.row.responses)} responses agree on another answer, {ours.ground_truth} "
-        "give the ground truth"
+        f"{ours.other} of {len(one.row.responses)} responses agree on a different answer, and "
+        f"{ours.ground_truth} give the ground truth"
     )
     return Suspicion(one.row, one.answer, [why], one.votes, one.weight)
 

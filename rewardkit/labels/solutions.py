@@ -31,7 +31,7 @@ def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Co
     scores = scorer.stream(row.sample(row.solution) for row in solved)
     for row, score in zip(solved, scores, strict=True):
         if score.ok and score.correct is False and score.extracted and not _is_one_of_several(row, scorer):
-            yield Contradiction(row, score.extracted, "the row's own solution gives another answer")
+            yield Contradiction(row, score.extracted, "the row's own solution has a different answer")
         elif score.ok and score.correct and scorer.reward_for(row.item.data_source).name in _MATHS:
             boxes = boxes_in(row.solution)
             if len(boxes) > 1 and _is_part(row, boxes, scorer):

@@ -63,7 +63,7 @@ def read_lock(path: Path) -> Lock:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Lock)
     except OSError as error:
-        raise InputError(f"cannot read the lock {path}: {error.strerror}") from None
+        raise InputError(f"cannot read the lock file {path}: {error.strerror}") from None
     except NOT_JSON as error:
         raise InputError(
             f"{path} is not a lock file: {error}; write a lock file with `rewardkit lock FILES`"
@@ -136,7 +136,9 @@ class Moved:
 
     def summary(self) -> str:
         """Return how much of each kind moved."""
-        pinned = f"scores of pinned rows: {len(self.pins)}, prompts with other advantages: {len(self.groups)}"
+        pinned = (
+            f"scores of pinned rows: {len(self.pins)}, prompts with changed advantages: {len(self.groups)}"
+        )
         return f"changes in rewards: {len(self.rewards)}, {pinned}"
 
     def as_dict(self) -> dict[str, Any]:

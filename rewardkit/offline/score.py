@@ -259,7 +259,7 @@ class _FileRun:
             names = layout.names
             if layout.kind is None and names.prompt is None and names.extra_info is None:
                 self.settings.on_note(
-                    f"{file.source.path}: no column of prompts found, so '{self.by_group}' groups rows by "
+                    f"{file.source.path}: no prompt column found, so '{self.by_group}' groups rows by "
                     "their ground truth; pass the prompts with --prompt-key"
                 )
 
@@ -299,7 +299,7 @@ class _FileRun:
         if not out.exists() or self.settings.force or Progress.left_by(out):
             return False
         if self.settings.resume and self.kind == "parquet" and run_of(out) == self.run_id:
-            self.settings.on_note(f"{out} is complete already; no row is scored again")
+            self.settings.on_note(f"{out} is already complete; no row is scored again")
             return True
         raise exists_already(out)
 

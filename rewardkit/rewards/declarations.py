@@ -117,7 +117,7 @@ def math_dapo() -> Function:
     explain="rewardkit.rewards.code.reward:explain",
 )
 def code() -> Function:
-    """Code: runs the program in the sandbox, 1.0 if it passes all tests"""
+    """Code: 1.0 if the program passes all tests in the sandbox, otherwise 0.0"""
     from rewardkit.rewards.code.reward import score
 
     return score

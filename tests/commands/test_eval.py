@@ -174,7 +174,7 @@ def test_rows_without_prompts_are_said_to_be_grouped_by_ground_truth(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["score", str(path)]) == 0
     said = " ".join(capsys.readouterr().err.split())
-    assert "no column of prompts found" in said and "--prompt-key" in said
+    assert "no prompt column found" in said and "--prompt-key" in said
 
 
 def test_a_reward_of_groups_sees_prompts_though_it_reads_none(tmp_path: Path) -> None:

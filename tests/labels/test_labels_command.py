@@ -55,7 +55,7 @@ def test_responses_that_agree_on_another_answer_make_a_row_suspicious(labels: La
     assert (found["row"], found["ground_truth"], found["answer"]) == (1, "13", "12")
     assert found["votes"]["rewardkit"] == {"ground_truth": 0, "other": 3}
     assert found["votes"]["verl"] == {"ground_truth": 0, "other": 2}  # it compares texts
-    assert found["why"] == ["3 of 4 responses agree on another answer, 0 give the ground truth"]
+    assert found["why"] == ["3 of 4 responses agree on a different answer, and 0 give the ground truth"]
 
 
 def test_responses_of_another_form_count_as_well(labels: Labels) -> None:
@@ -146,7 +146,7 @@ def test_a_solution_that_says_more_or_something_else_is_listed(
 
 def test_a_solution_of_another_number_is_listed(labels: Labels) -> None:
     (found,) = labels([solved("How many?", "4 * 2 = 8\n#### 8", "9", "gsm8k")])
-    assert (found["answer"], found["why"]) == ("8", ["the row's own solution gives another answer"])
+    assert (found["answer"], found["why"]) == ("8", ["the row's own solution has a different answer"])
 
 
 def test_the_table_and_the_file_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -375,7 +375,7 @@ def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.Ca
         assert run(["score", *words, "--out", str(out)]) == 2
         assert "exists already" in capsys.readouterr().err
     assert run(["score", str(path), "--out", str(out), "--resume"]) == 0
-    assert "is complete already" in capsys.readouterr().err
+    assert "is already complete" in capsys.readouterr().err
     assert out.read_bytes() == before
     assert run(["score", str(other), "--out", str(out), "--force"]) == 0
     assert pq.read_table(out).num_rows == 4
