@@ -74,6 +74,13 @@ RULES = (
         "See `training/rollout_actor_kl`; use the same dtype for both, or newer weights",
     ),
     AlarmRule(
+        "skipped_updates",
+        ("actor/skipped_updates", "critic/skipped_updates"),
+        3,
+        ("{value:.0f} updates of the step were skipped, because their gradients were not finite",),
+        "Check the model for weights that are not finite, lower the learning rate, or train in float32",
+    ),
+    AlarmRule(
         "truncated",
         ("response_length/clip_ratio",),
         3,

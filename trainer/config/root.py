@@ -297,6 +297,9 @@ class AlarmsConfig:
     correction: float | None = 0.5
     """Alarm threshold for the share of tokens that the rollout correction clips or rejects. Null disables
     this alarm."""
+    skipped_updates: float | None = 1.0
+    """Alarm threshold for the number of updates per step that are skipped because their gradients are not
+    finite, over three steps. Null disables this alarm."""
     truncated: float | None = 0.5
     """Alarm threshold for the share of truncated responses, over three steps. Null disables this alarm."""
     entropy: float | None = 0.02

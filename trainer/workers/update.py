@@ -87,7 +87,11 @@ class Optimizer:
 
 
 def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
-    """Return the learning rate of step `step` (from 1) as a share of `config.lr`."""
+    """Return the learning rate of step `step` (from 1) as a share of `config.lr`.
+
+    The cosine is that of transformers' `get_cosine_schedule_with_warmup`: the step after the warm-up has the
+    whole rate, and the last step more than `min_lr_ratio`.
+    """
     total = config.total_training_steps if config.total_training_steps > 0 else total_steps
     warmup = config.lr_warmup_steps
     if warmup < 0:
@@ -96,7 +100,7 @@ def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
         return step / warmup
     if (config.warmup_style or config.lr_scheduler_type) == "constant":
         return 1.0
-    progress = min((step - warmup) / max(total - warmup, 1), 1.0)
+    progress = min((step - 1 - warmup) / max(total - warmup, 1), 1.0)
     wave = 0.5 * (1 + math.cos(2 * math.pi * config.num_cycles * progress))
     return config.min_lr_ratio + (1 - config.min_lr_ratio) * wave
 

@@ -180,14 +180,33 @@ def test_a_gradient_that_is_not_finite_moves_nothing_and_is_counted(
     [
         ({"lr_warmup_steps": 4}, {1: 0.25, 2: 0.5, 4: 1.0, 9: 1.0}),
         ({"lr_warmup_steps_ratio": 0.2}, {1: 0.5, 2: 1.0, 3: 1.0}),
-        ({"lr_scheduler_type": "cosine"}, {5: 0.5, 10: 0.0, 12: 0.0}),
-        ({"warmup_style": "cosine", "min_lr_ratio": 0.1, "lr_warmup_steps": 2}, {1: 0.5, 6: 0.55, 10: 0.1}),
-        ({"lr_scheduler_type": "cosine", "total_training_steps": 20}, {10: 0.5}),
+        ({"lr_scheduler_type": "cosine"}, {1: 1.0, 6: 0.5, 11: 0.0, 13: 0.0}),
+        (
+            {"warmup_style": "cosine", "min_lr_ratio": 0.1, "lr_warmup_steps": 2},
+            {1: 0.5, 3: 1.0, 7: 0.55, 11: 0.1},
+        ),
+        ({"lr_scheduler_type": "cosine", "total_training_steps": 20}, {11: 0.5}),
     ],
 )
 def test_the_learning_rate_follows_its_schedule(changes: Any, expected: dict[int, float]) -> None:
     for step, factor in expected.items():
         assert lr_factor(OptimConfig(**changes), step, total_steps=10) == pytest.approx(factor, abs=1e-12)
+
+
+@pytest.mark.parametrize("warmup", [0, 3])
+def test_the_cosine_after_the_warm_up_is_that_of_transformers(warmup: int) -> None:
+    config = OptimConfig(lr_scheduler_type="cosine", lr_warmup_steps=warmup)
+    theirs = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    schedule = transformers.get_cosine_schedule_with_warmup(theirs, warmup, 10)
+    for step in range(1, 11):
+        if step > warmup:
+            assert lr_factor(config, step, total_steps=10) == pytest.approx(schedule.get_last_lr()[0])
+        theirs.step()
+        schedule.step()
+
+
+def test_a_run_of_one_step_learns_with_the_cosine() -> None:
+    assert lr_factor(OptimConfig(lr_scheduler_type="cosine"), 1, total_steps=1) == 1.0
 
 
 def test_checkpointing_runs_each_layer_again_in_backward(model: Any, batch: Batch, world: World) -> None:
