@@ -61,13 +61,6 @@ class BodyDecoder(Generic[T]):
         """
         try:
             value: T = self._strict.decode(body)
-        except msgspec.ValidationError as error:
-            try:
-                return self._tolerantly(bytes(body))
-            except (_SeveralResponsesError, NoResponseError):
-                raise
-            except InputError:
-                raise InputError(f"expected {self._what}: {error}") from None
         except NOT_JSON:
             return self._tolerantly(bytes(body))
         return value

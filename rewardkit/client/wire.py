@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.errors import RefusedError, ServerError
+from rewardkit.errors import InputError, RefusedError, ServerError
 from rewardkit.groups import group_of
 from rewardkit.http_addresses import address_of
 from rewardkit.json_objects import NOT_JSON
@@ -95,10 +95,17 @@ def join_singles(parts: Sequence[bytes]) -> RequestBatch:
 
 
 def encode(sample: Sample) -> bytes:
+    """Return a sample as JSON.
+
+    Raises:
+        InputError: it holds what JSON has no form for.
+    """
     try:
         return _encoder.encode(sample)
     except UnicodeEncodeError:  # lone surrogates; the server knows what to do with their escapes
         return json.dumps(msgspec.to_builtins(sample, enc_hook=sendable)).encode()
+    except TypeError as error:
+        raise InputError(f"cannot send {sample!r:.80}: {error}; use values that JSON has") from None
 
 
 def scores_of(answer: HttpAnswer, expected: int) -> list[Score]:

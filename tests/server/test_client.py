@@ -18,6 +18,7 @@ import pytest
 from rewardkit import AsyncClient, Client, Sample
 from rewardkit.errors import (
     DeadlineError,
+    InputError,
     OptionsError,
     OverloadedError,
     RefusedError,
@@ -290,3 +291,10 @@ def test_values_of_numpy_are_sent_as_the_texts_numbers_and_lists_that_they_are(
     (sent,) = json.loads(server.bodies[0])
     assert sent["response"] == response
     assert sent["extra_info"] == {"a": 3, "b": [0.5], "c": {"d": [1, 2]}, "e": "f"}
+
+
+@both
+def test_a_sample_that_json_cannot_hold_is_named(fake: Callable[..., Fake], batch: Batch) -> None:
+    odd = Sample("gsm8k", "#### 1", "1", extra_info={"a": object()})
+    with pytest.raises(InputError, match=r"cannot send Sample\(.*object is unsupported; use values"):
+        batch(fake(SCORES).url, [odd])

@@ -95,7 +95,8 @@ def test_an_unknown_data_source_is_an_invalid_score_not_a_failed_request(http: T
         (b"\xff\xfe", "not JSON"),
         (b'{"data_source": "gsm8k"}', "`response`"),
         (b'[{"data_source": "gsm8k", "response": 1, "ground_truth": "1"}]', "`$[0].response`"),
-        (b"[" * 100_000, "expected a sample"),
+        (b"[" * 100_000, "the body is not JSON"),
+        (b'[{"data_source": "gsm8k", "response": "", "ground_truth": 7}, 5]', "got `int` - at `$[1]`"),
     ],
 )  # fmt: skip
 def test_a_bad_body_is_a_typed_error(http: TestClient, body: bytes, message: str) -> None:
