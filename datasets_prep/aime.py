@@ -51,7 +51,7 @@ def prepare(
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     if year not in HUB:
-        raise InputError(f"there is no AIME of {year}; choose one of {', '.join(map(str, HUB))}")
+        raise InputError(f"there is no AIME for {year}; choose one of {', '.join(map(str, HUB))}")
     recipe = replace(RECIPE, hub=HUB[year], to_row=partial(_to_row, year))
     return prepare_recipe(out_dir, recipe, settings or PrepSettings(), {"year": year}, progress)
 

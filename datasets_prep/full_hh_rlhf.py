@@ -146,7 +146,7 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
         else:
             messages.append({"role": role, "content": content})
     if not messages or messages[-1]["role"] != "user":
-        raise ValueError("the last turn before the answer is not the human's")
+        raise ValueError("the last turn before the answer is not a human turn")
     return tuple(messages)
 
 
@@ -205,12 +205,12 @@ def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
     prompt, marker, last = chosen.rpartition(_ASSISTANT)
     other, _, other_last = rejected.rpartition(_ASSISTANT)
     if not marker:
-        raise InputError(f"{record.where}: 'chosen' has no turn of the assistant")
+        raise InputError(f"{record.where}: 'chosen' has no assistant turn")
     if prompt != other:
         raise InputError(f"{record.where}: 'chosen' and 'rejected' differ before the last answer")
     for name, text in (("chosen", last), ("rejected", other_last)):
         if not text.strip() or "\n\nHuman:" in text:
-            raise InputError(f"{record.where}: '{name}' does not end with an answer of the assistant")
+            raise InputError(f"{record.where}: '{name}' does not end with an assistant message")
     return prompt + marker, last, other_last
 
 

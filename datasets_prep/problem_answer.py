@@ -109,7 +109,7 @@ def _answer(family: Family, record: Record) -> str:
     columns = ("solution" if name == "boxed" else name.split(".")[0] for name in family.answer)
     if not any(name in record.values for name in columns):
         record.value(family.answer[0])  # names what is there instead
-    raise LeftOutError("no answer is stated")
+    raise LeftOutError("no answer found")
 
 
 def _plain(value: Any) -> str:

@@ -150,7 +150,7 @@ def _files(given: object) -> tuple[tuple[str, bytes], ...]:
 
 def _content(name: str, text: object) -> bytes:
     if not isinstance(text, str):
-        raise ValueError(f"'files': the content of {name[:100]!r} must be a base64 text")
+        raise ValueError(f"'files': the content of {name[:100]!r} must be base64-encoded")
     try:
         return base64.b64decode(text)
     except ValueError as error:
@@ -173,7 +173,7 @@ def _path(name: str) -> str:
     parts = path.split("/")
     within = path not in (".", "..") and parts[0] not in ("", "..") and len(parts) <= _MAX_DEPTH
     if not within or "\0" in path or any(len(part.encode()) > _MAX_NAME for part in parts):
-        raise ValueError(f"{name[:100]!r} is not a valid path of a file in the working directory")
+        raise ValueError(f"{name[:100]!r} is not a valid file path in the working directory")
     return path
 
 

@@ -404,7 +404,7 @@ def _scratch_folder() -> str:
         return tempfile.mkdtemp(prefix=scratch.PREFIX)
     except OSError as error:
         raise SandboxUnavailable(
-            f"cannot make a folder for programs ({error}); set TMPDIR to a writable folder"
+            f"cannot create a folder for programs ({error}); set TMPDIR to a writable folder"
         ) from None
 
 

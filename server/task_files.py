@@ -54,7 +54,7 @@ def _read(path: Path) -> pa.Table:
     for needed in ("data_source", "ground_truth", "prompt"):
         if getattr(names, needed) is None:
             raise InputError(
-                f"{path} has no column of {needed.replace('_', ' ')}s; prepare the file with `rewardkit prep`"
+                f"{path} has no {needed.replace('_', ' ')} column; prepare the file with `rewardkit prep`"
             )
     empty = pa.nulls(len(table))
     columns = {name: getattr(names, name) for name in COLUMNS}

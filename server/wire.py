@@ -104,7 +104,8 @@ def _one_response(value: dict[str, Any] | list[Any] | None) -> str | None:
     if len(several) == 1:
         return response_text(several[0])
     raise _SeveralResponsesError(
-        f"'response' has {len(several)} responses, but a sample takes one; send a sample for each response"
+        f"'response' has {len(several)} responses, but a sample accepts only one; send one sample "
+        "per response"
     )
 
 

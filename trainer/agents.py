@@ -120,13 +120,13 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     if not uses_agents(config, {row.agent_name for rows in files.values() for row in rows}):
         if config.reward.mode != "trajectory":
             raise ConfigError(
-                f"reward.mode={config.reward.mode} needs episodes of several turns, but no row has an agent "
-                f"that plays several turns; set agent_name in the data, or {KEY}.agent.default_agent_loop"
+                f"reward.mode={config.reward.mode} needs multi-turn episodes, but no row has a multi-turn "
+                f"agent; set agent_name in the data, or {KEY}.agent.default_agent_loop"
             )
         if tools := _tool_files(config):
             raise ConfigError(
-                f"{KEY}: {', '.join(tools)} needs an agent that plays several turns, but no row has such an "
-                f"agent; set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
+                f"{KEY}: {', '.join(tools)} needs a multi-turn agent, but no row has one; "
+                f"set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
             )
         return []
     from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import
@@ -151,8 +151,8 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     assert transcript is not None
     if config.actor_rollout_ref.rollout.router_replay:
         notes.append(
-            f"{KEY}.router_replay has no effect: episodes of several turns do not record the experts of "
-            "tokens"
+            f"{KEY}.router_replay has no effect: multi-turn episodes do not record the experts chosen for "
+            "each token"
         )
     return [*notes, *check_template(transcript, used.values()).lines()]
 
@@ -179,7 +179,7 @@ def why_last_alone(config: Config) -> str | None:
     """Return why only the last branch of an episode is learned from with this config; None: all are."""
     algorithm = config.algorithm
     if not ESTIMATORS[algorithm.adv_estimator].groups:
-        return f"algorithm.adv_estimator={algorithm.adv_estimator} computes no advantage of a whole episode"
+        return f"algorithm.adv_estimator={algorithm.adv_estimator} computes no advantage for a whole episode"
     if algorithm.use_pf_ppo:
         return "algorithm.use_pf_ppo resamples the episodes"
     if config.distillation.rewards_tokens:

@@ -91,7 +91,7 @@ RULES = (
         "entropy",
         ("actor/entropy",),
         3,
-        ("the entropy is {value:.2g} nats a token: the responses to a prompt are nearly the same",),
+        ("the entropy is {value:.2g} nats per token: the responses to a prompt are nearly the same",),
         "Raise clip_ratio_high or entropy_coeff of actor_rollout_ref.actor, or resume from an older step",
         below=True,
     ),

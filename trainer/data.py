@@ -74,7 +74,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
         InputError: the file is missing, is no parquet, is empty, lacks a column, or has images.
     """
     if not path.is_file():
-        raise InputError(f"the file of prompts {path} does not exist; make the file with `rewardkit prep`")
+        raise InputError(f"the prompt file {path} does not exist; create it with `rewardkit prep`")
     try:
         parquet = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:

@@ -76,7 +76,7 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
         (file,) = files
         if not _is_data(file):
             raise InputError(
-                f"cannot read {raw}: the name must end in one of {_KNOWN}, also with .gz or .zst"
+                f"cannot read {raw}: the name must end in one of {_KNOWN}, optionally followed by .gz or .zst"
             )
         split = _split_of(PurePosixPath(file.name), layout)
         return Found({split or layout.alone: files}, (), () if split else (file.name,))
@@ -163,7 +163,10 @@ def _has_word(text: str, word: str) -> bool:
 def _nothing_in(raw: str | Path, layout: SplitLayout, unread: list[str]) -> str:
     words = " or ".join(dict.fromkeys(layout.splits.values()))
     there = f"; not read: {', '.join(unread[:4])}" if unread else ""
-    return f"{raw} contains no {words} file; expected names like train.jsonl, of {_KNOWN} (.gz, .zst){there}"
+    return (
+        f"{raw} contains no {words} file; expected names like train.jsonl that end in one of {_KNOWN}, "
+        f"optionally followed by .gz or .zst{there}"
+    )
 
 
 def _refuse_several_formats(raw: str | Path, found: dict[str, list[Input]]) -> None:

@@ -76,7 +76,7 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(f"cannot write to {path}: {why}; solve this, or pass another --out") from error
+        raise InputError(f"cannot write to {path}: {why}; fix this, or pass another --out") from error
 
 
 def _work_folder(out: Path) -> Path:

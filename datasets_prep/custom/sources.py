@@ -155,8 +155,8 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
         return RowSource(data_source, named), composed
     if known != named:
         raise InputError(
-            f"data source '{data_source}' has the reward {known}, not {named}; use another name: "
-            "--data-source"
+            f"data source '{data_source}' already has the reward {known}, not {named}; pass another name "
+            "with --data-source"
         )
     return RowSource(data_source, named), None
 

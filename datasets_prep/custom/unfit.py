@@ -18,8 +18,8 @@ _COUNTDOWN = (
 )
 _GENERATORS = (
     "these are CodeContests+ without tests: the default configuration has programs that generate them. "
-    "Pass one with tests, --hub ByteDance-Seed/Code-Contests-Plus --config 1x (to 5x), and its column of "
-    "tests: --prompt-key description --answer-key COLUMN --reward code"
+    "Pass a configuration with tests, --hub ByteDance-Seed/Code-Contests-Plus --config 1x (to 5x), and its "
+    "test column: --prompt-key description --answer-key COLUMN --reward code"
 )
 _FORMS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
     (frozenset(("chosen", "rejected")), frozenset(), _PREFERENCES),

@@ -155,7 +155,9 @@ def _ordered(name: str) -> Callable[..., Any]:
             return channel().ask("operate", name, self, other)
         if (content := content_of(self)) is not NOTHING:
             return getattr(operator, name)(content, other)
-        raise TypeError(f"an object of a class of the program cannot be compared with {type(other).__name__}")
+        raise TypeError(
+            f"cannot compare an instance of a class defined in the program with {type(other).__name__}"
+        )
 
     return method
 
@@ -219,7 +221,7 @@ class RemoteClass(type):
     """The class of stand-ins that stands in for a class of the program."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> RemoteClass:
-        raise UnsupportedTest(f"the test derives the class {name} from a class of the program")
+        raise UnsupportedTest(f"the test derives the class {name} from a class defined in the program")
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         found = channel().ask("call", cls, *args, **kwargs)

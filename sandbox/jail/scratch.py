@@ -44,7 +44,7 @@ def empty(folder: str) -> None:
     """
     name = os.path.basename(folder)
     if not os.path.isabs(folder) or not name.startswith(PREFIX):
-        raise ValueError(f"{folder!r} was not made by the sandbox, so the sandbox does not empty this folder")
+        raise ValueError(f"{folder!r} was not created by the sandbox, so the sandbox does not empty it")
     top = os.open(folder, _FOLDER)
     try:
         while names := os.listdir(top):

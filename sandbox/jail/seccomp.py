@@ -163,7 +163,8 @@ def build(profile: Profile) -> list[BpfInstruction]:
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
         raise OSError(
-            errno.ENOSYS, f"seccomp does not support the machine {machine}; expected x86_64 or aarch64"
+            errno.ENOSYS,
+            f"the seccomp filter does not support the architecture {machine}; expected x86_64 or aarch64",
         )
     column, audit_code = _ARCHITECTURES[machine]
     leaves: dict[int, list[BpfInstruction]] = {}

@@ -232,7 +232,7 @@ async def _step(
 ) -> dict[str, Any]:
     response = action.get("response")
     if not isinstance(response, str):
-        raise _RefusedMessage("VALIDATION_ERROR", "'action' must be an object with a text 'response'")
+        raise _RefusedMessage("VALIDATION_ERROR", "'action' must be an object with a string 'response'")
     task = task_set.task(episode.split, episode.index)
     asked = SampleOrProblem(task.sample(response))
     request = CURRENT.get()

@@ -203,7 +203,7 @@ class _Environments:
         task_set = task_set_of(self._sets, asked.env_name)
         if not isinstance(split, str) or not isinstance(index, int):
             raise HTTPException(
-                400, "the request does not name a task; send split and index, or a task_spec from /tasks"
+                400, "the request does not specify a task; send split and index, or a task_spec from /tasks"
             )
         if not 0 <= index < _size(task_set, split):
             raise HTTPException(400, f"split '{split}' has no task {index}")
@@ -211,7 +211,7 @@ class _Environments:
         begun = self._sessions.begin(session_id, task_set.name, split, index)
         if begun == "exists":
             raise HTTPException(
-                400, "a session with this id exists already; get a new id from /create_session"
+                400, "a session with this id already exists; get a new id from /create_session"
             )
         if begun == "full":
             raise HTTPException(
@@ -250,7 +250,7 @@ class _Environments:
             return _events(self._answered(call.task_id))
         problem = _problem(call, session)
         if problem is None and not self._sessions.finish(session_id):
-            problem = _refused("the answer has been submitted already", "episode_finished")
+            problem = _refused("the answer has already been submitted", "episode_finished")
         if problem is not None:
             return _events(_once([("task_id", self._sessions.new_id()), ("end", problem)]))
         task = self._task_of(session)
@@ -333,10 +333,10 @@ def _spec(split: str, index: int) -> dict[str, Any]:
 
 def _problem(call: OrsCall, session: Session) -> str | None:
     if call.name not in _ANSWERS:
-        return _refused(f"no tool '{call.name}'; there is {SUBMIT}", "not_found")
+        return _refused(f"no tool '{call.name}'; the only tool is {SUBMIT}", "not_found")
     if not isinstance(call.input.get(_ARGUMENT), str):
         return _refused(f"{call.name} needs a string as '{_ARGUMENT}'", "input_validation")
-    return _refused("the answer has been submitted already", "episode_finished") if session.finished else None
+    return _refused("the answer has already been submitted", "episode_finished") if session.finished else None
 
 
 def _refused(error: str, reason: str) -> str:

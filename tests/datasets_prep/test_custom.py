@@ -138,7 +138,7 @@ def test_a_new_name_is_scored_by_the_reward_that_is_named(tmp_path: Path) -> Non
         ),
         ({"map": ("ground_truth=answer|last_numbr",)}, "'last_numbr'.*did you mean last_number"),
         ({"map": ("ground_truth=answer|after('=')",)}, "row 0: answer.*does not match .*skip-bad"),
-        ({"data_source": "openai/gsm8k"}, "'openai/gsm8k' has the reward gsm8k, not math"),
+        ({"data_source": "openai/gsm8k"}, "'openai/gsm8k' already has the reward gsm8k, not math"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_one_line(

@@ -79,7 +79,10 @@ def test_words_of_a_column_get_the_rewards_that_are_named(tmp_path: Path) -> Non
     [
         ({}, r"row 3: no reward is registered .* 'mystery'.*--reward-of mystery=REWARD"),
         ({"data_source_key": "datset"}, "no column 'datset'.*did you mean dataset"),
-        ({"reward_of": ("gsm8k=math",)}, "'gsm8k' has the reward gsm8k, not math.*--data-source PREFIX"),
+        (
+            {"reward_of": ("gsm8k=math",)},
+            "'gsm8k' already has the reward gsm8k, not math.*--data-source PREFIX",
+        ),
         (
             {"data_source_key": None, "reward": "math", "reward_of": ("a=math",)},
             "--data-source-key",

@@ -134,7 +134,7 @@ def test_what_is_left_out_is_named(prepared: Prepare) -> None:
         return "; ".join((*made.notes, *made.unread))
 
     assert "skipped rows: 1 (an earlier row has the same question)" in said("dapo-math")
-    assert "skipped rows: 1 (no answer is stated)" in said("numina")
+    assert "skipped rows: 1 (no answer found)" in said("numina")
     assert "skipped rows: 1 (the program reads and writes files)" in said("codeforces")
     assert "use_with_caution-00000-of-00001.parquet ('use_with_caution' is another part" in said("kodcode")
     assert "BFCL_v4_multi_turn_base.json ('multi_turn' is another part of the set)" in said("bfcl")

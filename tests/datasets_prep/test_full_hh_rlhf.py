@@ -120,7 +120,7 @@ def test_a_pair_that_cannot_be_used_stops_or_is_counted(
 @pytest.mark.parametrize(
     ("chosen", "rejected", "why"),
     [
-        ("Human: a", "Human: a", "'chosen' has no turn of the assistant"),
+        ("Human: a", "Human: a", "'chosen' has no assistant turn"),
         ("\n\nHuman: a\n\nAssistant: b", "\n\nHuman: c\n\nAssistant: b", "differ before the last answer"),
         (
             "x\n\nHuman: a\n\nAssistant: b",

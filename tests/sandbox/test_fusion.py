@@ -130,9 +130,9 @@ def test_what_cannot_be_run_is_an_error_of_the_service(
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"../a": "QQ=="}, "'../a' is not a valid path"),
+        ({"../a": "QQ=="}, "'../a' is not a valid file path"),
         ({"a": "A"}, "the content of 'a' is not base64"),
-        ({"a": 1}, "the content of 'a' must be a base64 text"),
+        ({"a": 1}, "the content of 'a' must be base64-encoded"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(

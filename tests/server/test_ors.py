@@ -186,7 +186,7 @@ def test_a_set_that_cannot_be_read_is_one_line(tmp_path: Path, tasks: Path) -> N
     with pytest.raises(InputError, match=r"two task sets.*'sums'"):
         open_task_sets([str(tasks), f"SUMS={tasks}"])
     pq.write_table(pa.table({"prompt": ["a"]}), tmp_path / "train.parquet")
-    with pytest.raises(InputError, match="no column of data sources"):
+    with pytest.raises(InputError, match="no data source column"):
         open_task_sets([str(tmp_path / "train.parquet")])
 
 

@@ -57,7 +57,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
             "checkpoint"
         )
     if out.exists():
-        raise InputError(f"{out} exists already; choose another folder")
+        raise InputError(f"{out} already exists; choose another folder")
     described = str(found / "actor" / "huggingface")
     model_config = load_model_config(described)
     wanted = DTYPES[dtype] if dtype else dtype_of(model_config)

@@ -66,9 +66,8 @@ def latest(folder: Path) -> Path | None:
     path = folder / name
     if not (path / FACTS).is_file():
         raise ConfigError(
-            f"{tracker} names {name}, which has no {FACTS} or does not exist; set "
-            "trainer.resume_mode=resume_path "
-            "and trainer.resume_from_path to another checkpoint, or "
+            f"{tracker} refers to {name}, which does not exist or has no {FACTS}; set "
+            "trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
             "trainer.resume_mode=disable to start from scratch"
         )
     return path

@@ -398,7 +398,7 @@ def _check_shapes(
     for key in sorted({*there, *here}):
         if there.get(key) != here.get(key):
             raise ConfigError(
-                f"{folder} is a checkpoint of another model: {key.removeprefix('model.')} is "
+                f"{folder} is a checkpoint of a different model: {key.removeprefix('model.')} is "
                 f"{there.get(key, 'missing')} in the checkpoint and {here.get(key, 'missing')} in this run; "
                 "use the same model, or start from scratch with trainer.resume_mode=disable"
             )

@@ -100,13 +100,13 @@ def _load_adapter(model: nn.Module, folder: Path) -> None:
             tensor = saved.pop(f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", None)
             if tensor is None or tensor.shape != parameter.shape:
                 raise ConfigError(
-                    f"the adapter in {folder} is for another model: {name} is missing there or has another "
-                    "shape"
+                    f"the adapter in {folder} does not fit this model: {name} is missing from the adapter or "
+                    "has a different shape"
                 )
             parameter.copy_(tensor)
     if saved:
         raise ConfigError(
-            f"the adapter in {folder} is for another model: this model has no layer for {next(iter(saved))}"
+            f"the adapter in {folder} does not fit this model: the model has no layer for {next(iter(saved))}"
         )
 
 

@@ -45,8 +45,9 @@ class RouterReplay:
         layers = len(self.routers)
         if not layers or routes.shape[-1] % layers:
             raise ConfigError(
-                f"the rollout engine returned {routes.shape[-1]} experts for each token, which does not fit "
-                f"the {layers} routers of the policy that rewardkit can control; set {KEY}=false"
+                f"the rollout engine returned {routes.shape[-1]} experts for each token, which cannot be "
+                f"divided among the {layers} routers that rewardkit can control in the policy; set "
+                f"{KEY}=false"
             )
         self._routes = routes.reshape(routes.shape[0] * routes.shape[1], layers, -1).transpose(0, 1).long()
 

@@ -137,8 +137,8 @@ def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) ->
     if changed:
         name, saved, built = next(one for one in found["mismatched_keys"] if one[0] == changed[0])
         raise ConfigError(
-            f"the weights of {options.path} are for another config: {name} is {tuple(saved)} in "
-            f"the file, but {tuple(built)} by config.json and override_config"
+            f"the weights in {options.path} do not match the config: {name} has the shape {tuple(saved)} in "
+            f"the file, but {tuple(built)} according to config.json and override_config"
         )
     if missing := sorted(found["missing_keys"]):
         raise ConfigError(

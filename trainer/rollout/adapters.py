@@ -42,8 +42,8 @@ def check(policy: ActorRolloutRefConfig) -> None:
     for url in policy.rollout.urls or ():
         if urlsplit(str(url)).hostname not in HERE:
             raise ConfigError(
-                f"{KEY}=adapter needs servers on this machine, which read adapters from its disk, but {url} "
-                f"is on another machine; set {KEY}=merge"
+                f"{KEY}=adapter needs servers on this machine, because they read adapters from the local "
+                f"disk, but {url} is on another machine; set {KEY}=merge"
             )
 
 

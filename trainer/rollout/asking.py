@@ -258,7 +258,7 @@ class Asking:
     async def _reply(self, server: RolloutServer, ask: Ask, begun: str) -> Reply:
         status, said = await self._answer(server, ask, begun)
         if 400 <= status < 500 and status != 404:  # 404: it has not this adapter, since it was started anew
-            raise RewardkitError(f"{server.url} refused a turn ({status}): {_short(said)}")
+            raise RewardkitError(f"{server.url} rejected a turn ({status}): {_short(said)}")
         if status != 200:
             raise LostTurn(f"{server.url} answered {status}: {_short(said)}")
         try:
@@ -276,7 +276,7 @@ class Asking:
             while not waiting.done():
                 await asyncio.wait([waiting], timeout=POLL_S)
                 if not (waiting.done() or server.lives):
-                    raise LostTurn(f"{server.url} did not take the last weights")
+                    raise LostTurn(f"{server.url} did not accept the latest weights")
             return waiting.result()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise LostTurn(f"{server.url}: {type(error).__name__} {error}") from None
@@ -364,7 +364,7 @@ class Asking:
                 _say(f"no rollout server is left; waiting up to {self._limits.wait_s:g} s for a server")
             while not (living := [server for server in self._fleet.servers if server.lives]):
                 if loop.time() > end:
-                    raise RewardkitError(f"no rollout server answered again within {self._limits.wait_s:g} s")
+                    raise RewardkitError(f"no rollout server recovered within {self._limits.wait_s:g} s")
                 for server in self._fleet.servers:
                     server.lives = await self._is_current(server)
                 if not any(server.lives for server in self._fleet.servers):
@@ -376,8 +376,8 @@ def _experts(choice: TurnChoice, prompt: int) -> Any:
     """Return (tokens - 1, layers, experts) of a prompt of so many tokens and the turn after it."""
     if choice.routed_experts is None:
         raise RewardkitError(
-            "rollout.router_replay needs the experts of tokens, which a rollout server does not return: "
-            "start the server with --enable-return-routed-experts"
+            "rollout.router_replay needs the experts chosen for each token, but a rollout server does not "
+            "return them; start the server with --enable-return-routed-experts"
         )
     found = numpy.load(BytesIO(base64.b64decode(choice.routed_experts)), allow_pickle=False)
     tokens = prompt + len(choice.token_ids) - 1
@@ -391,7 +391,8 @@ def _log_probs(choice: TurnChoice) -> list[float]:
     found = [one.logprob for one in content]
     if [one.token_id for one in content] != choice.token_ids:
         raise ValueError(
-            f"the {len(content)} log-probabilities do not belong to the {len(choice.token_ids)} tokens"
+            f"the token ids of the {len(content)} log-probabilities differ from the {len(choice.token_ids)} "
+            "token ids of the response"
         )
     if not all(math.isfinite(value) and value > LOWEST for value in found):
         raise ValueError("some log-probabilities are not finite")

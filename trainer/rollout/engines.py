@@ -92,7 +92,7 @@ def check_model(config: Config) -> None:
     positions = read_positions(_described(config))
     if positions is not None and longest > positions:
         raise ConfigError(
-            f"data.max_prompt_length + data.max_response_length are {longest} tokens, but the model has only "
+            f"data.max_prompt_length + data.max_response_length is {longest} tokens, but the model has only "
             f"{positions} positions (max_position_embeddings in its config.json); lower one of the two "
             "settings"
         )

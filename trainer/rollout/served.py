@@ -266,13 +266,13 @@ class ServedRollout:
         self._note(urls, failed)
         if self._world.is_main:
             for url, why in failed.items():
-                _say(f"lost a rollout server: {url} did not take the weights: {why}")
+                _say(f"lost a rollout server: {url} did not accept the weights: {why}")
             for one in self._processes:
                 if one.url in failed:
                     one.process.kill()  # half loaded; the next sync finds it started again
         if len(failed) == len(urls):
             raise RewardkitError(
-                f"no rollout server took the policy's weights: {failed or 'no server answers'}"
+                f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
             )
 
     def _note(self, urls: Sequence[str], failed: Collection[str]) -> None:

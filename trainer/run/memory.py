@@ -97,7 +97,7 @@ def report(config: Config) -> str:
     line += f"; the device has {available / GIB:.3g} GiB"
     if certain > available:
         raise ConfigError(
-            f"{line}, which is not enough even without activations; use more GPUs, a smaller model, or "
+            f"{line}, which is not enough even without activations; use more GPUs or a smaller model, or "
             "offload with actor_rollout_ref.actor.fsdp_config.param_offload=true and .optimizer_offload=true"
         )
     if sum(needs.values()) > available:
@@ -113,10 +113,9 @@ def _check_batch(config: Config, available: int) -> None:
     tokens = rows * (TOKEN_BYTES * row + RESPONSE_BYTES * rollout.response_length)
     if tokens > available:
         raise ConfigError(
-            f"the token ids, masks and scores of {rows:,} responses, each padded to {row:,} tokens "
-            "(prompt_length + response_length of actor_rollout_ref.rollout), take "
-            f"{tokens / GIB:,.3g} GiB a process, but the device has only {available / GIB:.3g} GiB; lower "
-            "data.max_response_length"
+            f"{rows:,} responses, each padded to {row:,} tokens (prompt_length + response_length of "
+            f"actor_rollout_ref.rollout), need {tokens / GIB:,.3g} GiB per process for token ids, masks and "
+            f"scores, but the device has only {available / GIB:.3g} GiB; lower data.max_response_length"
         )
 
 

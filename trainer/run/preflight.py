@@ -87,13 +87,15 @@ def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -
     here = identities_here(rewards, data_sources)
     if served := sorted(data_sources - here.keys()):
         raise ConfigError(
-            f"reward.lock={path}: a server scores '{served[0]}', and a lock covers only local rewards; unset "
-            "reward.lock"
+            f"reward.lock={path}: '{served[0]}' is scored by a server, but a lock file covers only local "
+            "rewards; unset reward.lock"
         )
     moved = moved_rewards(read_lock(path), here)
     if moved:
         more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
-        raise ConfigError(f"reward.lock={path}: a reward has changed since the lock: {moved[0]}{more}")
+        raise ConfigError(
+            f"reward.lock={path}: a reward has changed since the lock file was written: {moved[0]}{more}"
+        )
 
 
 def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:

@@ -228,7 +228,7 @@ INSTEAD = {
     "actor_rollout_ref.rollout.name": "rewardkit has the engines {known}; set "
     "actor_rollout_ref.rollout.name=vllm",
     "trainer.mode": (
-        "expected {known}; instead of verl's colocate_async use async, which generates on servers of its own"
+        "expected {known}; instead of verl's colocate_async, use async, which generates on its own servers"
     ),
     "distillation.distillation_loss.loss_mode": (
         "rewardkit distils only on the sampled tokens, with {known}; for the reverse KL set loss_mode=k1 and "

@@ -58,8 +58,8 @@ REFUSED: tuple[Rule, ...] = (
     (
         lambda c: c.data.use_dynamic_bsz and c.data.max_token_len_per_gpu * sharing(c) < c.data.max_length,
         (
-            "data.max_token_len_per_gpu={c.data.max_token_len_per_gpu} is less than one row: "
-            "data.max_length is {c.data.max_length}"
+            "data.max_token_len_per_gpu={c.data.max_token_len_per_gpu} is too small for one row of "
+            "data.max_length={c.data.max_length} tokens"
         ),
     ),
     (
@@ -111,7 +111,7 @@ def _check_model(config: SftConfig) -> None:
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("values", lambda c: check_values(c, VALUES)),
-    ("settings that exclude each other", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
+    ("mutually exclusive settings", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
     ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
     ("loggers", check_loggers),
     (

@@ -108,8 +108,8 @@ def load_rows(
             else f"data.max_length={config.max_length} cuts every row before its end"
         )
         world.say(
-            f"no row trains {' or '.join(tokenizer.convert_ids_to_tokens(list(ends)))}, which ends a "
-            f"response, so the model would not learn to stop; {instead}"
+            f"no row trains the model on {' or '.join(tokenizer.convert_ids_to_tokens(list(ends)))}, which "
+            f"ends a response, so the model would not learn to stop; {instead}"
         )
     return rows
 
@@ -157,8 +157,8 @@ def _reader(
     if pair is None:
         wanted = ", or ".join([config.messages_key, *(" and ".join(p) for p in pairs)])
         raise InputError(
-            f"{path} has no column {wanted}; set data.messages_key, or data.prompt_key and data.response_key "
-            f"(columns: {', '.join(sorted(columns))})"
+            f"{path} has no column {wanted}; set either data.messages_key, or both data.prompt_key and "
+            f"data.response_key (columns: {', '.join(sorted(columns))})"
         )
     return lambda row, where: _of_pair(row, pair, config, where)
 

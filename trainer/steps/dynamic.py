@@ -95,7 +95,7 @@ def _refuse_further(run: TrainingRun, drawn: int, found: int, wanted: int) -> No
         raise ScoringError(
             f"expected {wanted} prompts whose responses differ in {asked.metric}, found {found} in "
             f"{drawn} batches; raise algorithm.filter_groups.max_num_gen_batches (0: no limit), or "
-            "train on prompts that the policy solves sometimes"
+            "train on prompts that the policy sometimes solves"
         )
 
 

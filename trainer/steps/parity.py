@@ -104,15 +104,14 @@ def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
     first = "" if run.first_kl in (None, worst) else f" (the run's first was {run.first_kl:.2g})"
     if not worst < torch.inf:
         raise ParityError(
-            f"step {step}: log-probabilities of the rollout engine or of the policy are not "
-            "finite: some weights never reached the engine, whose memory had NaN before the "
-            "sync, or training diverged"
+            f"step {step}: log-probabilities of the rollout engine or of the policy are not finite. Either "
+            "some weights never reached the engine (its memory had NaN before the sync), or training diverged"
         )
     if worst > error:
         raise ParityError(
-            f"{found} {error:.2g}{first}: the rollout engine does not have the policy's "
-            "weights; a weight sync was missed or was incomplete (for noisy kernels raise "
-            "actor_rollout_ref.rollout.parity_error)"
+            f"{found} {error:.2g}{first}: the rollout engine does not have the policy's weights, because a "
+            "weight sync was missed or was incomplete. If the kernels are noisy, raise "
+            "actor_rollout_ref.rollout.parity_error"
         )
     if worst > warn and run.world.is_main:
         run.logger.say(f"{found} {warn:.2g}{first}")

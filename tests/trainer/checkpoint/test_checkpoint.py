@@ -120,7 +120,7 @@ def test_an_export_overwrites_nothing(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli(["export", str(finished), str(tmp_path)]) == InputError.exit_code
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert cli(["export", str(tmp_path), str(tmp_path / "new")]) == InputError.exit_code
     assert list(tmp_path.iterdir()) == []
 
@@ -302,7 +302,7 @@ def test_another_model_or_other_data_is_refused_and_other_settings_are_told(
         name, weight = next((n, p) for n, p in policy.named_parameters() if "norm" in n)
         owner = policy.get_submodule(name.removesuffix(".weight"))
         owner.weight = torch.nn.Parameter(torch.zeros(weight.shape[0] + 1))
-        with pytest.raises(ConfigError, match=f"another model: {name} is"):
+        with pytest.raises(ConfigError, match=f"a different model: {name} is"):
             run.checkpoints.restore()
     loader = PromptLoader([PromptRow("s", [], "", {}, [])] * 5, 2, shuffle=False, seed=0)
     with pytest.raises(InputError, match=r"saved with 24 training rows, but data.train_files now has 5"):
@@ -330,11 +330,11 @@ def test_a_tracker_without_its_checkpoint_is_an_error_that_says_what_to_do(tmp_p
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("7")
     with pytest.raises(
         ConfigError,
-        match=r"names global_step_7, which has no trainer.json or does not exist.*resume_mode=disable",
+        match=r"refers to global_step_7, which does not exist or has no trainer.json.*resume_mode=disable",
     ):
         find.latest(tmp_path)
     (tmp_path / "latest_checkpointed_iteration.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match=r"names global_step_.*resume_mode=disable"):
+    with pytest.raises(ConfigError, match=r"refers to global_step_.*resume_mode=disable"):
         find.latest(tmp_path)
 
 

@@ -133,5 +133,5 @@ def test_an_adapter_that_does_not_fit_is_refused(model: Any, adapted: Any, tmp_p
     peft_file = tmp_path / "adapter" / "adapter_model.safetensors"
     save_file(some, peft_file, metadata={"format": "pt"})
     options = ModelConfig("-", lora_adapter_path=str(tmp_path / "adapter"))
-    with pytest.raises(ConfigError, match="is for another model"):
+    with pytest.raises(ConfigError, match="does not fit this model"):
         prepare(copy.deepcopy(model), options, CPU, FSDP)

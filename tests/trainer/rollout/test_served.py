@@ -269,9 +269,9 @@ def test_all_servers_gone_is_one_line_a_wait_and_an_end(
     assert said.count("no rollout server is left") == 1
     impatient = open_served(urls=[stubs[0].url], servers_wait_s=1.5)
     stubs[0].dies_at = len(stubs[0].turns)
-    with pytest.raises(RewardkitError, match=r"no rollout server answered again within 1\.5 s"):
+    with pytest.raises(RewardkitError, match=r"no rollout server recovered within 1\.5 s"):
         drawn_by(impatient, rows)
-    with pytest.raises(RewardkitError, match="no rollout server took the policy's weights"):
+    with pytest.raises(RewardkitError, match="no rollout server accepted the policy's weights"):
         impatient.sync_weights([])
 
 
@@ -325,7 +325,7 @@ def test_a_server_that_fails_gets_all_again_before_it_goes_on_and_is_left_after_
     assert calls_of(stubs[1])[-5:] == ROUND, "the next sync tries it again"
     for stub in stubs:
         stub.fails = {"/finish_weight_update": 9}
-    with pytest.raises(RewardkitError, match="no rollout server took the policy's weights"):
+    with pytest.raises(RewardkitError, match="no rollout server accepted the policy's weights"):
         engine.sync_weights(weights)
 
 
@@ -380,7 +380,7 @@ def test_a_server_without_the_adapter_is_left_until_the_next_sync(
     found, wanted = drawn_by(engine, rows)
     assert (found, len(stubs[0].turns)) == (wanted, before)
     stubs[0].fails = stubs[1].fails = {"/v1/load_lora_adapter": 9}
-    with pytest.raises(RewardkitError, match="no rollout server took the policy's weights"):
+    with pytest.raises(RewardkitError, match="no rollout server accepted the policy's weights"):
         engine.sync_weights(ADAPTER)
 
 

@@ -182,7 +182,7 @@ MODELS: list[tuple[str, Change, list[str], str]] = [
         "a config that does not go together",
         nothing,
         [f"{MODEL}.override_config.num_attention_heads=3"],
-        f"{MODEL}: the weights of MODEL are for another config: model.layers.0.self_attn.o_proj.weight is",
+        f"{MODEL}: the weights in MODEL do not match the config: model.layers.0.self_attn.o_proj.weight has",
     ),
     (
         "an activation that there is not",
@@ -289,7 +289,7 @@ def of_another_kind(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (narrower, "the adapter in ADAPTER is for another model: "),
+        (narrower, "the adapter in ADAPTER does not fit this model: "),
         (of_another_kind, "the adapter in ADAPTER has the type IA3; expected LORA"),
         (lambda folder: (folder / "adapter_config.json").write_text("{no"), "lora_adapter_path=ADAPTER: "),
         (
@@ -401,7 +401,7 @@ def test_a_checkpoint_that_a_run_cannot_go_on_from_is_refused_as_training_does(
     )
 
     config = load_config(None, [*trained, f"{MODEL}.lora_rank=4"])
-    assert_refused_alike(config, f"{checkpoint}/actor is a checkpoint of another model: ", world)
+    assert_refused_alike(config, f"{checkpoint}/actor is a checkpoint of a different model: ", world)
 
     config = load_config(None, [*trained, "data.train_max_samples=5"])
     assert_refused_alike(config, "the checkpoint was saved with 24 training rows", world)

@@ -400,7 +400,7 @@ def test_a_run_has_a_position_for_every_token(parquet: Path, big_model: Path, tm
         (big_model / "config.json").write_text(json.dumps(described | stated))
         config = settings(parquet, big_model, tmp_path)
         if refused:
-            with pytest.raises(ConfigError, match="are 20 tokens, but the model has only 19 positions"):
+            with pytest.raises(ConfigError, match="is 20 tokens, but the model has only 19 positions"):
                 check_model(config)
         else:
             check_model(config)

@@ -100,7 +100,7 @@ def test_a_long_row_is_an_error_cut_or_left_out(
     (kept,) = load(tokenizer, tmp_path, rows, max_length=12, truncation="right")
     assert len(kept.token_ids) + len(kept.response_ids) == 12
     said = capsys.readouterr().err
-    assert "1 of 2 rows, which have no trained token" in said and "no row trains <|end|>" in said
+    assert "1 of 2 rows, which have no trained token" in said and "no row trains the model on <|end|>" in said
     assert "data.max_length=12 cuts every row" in said and "the chat template" not in said
     both = load(tokenizer, tmp_path, rows, max_length=12, truncation="left")
     assert [trained(tokenizer, row)[-7:] for row in both] == ["<|end|>"] * 2
@@ -128,7 +128,7 @@ def test_a_token_of_the_generation_config_ends_a_response_too(
     for ends, warned in ((AutoTokenizer.from_pretrained(model_folder).eos_token_id, False), (None, True)):
         GenerationConfig(eos_token_id=ends).save_pretrained(model)
         rehearse(SftConfig(data=data, model=ModelConfig(str(model))))
-        assert ("no row trains <|user|>" in capsys.readouterr().err) == warned
+        assert ("no row trains the model on <|user|>" in capsys.readouterr().err) == warned
 
 
 @pytest.mark.parametrize(

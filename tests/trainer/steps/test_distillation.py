@@ -120,7 +120,7 @@ def test_the_vocabulary_must_be_the_policy_s(parquet: Path, model_folder: Path, 
     save(make_model(other, 0), other, tmp_path / "other")
     given = (*REWARD, f"{TEACHER}={tmp_path / 'other'}")
     with pytest.raises(
-        RewardkitError, match=r"the vocabulary of '.*other' is not the policy's: \d+ tokens differ"
+        RewardkitError, match=r"the vocabulary of '.*other' differs from the policy's in \d+ tokens"
     ):
         build.rehearse(load_config("tiny-cpu", words(parquet, model_folder, tmp_path / "out", *given)))
 

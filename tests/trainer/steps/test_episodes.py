@@ -253,7 +253,7 @@ def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
                 f"{ROLLOUT}.multi_turn.tool_config_path=calculator",
                 f"{ROLLOUT}.agent.default_agent_loop=single_turn_agent",
             ],
-            "calculator needs an agent that plays several turns",
+            "calculator needs a multi-turn agent",
         ),
         (
             {"agent_name": "tool_agent", "extra_info": {"interaction_kwargs": {"name": "gms8k"}}},

@@ -44,7 +44,7 @@ def test_a_token_budget_must_hold_one_sequence(key: str) -> None:
     section = key.rpartition(".")[0]
     dynamic = "log_prob_use_dynamic_bsz" if section.endswith("ref") else "use_dynamic_bsz"
     small = f"{key}_max_token_len_per_gpu=1023"
-    with pytest.raises(ConfigError, match="is less than one sequence"):
+    with pytest.raises(ConfigError, match="is too small for one sequence"):
         check_settings(f"{section}.{dynamic}=true", small)
     check_settings(f"{section}.{dynamic}=true", small.replace("1023", "1024"))
     check_settings(small)
@@ -91,11 +91,11 @@ def test_who_shares_rows_counts_as_one_for_a_mini_batch_and_a_token_limit() -> N
         check_settings(*three)
     check_settings(*three, f"{SHARED}=2")
     small = [f"{ACTOR}.use_dynamic_bsz=true", f"{ACTOR}.ppo_max_token_len_per_gpu=512"]
-    with pytest.raises(ConfigError, match="is less than one sequence"):
+    with pytest.raises(ConfigError, match="is too small for one sequence"):
         check_settings(*small)
     check_settings(*small, f"{SHARED}=2")
     tiny = f"{ACTOR}.ppo_max_token_len_per_gpu=256"
-    with pytest.raises(ConfigError, match=rf"{tiny} times the 2 processes that share a row is less"):
+    with pytest.raises(ConfigError, match=rf"{tiny} times the 2 processes that share a row is too small"):
         check_settings(*small, tiny, f"{SHARED}=2")
 
 
