@@ -82,10 +82,10 @@ def test_as_a_loss_values_and_gradients_are_verl_s() -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["distillation.enabled=true"], f"needs {TEACHER}"),
+        (["distillation.enabled=true"], f"requires {TEACHER}"),
         ([*ON, f"{LOSS}.loss_mode=k1"], "has a gradient of 0 on average"),
         ([*ON, f"{LOSS}.loss_mode=forward_kl_topk"], "only on the sampled tokens"),
-        ([*ON, "distillation.teacher_models.other.model_path=y"], "there is one teacher"),
+        ([*ON, "distillation.teacher_models.other.model_path=y"], "only one teacher"),
     ],
 )
 def test_what_a_teacher_cannot_do_here_is_refused(words: list[str], line: str) -> None:

@@ -72,7 +72,7 @@ def check_settings(*overrides: str) -> list[str]:
 def test_what_is_done_otherwise_with_the_same_result_is_said() -> None:
     assert check_settings() == []
     (line,) = check_settings(f"{ACTOR}.strategy=fsdp")
-    assert "FSDP2 is used" in line
+    assert "uses FSDP2" in line
 
 
 def test_of_fewer_processes_than_asked_as_many_share_a_row_as_divide_both() -> None:
