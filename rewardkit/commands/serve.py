@@ -214,11 +214,7 @@ def command(
     if not ground_truth_files:
         refuse_given(("ground_truth_tokenizer",), "the tokenizer is used only for the prompts of --gold")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
-    if task_words and workers > 1:
-        raise ConfigError(
-            f"--tasks needs --workers 1, because one process must keep all sessions; found {workers}"
-        )
-    tasks: dict[str, TaskSet] = _task_sets(task_words) if task_words else {}
+    tasks: dict[str, TaskSet] = _task_sets(task_words, workers) if task_words else {}
     _look_for_groups(tasks, ground_truths)
     share = _share(scorers or len(os.sched_getaffinity(0)), workers)
     exported_traces = _exported_traces() if otel else None
@@ -285,7 +281,11 @@ def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex | N
     return found
 
 
-def _task_sets(words: Sequence[str]) -> dict[str, TaskSet]:
+def _task_sets(words: Sequence[str], workers: int) -> dict[str, TaskSet]:
+    if workers > 1:
+        raise ConfigError(
+            f"--tasks needs --workers 1, because one process must keep all sessions; found {workers}"
+        )
     from rewardkit.server.task_files import open_task_sets  # likewise
 
     return open_task_sets(words)

@@ -108,11 +108,11 @@ KEYS = '+algorithm.gdpo_reward_keys=["form", "acc", "score"]'
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ([], "name these parts in algorithm.gdpo_reward_keys"),
+        ([], "list these parts in algorithm.gdpo_reward_keys"),
         ([KEYS, "algorithm.gdpo_reward_weights=[1]"], "gdpo_reward_weights=.* one weight for each of"),
         ([KEYS, "algorithm.use_kl_in_reward=true"], "use_kl_in_reward, .* would have no effect"),
         ([KEYS, "reward.mode=mixed"], r"reward\.mode=mixed would have no effect"),
-        ([KEYS, "algorithm.adv_estimator=grpo"], "needs algorithm.adv_estimator=gdpo"),
+        ([KEYS, "algorithm.adv_estimator=grpo"], "requires algorithm.adv_estimator=gdpo"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(more: list[str], said: str) -> None:

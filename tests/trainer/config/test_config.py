@@ -250,7 +250,7 @@ def test_preflight_finds_nothing_where_nothing_is_wrong(
             "critic.ppo_mini_batch_size=1 times rollout.n=1 must be divisible by the 2",
         ),
         ("algorithm.kl_penalty=low_var", "found 'low_var'; did you mean low_var_kl"),
-        ("trainer.test_freq=1", "validation needs data.val_files"),
+        ("trainer.test_freq=1", "validation requires data.val_files"),
         ("reward.on_error=ignore", "reward.on_error must be one of mask, raise, value"),
         ("actor_rollout_ref.rollout.name=vllm_servr", "found 'vllm_servr'; did you mean vllm_server?"),
         ("actor_rollout_ref.rollout.name=sglang", "hf, vllm and vllm_server; set actor_rollout_ref.rollout."),

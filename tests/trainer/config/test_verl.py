@@ -117,17 +117,17 @@ def without() -> Config:
 @pytest.mark.parametrize(
     ("word", "line"),
     [
-        ("critic.use_torch_compile=True", "only what makes log-probabilities"),
+        ("critic.use_torch_compile=True", "only the computation of log probabilities"),
         ("actor_rollout_ref.actor.use_kl_loss=", "is empty"),
         ("ray_kwargs.ray_init.num_cpus=4", "trainer.launcher=ray"),
-        ("actor_rollout_ref.rollout.engine_kwargs.sglang.attention_backend=fa3", "it is for another engine"),
+        ("actor_rollout_ref.rollout.engine_kwargs.sglang.attention_backend=fa3", "for another engine"),
         ("actor_rollout_ref.rollout.data_parallel_size=1", None),
-        ("actor_rollout_ref.rollout.data_parallel_size=4", "has an engine"),
-        ("actor_rollout_ref.actor.fsdp_config.wrap_policy.min_num_params=9", "sharded by itself"),
+        ("actor_rollout_ref.rollout.data_parallel_size=4", "has its own engine"),
+        ("actor_rollout_ref.actor.fsdp_config.wrap_policy.min_num_params=9", "sharded as a unit"),
         ("reward_model.reward_manager=prime", None),
         ("model_engine=fsdp", None),
         ("actor_rollout_ref.model.lora.merge=True", "rollout.lora_sync"),
-        ("data.image_key=pictures", "rows with images are refused"),
+        ("data.image_key=pictures", "rows with images are rejected"),
         ("reward.reward_model.rollout.name=vllm", "reward_model.backend"),
         ("data.sampler.class_name=RandomCurriculumSampler", None),
     ],
@@ -195,8 +195,8 @@ def why_refused(words: list[str]) -> str:
 
 
 REFUSED = {
-    "qwen3_4b_dapo_multiturn": "the data is a parquet",
-    "run_minicpmo2_6": "the data is a parquet",
+    "qwen3_4b_dapo_multiturn": "data must be in parquet files",
+    "run_minicpmo2_6": "data must be in parquet files",
     "freeze_vision": "only text prompts",
 }
 """Scripts on FSDP that are refused whatever the data is, and why."""
