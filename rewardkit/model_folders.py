@@ -35,7 +35,7 @@ def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
     if path.startswith(("/", ".", "~")) or path.count("/") > 1 or ("/" in path and folder.parent.is_dir()):
         return f"no such model folder: {path}{_folder_like(folder)}"
     if not _ON_HUB.fullmatch(path):
-        hint = _folder_like(folder) or "; models of the hub are called owner/name (openai-community/gpt2)"
+        hint = _folder_like(folder) or "; models on the hub are named owner/name (openai-community/gpt2)"
         return f"no such model folder: {path}{hint}"
     return _why_not_on_hub(path, tokenizer_only)
 

@@ -46,7 +46,7 @@ def test_a_mistyped_folder_is_no_question_for_the_hub(
         "models/tinny": hint,
         str(tmp_path / "models/tinny"): hint,
         "~/no/such/model": "",
-        "gpt-2": "; models of the hub are called owner/name (openai-community/gpt2)",
+        "gpt-2": "; models on the hub are named owner/name (openai-community/gpt2)",
     }.items():
         assert why_no_model(path) == f"no such model folder: {path}{more}"
     assert asked == []

@@ -179,7 +179,7 @@ def _chosen(url: str | None, rewards: RewardFiles) -> tuple[str | None, tuple[st
     files = reward_files(os.environ.get(REWARDS_VARIABLE) if rewards is None else rewards)
     if address and files:
         raise OptionsError(
-            f"the server at {address} scores, so the reward file {files[0]} would have no effect here; pass "
-            f"the file to `rewardkit serve` (--rewards or --reward), or unset url and {URL_VARIABLE}"
+            f"the server at {address} computes the scores, so the reward file {files[0]} has no effect here; "
+            f"pass the file to `rewardkit serve` (--rewards or --reward), or unset url and {URL_VARIABLE}"
         )
     return address, files

@@ -31,7 +31,7 @@ def samples_from(
     if names.data_source is None and data_source is None:
         raise InputError(
             "the dataset has no column 'data_source'; add the column, "
-            "or make the reward with make_reward(data_source=...)"
+            "or create the reward with make_reward(data_source=...)"
         )
     sources = _column(columns, names.data_source, n)
     ground_truths = _column(columns, names.ground_truth, n)

@@ -191,7 +191,7 @@ def _of(known: Mapping[str, T], name: str, what: str) -> T:
     if name in known:
         return known[name]
     raise InputError(
-        f"a row names the {what} '{name}', but this run loads only {', '.join(known) or 'none'}"
+        f"a row uses the {what} '{name}', but this run loads only {', '.join(known) or 'none'}"
         f"{did_you_mean(name, known)}"
     )
 
@@ -302,7 +302,7 @@ def _class(name: str) -> Any:
     if module is None:
         return attribute
     if not attribute:
-        raise ConfigError(f"an interaction must name a class: write {where}:CLASS")
+        raise ConfigError(f"an interaction must be a class; write {where}:CLASS")
     found = getattr(module, attribute, None)
     if found is None:
         classes = [key for key, value in vars(module).items() if inspect.isclass(value)]

@@ -103,7 +103,7 @@ def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
         later.append(text.rpartition("zqsaid")[2])
     if later[0] != later[1]:
         raise TemplateError(
-            "the template renders the same turn differently at another place in the conversation"
+            "the template renders the same turn differently depending on its place in the conversation"
         )
 
 

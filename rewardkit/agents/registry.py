@@ -92,7 +92,7 @@ class Agents:
         held = self._agents.get(new.name)
         where = _where(held.loop) if held else self._offered.get(new.name, "").replace(":", ".")
         if where not in ("", _where(new.loop)):
-            raise OptionsError(f"the agent '{new.name}' exists already ({where}); choose another name")
+            raise OptionsError(f"the agent '{new.name}' already exists ({where}); choose another name")
         self._agents[new.name] = new
         return new
 
@@ -112,7 +112,7 @@ class Agents:
             return load_agent(name)
         names = self.names()
         hint = did_you_mean(name, names) or f"; known: {', '.join(names)}"
-        raise InputError(f"there is no agent '{name}'{hint}; pass an agent of your own as path.py:name")
+        raise InputError(f"there is no agent '{name}'{hint}; pass your own agent as path.py:name")
 
     def names(self) -> tuple[str, ...]:
         """Return the names: those offered, those registered and those of installed packages."""

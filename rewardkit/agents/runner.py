@@ -115,7 +115,7 @@ def agent_of(row: EpisodeRow, setting: EpisodeSetup) -> Agent:
     found = AGENTS.resolve(named or setting.default_agent)
     if found.settings is not None and found.given is None:
         raise InputError(
-            f"the agent '{found.name}' needs settings; pass a file of agents with an entry of "
+            f"the agent '{found.name}' needs settings; pass an agent file that has an entry with "
             "this name (--agent-file, or rollout.agent.agent_loop_config_path; docs/programs.md)"
         )
     return found

@@ -160,7 +160,7 @@ def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Sc
     """Return the skeleton of messages of these (role, name), see `Transcript.skeleton`."""
     for role, _ in shape:
         if role not in ("tool", "user"):
-            raise TemplateError(f"a turn of the role '{role}' cannot be appended; expected tool or user")
+            raise TemplateError(f"a turn with the role '{role}' cannot be appended; expected tool or user")
     marks = [_HEARD.format(i) for i in range(len(shape))]
     tail, closing = _tail(transcript, _messages(shape, marks), schemas)
     parts = _cut(tail, marks)

@@ -202,7 +202,7 @@ def _function_of(schema: Mapping[str, Any] | None, target: Any) -> Mapping[str, 
     function = (schema or {}).get("function")
     if not isinstance(function, Mapping) or not function.get("name"):
         raise ConfigError(
-            f"{target.__qualname__} has no name; set tool_schema.function.name in the entry of the tool"
+            f"{target.__qualname__} has no name; set tool_schema.function.name in the tool's entry"
         )
     return function
 

@@ -114,7 +114,7 @@ def scores_of(answer: HttpAnswer, expected: int) -> list[Score]:
         scores = _scores.decode(answer.body)
     except NOT_JSON as error:
         raise ServerError(
-            f"the answer of {answer.url} is not a list of scores: {error}; is this a rewardkit server?"
+            f"the answer from {answer.url} is not a list of scores: {error}; is this a rewardkit server?"
         ) from None
     if len(scores) != expected:
         raise ServerError(f"{answer.url} answered with {len(scores)} scores for {expected} samples")

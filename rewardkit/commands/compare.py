@@ -53,8 +53,8 @@ def command(
     """Compare the scored responses in two files or folders, prompt by prompt.
 
     Prints the difference SECOND minus FIRST with 95 % intervals. The p-value is from McNemar's test if every
-    prompt has one response and every response is right or wrong. Otherwise, the p-value is from a sign-flip
-    test over prompts. Both files must contain the same prompts, unless you use --allow-missing.
+    prompt has exactly one response and each response is marked right or wrong. Otherwise, the p-value is from
+    a sign-flip test over prompts. Both files must contain the same prompts, unless you use --allow-missing.
     """
     groups = [read_groups([dumps_in(one)], read_options, prefix) for one in (first, second)]
     found = compare(*groups, allow_missing=allow_missing)

@@ -140,7 +140,7 @@ def command(
             return _check(check, first, as_json)
         if not files:
             raise click.UsageError(
-                "no files given; pass FILES of responses, or --check FILE with a file of pins"
+                "no files given; pass response files, or --check FILE to check pinned responses"
             )
         asked = read_grouped(files, read_options, note)
         if pin is not None:

@@ -89,7 +89,7 @@ def command(
 
     For a DATASET, prepares the prompts, generates responses with --model and scores them. Run the same
     command again to resume an interrupted run. FILE can be any file that `rewardkit score` reads or, with
-    --model, a file of prompts. KEY=VALUE sets a key of --config, as in verl's main_eval.
+    --model, a prompt file. KEY=VALUE overrides a configuration key, as in verl's main_eval.
 
     Prints the accuracy with a 95 % interval, clustered by prompt, and counts failures. For a FILE, also
     prints pass@k, pass^k, maj@k and best@k. The exit code is 1 if no response was scored.
@@ -166,7 +166,7 @@ def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
 
 def _prompts_and_output(files: Sequence[str], out: Path | None) -> tuple[Path, Path]:
     if len(files) > 1:
-        raise click.UsageError(f"--model takes one file of prompts, found {len(files)} files")
+        raise click.UsageError(f"--model requires exactly one prompt file, found {len(files)} files")
     prompts = Path(files[0])
     return prompts, out or prompts.with_name(f"{prompts.stem}.scored.parquet")
 

@@ -131,7 +131,7 @@ def _begin(one: Benchmark, prompts: Path, model: str, out: Path, run: RunOptions
         made.seconds = before.seconds
     elif responses.exists():
         raise InputError(
-            f"{responses} exists already; pass --force to overwrite it, or another folder with --out"
+            f"{responses} already exists; pass --force to overwrite it, or another folder with --out"
         )
     return made
 

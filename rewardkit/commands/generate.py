@@ -98,10 +98,11 @@ def command(
 
     Writes the input rows with the added columns responses, finish_reason, prompt_tokens and response_tokens.
     Their values are lists with one item per response. Runs with the same settings give the same responses.
-    KEY=VALUE sets a key of --config, such as model.path, as in verl's main_generation.
+    KEY=VALUE overrides a configuration key, such as model.path, as in verl's main_generation.
 
-    If you use an option from the group `episodes`, or if a row has an agent_name, responses are the last
-    messages of a multi-turn agent, and additional columns describe the episodes (docs/agents.md).
+    If you use an option from the group `episodes`, or if a row has an agent_name, a multi-turn agent runs.
+    The response is then the agent's last message, and additional columns describe the episode
+    (docs/agents.md).
     """
     files, assigned = files_and_settings(words)
     values, notes = read_generation_config(config, assigned)
@@ -110,7 +111,7 @@ def command(
     for line in notes:
         note(line)
     if len(files) > 1:
-        raise click.UsageError(f"expected one FILE of prompts, found {len(files)}: {', '.join(files)}")
+        raise click.UsageError(f"expected exactly one prompt file, found {len(files)}: {', '.join(files)}")
     file = files[0] if files else _expanded(values.get("file"))
     out = out or (Path(_expanded(values["out"]) or "") if values.get("out") else None)
     if file is None or out is None or not values.get("model"):

@@ -150,12 +150,12 @@ def _sample(row: str | None, spec: ForeignSpec) -> Sample:
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
         raise OptionsError(
-            f"--row has the unknown field '{unknown}'; the known fields are response, ground_truth, prompt, "
+            f"--row has the unknown field '{unknown}'; valid fields are response, ground_truth, prompt, "
             "extra_info and data_source"
         )
     fields = names.read(given)
     if not isinstance(given.get(names.response or ""), str):
-        raise OptionsError("the field response of --row must be a string")
+        raise OptionsError("the field response in --row must be a string")
     source = fields.data_source or next(iter(spec.data_sources), "") or spec.target
     return to_sample(source, fields.response, fields.ground_truth, fields.prompt, fields.extra_info)
 

@@ -57,7 +57,7 @@ _WIDTH = 160
 @click.option(
     "--top", type=COUNT, default=50, show_default=True, help="Maximum number of ground truths to list."
 )
-@click.option("--out", type=OutputFile(), help="Also write the list to a jsonl file.")
+@click.option("--out", type=OutputFile(), help="Also write the list to this JSONL file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -94,7 +94,7 @@ def command(
         refuse_given(("on", "response_key"), "no responses are read without --responses")
     if not response_files and not any(row.solution for row in rows):
         raise InputError(
-            f"{file} has no worked solutions; pass a file of responses to the same prompts with --responses"
+            f"{file} has no worked solutions; pass responses to the same prompts with --responses"
         )
     with Scorer(options=options, timeout_s=timeout_s) as scorer:
         scorer.check({row.item.data_source for row in rows})

@@ -110,7 +110,7 @@ def command(
         return _check(path, words, given, as_json)
     if not files:
         raise click.UsageError(
-            "no files given; pass FILES of responses or prompts, or --check to check a lock file"
+            "no files given; pass response files or prompt files, or --check to check a lock file"
         )
     if path.exists() and not force:
         raise exists_already(path)

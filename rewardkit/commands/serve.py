@@ -313,7 +313,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
     if found:
         logs.write_line(
             f"{', '.join(found)}: the reward {LOOKS_AT_GROUPS}, so requests with a single response "
-            f"(slime, ROLL, NeMo-Gym) are refused: {SEND_GROUP}"
+            f"(slime, ROLL, NeMo-Gym) are rejected: {SEND_GROUP}"
         )
 
 

@@ -52,7 +52,7 @@ def config_option(function: Any) -> Any:
         is_eager=True,
         expose_value=False,
         callback=_take_defaults,
-        help="YAML file with values for these options, tokens and reward options. Send SIGHUP to reload it.",
+        help="YAML file that sets these options, the tokens and reward options. Send SIGHUP to reload it.",
     )(function)
 
 

@@ -99,7 +99,7 @@ def command(
 
     FILES can be any files that `rewardkit score` reads. The table has one row per response, and long tables
     open in a pager. If you pass a folder of training dumps (1.jsonl, ...), the last step is shown. If you
-    pass the folder of a training run, which contains metrics.jsonl, an HTML page about the run is written.
+    pass a training run folder (with metrics.jsonl), the command writes an HTML page about the run.
     """
     if len(files) == 1 and (Path(files[0]) / METRICS).is_file():
         refuse_given(_OF_ROWS, f"{files[0]} is the folder of a run, so only the run's page is written")

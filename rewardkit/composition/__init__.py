@@ -111,7 +111,7 @@ def _named(given: Any, path: Path) -> list[tuple[str, Mapping[str, Any]]]:
         named = []
     if not named or not all(isinstance(spec, Mapping) for _, spec in named):
         raise InputError(
-            f"{path} contains no composition: expected data_sources and a tree (`gate: ...`) or "
-            "`import: SPEC`, or a list or mapping of several compositions"
+            f"{path} contains no composition. A composition has either data_sources and a tree (`gate: ...`) "
+            "or `import: SPEC`. For several compositions, write a list or a mapping of them"
         )
     return named

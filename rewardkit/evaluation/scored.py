@@ -211,8 +211,8 @@ def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> I
             columns = columns_of(file)
             if prefix and not any(prefix + name in columns for name in SCORE_COLUMNS):
                 raise UnscoredError(
-                    f"{source.path} has no column '{prefix}score'; pass the --prefix of `rewardkit score`; "
-                    f"columns: {', '.join(columns)}"
+                    f"{source.path} has no column '{prefix}score'; pass the --prefix that you used with "
+                    f"`rewardkit score`; columns: {', '.join(columns)}"
                 )
             added = prefix or ("" if _HAVE_SCORES & set(columns) else score_prefix(columns))
             for records in file.chunks():
@@ -342,7 +342,7 @@ def dumps_in(path: str, step: int | None = None) -> str:
     if step is not None and step not in dumps:
         has = "expected a folder with files such as 1.jsonl"
         has = f"the dumps go from step {min(dumps)} to {max(dumps)}" if dumps else has
-        raise InputError(f"{path} has no dump of step {step}; {has}")
+        raise InputError(f"{path} has no dump for step {step}; {has}")
     return str(dumps[max(dumps) if step is None else step]) if dumps else path
 
 

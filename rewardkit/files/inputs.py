@@ -86,7 +86,7 @@ class Input:
         if found is None:
             raise InputError(
                 f"{self.path}: unknown file format; the name must end in one of {', '.join(FORMATS)} "
-                f"(text formats also with {' or '.join(COMPRESSIONS)}, or in a {ZIP})"
+                f"(text formats may be compressed: {' or '.join(COMPRESSIONS)}, or in a {ZIP})"
             )
         return found
 

@@ -42,9 +42,7 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
         try:
             names = reader.fieldnames or []
             if any(not name.isascii() and writable(name) != name for name in names):
-                raise InputError(
-                    f"{source.path}: the names of the columns are not UTF-8; convert the file to UTF-8"
-                )
+                raise InputError(f"{source.path}: the column names are not UTF-8; convert the file to UTF-8")
             repeated = [name for name in names if list(names).count(name) > 1]
             if repeated:
                 raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")

@@ -103,8 +103,7 @@ def require_folder_of(path: Path) -> None:
         if os.path.exists(folder):
             raise InputError(f"cannot write {path}: {folder} is not a folder; choose another name")
         raise InputError(
-            f"cannot write {path}: the folder {folder} does not exist; make the folder, or choose "
-            "another name"
+            f"cannot write {path}: the folder {folder} does not exist; create it, or choose another name"
         )
     if (why := why_unwritable(folder)) is not None:
         raise InputError(f"cannot write {path}: the folder {folder} is not writable ({why.strerror})")
@@ -128,12 +127,12 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from None
+        raise InputError(f"cannot create the folder {folder}: {error.strerror or error}") from None
 
 
 def exists_already(path: Path, instead: str = "pass --force to replace the output") -> InputError:
     """Return the error for an output that is not to be replaced."""
-    return InputError(f"{path} exists already; choose another name, or {instead}")
+    return InputError(f"{path} already exists; choose another name, or {instead}")
 
 
 def sync(path: Path) -> None:

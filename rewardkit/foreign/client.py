@@ -158,7 +158,7 @@ class RewardHost:
         if not line:
             status = self.process.wait()
             raise InputError(
-                f"{request.target}: the process that imports this reward ended with status {status}"
+                f"{request.target}: the process that imports this reward exited with status {status}"
             )
         try:
             return msgspec.json.decode(line, type=DescribedReward)
@@ -176,8 +176,8 @@ class RewardHost:
         )
         if not answer.poll(1_000 * max(0.0, limit_s - _NOTE_S)):
             raise InputError(
-                f"{target} was still loading after {limit_s:g} s; if the import is slow but does not hang, "
-                f"set {processes.LOAD_TIMEOUT} to more seconds"
+                f"{target} was still loading after {limit_s:g} s; if the import is only slow, raise "
+                f"{processes.LOAD_TIMEOUT} (seconds)"
             )
 
     def ask(self, rows: Sequence[HostRow]) -> list[Score]:

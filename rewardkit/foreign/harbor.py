@@ -49,7 +49,7 @@ def harbor(spec: ForeignSpec) -> Reward:
     if (folder / "task.toml").is_file():
         timeout_s = max(timeout_s, read_task(folder).timeout_s + 60.0)
     elif not folder.is_dir():
-        raise InputError(f"no such folder of Harbor tasks: {spec.target}")
+        raise InputError(f"no such Harbor task folder: {spec.target}")
     return made(
         spec,
         score,

@@ -83,7 +83,7 @@ def task_folder(root: Path, name: Any) -> Path:
     found = root / str(name or "")
     if not name or not found.resolve().is_relative_to(root.resolve()) or not (found / "task.toml").is_file():
         raise InputError(
-            f"{root} has no Harbor task '{name or ''}'; set extra_info.task to the name of a task's folder"
+            f"{root} has no Harbor task '{name or ''}'; set extra_info.task to the name of a task folder"
         )
     return found
 

@@ -109,7 +109,7 @@ class Service:
             finally:
                 answer.close()
         except TimeoutError:
-            raise ServiceError(f"{self.who} did not answer in {self.timeout_s:g} s") from None
+            raise ServiceError(f"{self.who} did not answer within {self.timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
             said = without_credentials(f"{type(error).__name__}: {error}")
             raise ServiceError(f"{self.who} cannot be reached: {said}") from None

@@ -158,7 +158,7 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
     if _is_ours(spec):
         if "?" in spec:
             raise InputError(
-                f"--reward {text}: options of a file that imports rewardkit are set with --option"
+                f"--reward {text}: the file imports rewardkit, so set options with --option instead of `?`"
             )
         return load_reward_file(text)
     parsed = parse_spec(spec)

@@ -103,7 +103,7 @@ def _read(path: Path, about: dict[str, Any]) -> dict[tuple[int, int], Completion
     changed = sorted(key for key in {*theirs, *about} if theirs.get(key) != about.get(key))
     if changed:
         raise InputError(
-            f"cannot resume: the interrupted run had other values of {', '.join(changed)}; use the same "
-            "values, or pass --restart to discard that run's responses"
+            f"cannot resume: the interrupted run used different values for {', '.join(changed)}; use the "
+            "same values, or pass --restart to discard that run's responses"
         )
     return {(one.row, one.sample): one for one in completions if one.error is None}

@@ -36,7 +36,7 @@ def messages_of(
         hint = did_you_mean(name or "prompt", table.schema.names)
         has = ", ".join(table.schema.names)
         raise InputError(
-            f"{path} has no column '{name or 'prompt'}'{hint}; pass the column of prompts with --prompt-key "
+            f"{path} has no column '{name or 'prompt'}'{hint}; pass the prompt column with --prompt-key "
             f"(columns: {has})"
         )
     if template and "{prompt}" not in template:

@@ -52,7 +52,8 @@ def _checked(values: dict[str, Any], notes: list[str]) -> dict[str, Any]:
         values = {name: value for name, value in values.items() if name not in OF_EPISODES}
     if values.get("engine") not in (None, "vllm", "hf"):
         raise ConfigError(
-            f"rollout.name={values['engine']}: rewardkit has the engines vllm and hf; set rollout.name=vllm"
+            f"rollout.name={values['engine']}: rewardkit supports the engines vllm and hf; set "
+            "rollout.name=vllm"
         )
     if values.get("engine") == "vllm" and default_engine(None) != "vllm":
         notes.append("rollout.name=vllm has no effect: vLLM is not installed; see --engine")

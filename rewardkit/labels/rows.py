@@ -77,8 +77,8 @@ def read_labelled(path: str | Path, names: RowNames, data_source: str | None) ->
     usable = [one for one in found if one.item.data_source and one.item.ground_truth]
     if not usable:
         raise InputError(
-            f"{path} has no row with a data source and a ground truth; pass --data-source, and the column of "
-            "ground truths with --ground-truth-key"
+            f"{path} has no row with a data source and a ground truth; pass --data-source, and the "
+            "ground-truth column with --ground-truth-key"
         )
     return usable
 
@@ -108,8 +108,8 @@ def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadO
                 given += 1
     if not given:
         raise InputError(
-            f"no response in {', '.join(paths)} has the prompt of a row; if both files have an id column, "
-            "pass the column's name with --on"
+            f"no response in {', '.join(paths)} matches the prompt of any row; if both files have an id "
+            "column, pass the column's name with --on"
         )
     return given, lost
 

@@ -119,7 +119,7 @@ def _require_rewards(was: Mapping[str, Identity], now: Mapping[str, Identity], p
             files = f" ({', '.join(before['source'])})" if own == "source" else ""
             raise InputError(
                 f"{path}: the reward {before['reward'].partition('@')[0]}{files} of data source '{source}' "
-                f"is missing; pass the same {option} as to `rewardkit score`"
+                f"is missing; pass the same {option} that you passed to `rewardkit score`"
             )
 
 
@@ -128,7 +128,7 @@ def _as_read(receipt: Receipt, options: ReadOptions, path: Path) -> ReadOptions:
     if receipt.join is not None and options.join is None:
         key = receipt.join
         raise InputError(
-            f"the ground truths of {path} came from another file, joined by '{key}'; pass --join FILE "
+            f"the ground truths of {path} were joined from another file by '{key}'; pass --join FILE "
             f"--on {key}"
         )
     given = {name: value for name, value in asdict(options.names).items() if value is not None}

@@ -28,7 +28,7 @@ def recognise(row: RawRow) -> LogKind | None:
     """
     answered = not _RESPONSES.isdisjoint(row)
     if has_shape(row, _BATCH_INPUT) and not answered:
-        raise InputError("the file has the requests of a batch, not the responses; pass the output file")
+        raise InputError("the file contains batch requests, not responses; pass the batch output file")
     for kind in KINDS:
         if has_shape(row, kind.shape) and not (answered and kind.unless_answered):
             kind.check(row)

@@ -342,7 +342,7 @@ def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
     """
     if not _is_batch(row, names):
         raise BadRowError(
-            "the row is not a batch with one prompt for each response, but the first row of the file is"
+            "the first row of the file is a batch with one prompt per response, but this row is not"
         )
     count = len(value_at(row, names.response))
     return [_element(row, i, count) for i in range(count)]

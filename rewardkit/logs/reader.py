@@ -97,7 +97,7 @@ def read_join(paths: Iterable[str | Path], on: str) -> Joined:
 
 def _add(rows: dict[str, Fields], row: RawRow, names: RowNames, key: str, path: str) -> None:
     if not has_value(row, key) or names.ground_truth is None:
-        lacking = f"column '{key}' to join by" if names.ground_truth else "column of ground truths"
+        lacking = f"column '{key}' to join by" if names.ground_truth else "ground-truth column"
         raise InputError(f"{path} has no {lacking}; columns: {', '.join(row)}")
     fields = names.read(row)
     known = rows.setdefault(str(value_at(row, key)), fields)

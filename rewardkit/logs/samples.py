@@ -190,7 +190,7 @@ def _fields(row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout) ->
     except KeyError as error:
         raise BadRowError(f"the row has no {error}") from None
     except (TypeError, AttributeError, IndexError) as error:
-        raise BadRowError(f"the row is not of the kind {layout.kind}: {error}") from None
+        raise BadRowError(f"the row does not match the format '{layout.kind}': {error}") from None
 
 
 def _several(response: Any) -> list[Any] | None:

@@ -282,5 +282,5 @@ def _why_none(error: Exception, endpoint: Endpoint) -> str:
     if isinstance(cause, httpx2.DecodingError):
         return f"sent no completion: {cause}"
     if isinstance(cause, httpx2.ReadTimeout):
-        return f"did not answer in {endpoint.request_timeout_s:g} s"
+        return f"did not answer within {endpoint.request_timeout_s:g} s"
     return f"cannot be reached: {cause}"

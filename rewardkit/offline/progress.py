@@ -87,7 +87,7 @@ def _folder_of(out: Path) -> Path:
 def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: bool) -> None:
     if not resume:
         raise InputError(
-            f"an earlier run to {out} was interrupted; pass --resume to continue that run, "
+            f"an earlier run that wrote to {out} was interrupted; pass --resume to continue that run, "
             "or --restart to discard its results"
         )
     before = msgspec.json.decode(about.read_bytes())

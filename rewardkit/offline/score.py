@@ -430,7 +430,8 @@ class _FileRun:
             row, why = result.bad[0]
             path = self.files[chunk.file][0].source.path
             raise InputError(
-                f"{path}, row {row}: {why}; fix the row, or pass --bad-rows mark or drop to score the rest"
+                f"{path}, row {row}: {why}; fix the row, or pass `--bad-rows mark` or `--bad-rows drop` to "
+                "score the rest"
             )
         self._check_budget(chunk, result)
         if progress is not None:
@@ -444,7 +445,7 @@ class _FileRun:
             path = self.files[chunk.file][0].source.path
             raise BudgetSpentError(
                 f"{why}; pass --resume to continue from row {chunk.records.first_row} of {path} with a new "
-                "budget; `cache: FILE` in the judge's file also keeps the answers for later rows"
+                "budget. To reuse the judge's answers, set `cache: FILE` in the judge file"
             )
 
     def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:

@@ -39,7 +39,7 @@ class Gsm8kOptions:
     def __post_init__(self) -> None:
         """Refuse a window that holds nothing."""
         if self.window is not None and self.window < 1:
-            raise ValueError(f"window is {self.window}; expected 1 or more, or none")
+            raise ValueError(f"window is {self.window}; expected an integer of at least 1, or none")
 
     @property
     def evaluation_only(self) -> str:

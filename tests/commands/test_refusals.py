@@ -156,10 +156,10 @@ def test_an_entry_is_written_though_nobody_reads_what_is_printed(folder: Path) -
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("rollout.temperature=-1", "temperature of the configuration: -1.0 is not in the range x>=0"),
-        ("rollout.temperature=.nan", "temperature of the configuration: nan is not a finite number"),
-        ("rollout.top_p=7", "top_p of the configuration: 7.0 is not in the range 0<x<=1"),
-        ("data.n_samples=0", "n of the configuration: 0 is not in the range x>=1"),
+        ("rollout.temperature=-1", "temperature in the configuration: -1.0 is not in the range x>=0"),
+        ("rollout.temperature=.nan", "temperature in the configuration: nan is not a finite number"),
+        ("rollout.top_p=7", "top_p in the configuration: 7.0 is not in the range 0<x<=1"),
+        ("data.n_samples=0", "n in the configuration: 0 is not in the range x>=1"),
     ],
 )
 def test_settings_of_verls_have_the_bounds_of_the_options(
@@ -232,7 +232,7 @@ def test_a_folder_that_is_not_there_is_not_made_for_a_file(
     before = sorted(folder.iterdir())
     assert run(words.split()) == 2
     said = capsys.readouterr().err
-    assert "resluts does not exist; make the folder, or choose another name" in said
+    assert "resluts does not exist; create it, or choose another name" in said
     assert sorted(folder.iterdir()) == before
 
 

@@ -127,9 +127,9 @@ def test_a_folder_without_dumps_and_a_step_or_row_that_is_not_there_are_said(
     for arguments, message in (
         (
             [str(tmp_path), "--step", "3"],
-            "has no dump of step 3; expected a folder with files such as 1.jsonl",
+            "has no dump for step 3; expected a folder with files such as 1.jsonl",
         ),
-        ([str(dump), "--step", "3"], "no dump of step 3; the dumps go from step 9 to 10"),
+        ([str(dump), "--step", "3"], "no dump for step 3; the dumps go from step 9 to 10"),
         ([str(dump), "--row", "7"], "has no row 7"),
     ):
         assert run(["view", *arguments]) == 2
@@ -195,7 +195,7 @@ def test_a_prefix_that_the_file_lacks_is_an_error(
 ) -> None:
     files = [str(dump)] * (1 + (command == "compare"))
     assert run([command, *files, "--prefix", "new_"]) == 2
-    assert "10.jsonl has no column 'new_score'; pass the --prefix of" in capsys.readouterr().err
+    assert "10.jsonl has no column 'new_score'; pass the --prefix that" in capsys.readouterr().err
 
 
 def test_one_row_is_counted_as_one(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:

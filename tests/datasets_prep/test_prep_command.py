@@ -158,6 +158,6 @@ def test_files_that_are_there_are_replaced_by_force_alone(
     words = ["prep", "arithmetic", "--n-train", "2", "--n-test", "1", "--out", str(tmp_path / "out")]
     assert [run(words), run(words), run([*words, "--force"])] == [0, 2, 0]
     assert (
-        "out exists already; choose another name, or pass --force to replace the output"
+        "out already exists; choose another name, or pass --force to replace the output"
         in capsys.readouterr().err
     )

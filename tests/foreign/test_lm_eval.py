@@ -45,7 +45,7 @@ def test_a_task_that_gives_no_one_number_for_a_text_is_refused_in_one_line(tasks
         "two?filter=c": "no filter 'c'",
         "two?filter=a&metrik=x": "no option 'metrik'",
         "many": "no task 'many'",
-        f"{tasks}/group.yaml": "not a single task",
+        f"{tasks}/group.yaml": "not a single lm-eval task",
         f"{tasks}/none.yaml": "cannot read .*none.yaml",
     }
     said = {}

@@ -164,7 +164,7 @@ def _rest(sample: Sample) -> tuple[Any, ...]:
         ("def a(solution_str): ...\ndef b(completions): ...\n", "", "a, b"),
         ("import nonesuch\n", ":f", "failed to import: ModuleNotFoundError"),
         ("raise SystemExit\n", ":f", "failed to import: SystemExit"),
-        ("import os; os._exit(3)\n", ":f", "ended with status 3"),
+        ("import os; os._exit(3)\n", ":f", "exited with status 3"),
         ("def f(:\n", ":f", "failed to import: SyntaxError"),
         ("def get_f(n): return 1\n", ":get_f?n=1", "takes the response"),
     ],

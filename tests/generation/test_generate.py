@@ -181,7 +181,7 @@ def test_another_run_s_journal_is_refused(
     given = ["generate", str(prompts), "--out", str(out), "--url", server.url, "--model", "m"]
     assert run(given) == 1
     assert run([*given, "--temperature", "0.5", "--resume"]) == 2
-    assert "other values of temperature" in capsys.readouterr().err
+    assert "different values for temperature" in capsys.readouterr().err
     assert run([*given, "--restart"]) == 0
 
 

@@ -111,7 +111,7 @@ def test_responses_to_other_prompts_are_refused(tmp_path: Path, capsys: pytest.C
     given = write(tmp_path / "gen.jsonl", answered(row(99), "8"))
     assert run(["labels", rows, "--responses", given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "has the prompt of a row" in line and "--on" in line
+    assert "matches the prompt of any row" in line and "--on" in line
 
 
 def test_without_responses_and_solutions_there_is_nothing_to_go_by(

@@ -101,7 +101,7 @@ REFUSED: list[tuple[str, Rows, str]] = [
     ),
     ("many responses under an odd name", twice(ys=[LONG, LONG], gold="7"), "--response-key ys"),
     ("figures", twice(score=0.5, n=10), "no column contains text"),
-    ("requests", twice(custom_id="a", method="POST", url="/v1", body={}), "requests of a batch"),
+    ("requests", twice(custom_id="a", method="POST", url="/v1", body={}), "batch requests"),
 ]
 
 

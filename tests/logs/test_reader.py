@@ -134,7 +134,7 @@ def test_a_join_that_says_two_things_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}, "requests of a batch"),
+        ({"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}, "batch requests"),
         (logs.lm_eval()[0] | {"resps": [[["-0.1", "False"]]]}, "log-likelihoods"),
         ({"data_source": "gsm8k", "ground_truth": "7"}, "no column 'response'"),
     ],

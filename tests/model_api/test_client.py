@@ -210,7 +210,9 @@ def test_an_attempt_ends_at_its_deadline(stub: Stub, begins: bool) -> None:
     stub.scripted = [hold, hold]
     assert ask(stub.endpoint(request_timeout_s=0.5)) == "yes"
     stub.scripted = [hold]
-    assert why_not(stub.endpoint(request_timeout_s=0.5, retries=0)) == "the server did not answer in 0.5 s"
+    assert (
+        why_not(stub.endpoint(request_timeout_s=0.5, retries=0)) == "the server did not answer within 0.5 s"
+    )
     over.set()
 
 

@@ -146,7 +146,7 @@ def test_each_response_of_a_batch_in_a_row_has_its_own_ground_truth(tmp_path: Pa
     first, second = _lines(tmp_path / "completions.scored.jsonl")
     assert first["score"] == [1.0, 0.0]
     assert first["status"] == ["ok", "ok"]
-    assert "is not a batch" in second["detail"][0]
+    assert "but this row is not" in second["detail"][0]
 
 
 _CALL = {"type": "function", "function": {"name": "add", "arguments": '{"x": 3}'}}
@@ -344,7 +344,7 @@ def test_bad_rows_are_left_out_or_fail(tmp_path: Path, capsys: pytest.CaptureFix
     assert pq.read_table(tmp_path / "out.parquet")["id"].to_pylist() == [0, 2, 4, 5]
     capsys.readouterr()
     assert run(["score", str(path), "--bad-rows", "fail", "--force"]) == 2
-    assert "row 1: 'response' is null; fix the row, or pass --bad-rows" in capsys.readouterr().err
+    assert "row 1: 'response' is null; fix the row, or pass `--bad-rows" in capsys.readouterr().err
 
 
 def test_nothing_scored_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -373,7 +373,7 @@ def test_an_output_is_replaced_only_with_force(tmp_path: Path, capsys: pytest.Ca
     before = out.read_bytes()
     for words in ([str(path)], [str(other)], [str(other), "--resume"]):
         assert run(["score", *words, "--out", str(out)]) == 2
-        assert "exists already" in capsys.readouterr().err
+        assert "already exists" in capsys.readouterr().err
     assert run(["score", str(path), "--out", str(out), "--resume"]) == 0
     assert "is already complete" in capsys.readouterr().err
     assert out.read_bytes() == before

@@ -95,13 +95,13 @@ def spec_of(row: EpisodeRow, default: str) -> EnvironmentSpec:
     given = row.extra_info.get("env") or default
     if not given:
         raise InputError(
-            "the agent 'env' has no environment; set extra_info.env in the row, or the run's environment: "
-            "--env, or actor_rollout_ref.rollout.agent.env in training"
+            "the agent 'env' has no environment; set extra_info.env in the row, or set an environment for "
+            "the run with --env (in training: actor_rollout_ref.rollout.agent.env)"
         )
     if isinstance(given, str) and given.startswith("{"):
         given = _decoded(given, "env")
     if not isinstance(given, str | Mapping):
-        raise InputError(f"extra_info.env is {given!r:.40}; expected text or an object")
+        raise InputError(f"extra_info.env is {given!r:.40}; expected a string or an object")
     values = _parsed(given) if isinstance(given, str) else {k: v for k, v in given.items() if v is not None}
     if values.get("kind") not in KINDS:
         kind = str(values.get("kind"))

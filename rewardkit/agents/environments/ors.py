@@ -24,8 +24,8 @@ class OrsEnvironment:
         task = task_of(row_arguments(row))
         if task is None:
             raise InputError(
-                "the row does not name a task; set extra_info.split (string) and extra_info.index (integer), "
-                "or extra_info.env_kwargs with split and index or task_spec"
+                "no task given: set extra_info.split (string) and extra_info.index (integer), or set "
+                "extra_info.env_kwargs to either split and index, or task_spec"
             )
         self._task = task
         service = Service(spec.target, who="the ORS server", timeout_s=REQUEST_S, retries=5)

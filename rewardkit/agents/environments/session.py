@@ -98,8 +98,7 @@ class EnvironmentSession:
                 work.close()
             raise self._broken
         self._broken = TimeoutError(
-            "an earlier step of the environment was interrupted, so the environment cannot be used any "
-            "further"
+            "an earlier step of the environment was interrupted, so the environment can no longer be used"
         )  # unless it ends below
         try:
             found = await work

@@ -95,7 +95,7 @@ class SimulatedUser:
         missing = [name for name in wanted if name not in values]
         if missing:
             raise InputError(
-                f"the instructions of simulated_user use the field '{missing[0]}', but the row's "
+                f"simulated_user's instructions use the field '{missing[0]}', but the row's "
                 f"interaction_kwargs have no '{missing[0]}'"
             )
         self._system = self._settings.instructions.format_map(values)

@@ -329,7 +329,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         (_,), components = msgspec.json.schema_components((struct,), ref_template="#/$defs/{name}")
     except TypeError as error:
         why = " ".join(str(error).split())[:200]
-        raise ConfigError(f"tool {what}: cannot make a JSON schema of the type hints: {why}") from None
+        raise ConfigError(f"tool {what}: cannot generate a JSON schema from the type hints: {why}") from None
     schema = components.pop("Arguments")
     parameters = {"type": "object", "properties": schema["properties"], "required": schema["required"]}
     return Signature(parameters | ({"$defs": components} if components else {}), text, struct)
@@ -381,7 +381,7 @@ def _field(
     name = parameter.name
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigError(
-            f"tool {what}: the parameter '{parameter}' cannot be passed by name; a tool may have no *args, "
+            f"tool {what}: the parameter '{parameter}' cannot be passed by name; tools must not have *args, "
             "**kwargs or positional-only parameters"
         )
     if name not in hints:

@@ -116,9 +116,9 @@ class Index:
         try:
             found = msgspec.json.decode((folder / _CORPUS).read_bytes())
         except (OSError, *NOT_JSON) as error:
-            raise InputError(f"{folder} is not an index of documents ({error}); {remedy}") from None
+            raise InputError(f"{folder} is not a document index ({error}); {remedy}") from None
         if found != said:
-            raise InputError(f"the index {folder} was built from another file, {found}, not {said}; {remedy}")
+            raise InputError(f"the index {folder} was built from {found}, not from {said}; {remedy}")
         try:
             index = self._bm25.BM25.load(str(folder), mmap=True, show_progress=False)
             rows = int(index.scores["num_docs"])
@@ -166,9 +166,9 @@ def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
     try:
         table = pq.read_table(path) if path.suffix == ".parquet" else _jsonl(path)
     except FileNotFoundError:
-        raise InputError(f"the file of documents {path} does not exist") from None
+        raise InputError(f"the document file {path} does not exist") from None
     except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read the documents {path}: {reason_of(error)[:200]}") from None
+        raise InputError(f"cannot read the document file {path}: {reason_of(error)[:200]}") from None
     names = table.column_names
     wanted = (text_field,) if text_field else TEXT_FIELDS
     text = next((name for name in wanted if name in names), None)

@@ -74,8 +74,8 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
         for one in connection.tools(name):
             if one.name in kinds and (selected is None or one.name in selected):
                 raise ConfigError(
-                    f"two MCP servers have a tool '{one.name}'; leave out one server, or this tool with "
-                    "tool_selected_list"
+                    f"two MCP servers have a tool '{one.name}'; remove one server, or exclude the tool "
+                    "with tool_selected_list"
                 )
             kinds[one.name] = _kind(connection, one, timeout_s)
     selected = selected or list(kinds)

@@ -145,7 +145,7 @@ def _documents(content: bytes, queries: int) -> list[list[Document]]:
             raise ValueError("the number of results differs from the number of queries")
         return [[_document(one) for one in result] for result in results]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RuntimeError(f"cannot read the answer of the retrieval service: {error}") from None
+        raise RuntimeError(f"cannot read the retrieval service's answer: {error}") from None
 
 
 def _document(found: Mapping[str, Any]) -> Document:

@@ -166,7 +166,7 @@ def read_suite(path: Path) -> list[Benchmark]:
 
 def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
     if Path(name).name != name:
-        raise InputError("the name of an entry becomes a file name and must not contain '/'")
+        raise InputError("the name of an entry is used as a file name, so it must not contain '/'")
     prep = entry.pop("prep", None) or {}
     asked = str(entry.get("dataset", name))
     dataset = find_dataset(asked)
@@ -174,7 +174,7 @@ def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
         near = did_you_mean(asked, DATASETS) or "; `rewardkit eval --list` shows the datasets"
         raise InputError(f"there is no dataset '{asked}'{near}")
     if not isinstance(prep, Mapping):
-        raise InputError("'prep' must be a mapping of options of `rewardkit prep`, such as {level: tiny}")
+        raise InputError("'prep' must be a mapping of `rewardkit prep` options, such as {level: tiny}")
     values = _parsed([*_OWN, *GENERATION], entry)
     generation = {key: values[key] for key in GENERATION_NAMES & values.keys()}
     own = {key: values[key] for key in _OWN_NAMES if key != "dataset"}

@@ -17,13 +17,16 @@ DATA_SOURCE = click.option(
     "--data-source", help="Data source for all rows, if the files have no data source column."
 )
 DATA_SOURCE_KEY = click.option(
-    "--data-source-key", help="Column with the data source. Default: found by name (docs/files.md)."
+    "--data-source-key",
+    help="Column with the data source. Default: the column is detected by name (docs/files.md).",
 )
 GROUND_TRUTH_KEY = click.option(
-    "--ground-truth-key", help="Column with the ground truth. Default: found by name (docs/files.md)."
+    "--ground-truth-key",
+    help="Column with the ground truth. Default: the column is detected by name (docs/files.md).",
 )
 PROMPT_KEY = click.option(
-    "--prompt-key", help="Column with the prompt. Default: found by name (docs/files.md)."
+    "--prompt-key",
+    help="Column with the prompt. Default: the column is detected by name (docs/files.md).",
 )
 _SHOWN = click.option(
     "--data-source",
@@ -33,7 +36,7 @@ _OPTIONS = (
     DATA_SOURCE_KEY,
     click.option(
         "--response-key",
-        help="Column with the response or responses. Default: found by name (docs/files.md).",
+        help="Column with the responses. Default: the column is detected by name (docs/files.md).",
     ),
     GROUND_TRUTH_KEY,
     PROMPT_KEY,

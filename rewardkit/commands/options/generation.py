@@ -179,7 +179,7 @@ def check_settings(values: Mapping[str, Any]) -> None:
         try:
             option.type.convert(value, option, None)
         except click.BadParameter as error:
-            raise ConfigError(f"setting {option.name} of the configuration: {error.message}") from None
+            raise ConfigError(f"setting {option.name} in the configuration: {error.message}") from None
 
 
 def to_settings(

@@ -28,7 +28,7 @@ class LmEvalTask(LibraryCall):
         settings = _settings(self.path, self.sources)
         task = settings.get("task")
         if not isinstance(task, str):
-            raise NoRewardError(f"{request.target} is not a single task of lm-eval; name one task")
+            raise NoRewardError(f"{request.target} is not a single lm-eval task; pass the name of one task")
         self.name = f"lm-eval:{task}"
         if (kind := settings.get("output_type", "generate_until")) != "generate_until":
             raise NoRewardError(
@@ -41,7 +41,7 @@ class LmEvalTask(LibraryCall):
         self.metric = self._option("metric", metrics)
         if strange := [name for name in request.options if name not in ("filter", "metric")]:
             raise NoRewardError(
-                f"{self.name} has no option '{strange[0]}'; the options are filter and metric"
+                f"{self.name} has no option '{strange[0]}'; valid options are filter and metric"
             )
 
     def _option(self, option: str, names: list[str]) -> str:
@@ -67,7 +67,7 @@ class LmEvalTask(LibraryCall):
         }
         score = numbers.pop(f"{self.metric},{self.filter}", None)
         if not hasattr(score, "__float__"):
-            raise ValueError(f"the metric {self.metric} gives no number for one response: {score!r:.100}")
+            raise ValueError(f"the metric {self.metric} returned no number for one response: {score!r:.100}")
         correct = bool(score) if score in (0, 1) else None
         return {"score": score, "acc": correct, "pred": request.filtered_resps[self.filter], **numbers}
 
@@ -86,7 +86,7 @@ class LmEvalTask(LibraryCall):
             task.build_all_requests()
         except (KeyError, IndexError, UndefinedError) as error:
             raise LackingError(
-                f"the task cannot use the row's extra_info as document: {said(error)}"
+                f"the task cannot use the row's extra_info as the document: {said(error)}"
             ) from None
         return task
 
@@ -110,7 +110,9 @@ def _path_of(target: str, folder: str) -> str:
     for path in sorted(Path(folder).rglob("*.yaml")):
         if wanted.search(path.read_bytes()):
             return str(path)
-    raise NoRewardError(f"lm-eval has no task '{target}'; for a group or a tag, name each task by itself")
+    raise NoRewardError(
+        f"lm-eval has no task '{target}'; if it is a group or a tag, list its tasks individually"
+    )
 
 
 def _settings(path: str, sources: Sources) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def _check_label(grader: LabelModel) -> None:
     if not grader.passing_labels:
         raise ValueError(f"passing_labels is empty; expected one or more of {grader.labels}")
     if strange := sorted(set(grader.passing_labels) - set(grader.labels)):
-        raise ValueError(f"passing_labels has {strange}; expected only labels of {grader.labels}")
+        raise ValueError(f"passing_labels contains {strange}; expected only labels from {grader.labels}")
 
 
 def _check_score(grader: ScoreModel) -> None:

@@ -255,5 +255,5 @@ def _check_endpoint(spec: ForeignSpec) -> None:
         address_of(url)
     except ValueError:
         raise OptionsError(
-            f"the grader {spec.target} asks a model; set the option url to an OpenAI-compatible API"
+            f"the grader {spec.target} calls a model; set the option url to an OpenAI-compatible API"
         ) from None

@@ -108,8 +108,8 @@ def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | No
         return None
     if kind.startswith("function") and not name:
         raise GroundTruthError(
-            f"a test of the type {kind!r} names no function; expected 'fn_name', or 'func_name' in the "
-            "'metadata' of the test"
+            f"a test of the type {kind!r} has no function name; set 'fn_name', or 'func_name' in the test's "
+            "'metadata'"
         )
     return name
 
@@ -155,7 +155,7 @@ def _json_outputs(outputs: list[Any]) -> list[Any]:
     if len(texts) < len(outputs):
         if any(is_json(o) for o in texts):
             raise GroundTruthError(
-                "some test outputs of the function are values and some are strings of JSON; "
+                "some test outputs of the function are values and some are JSON strings; "
                 "expected only values or only strings"
             )
         return outputs

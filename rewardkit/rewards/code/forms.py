@@ -44,8 +44,8 @@ def _code_contests(ground_truth: dict[str, Any]) -> CodeProblem:
     for key in ("input_file", "output_file"):
         if ground_truth.get(key):
             raise GroundTruthError(
-                f"'{key}' is {str(ground_truth[key])[:40]!r}, but programs with files are not supported; "
-                "expected standard input and output"
+                f"'{key}' is {str(ground_truth[key])[:40]!r}, but programs that read or write files are not "
+                "supported; expected standard input and output"
             )
     tests: list[Test] = []
     for name in ("public_tests", "private_tests", "generated_tests"):
@@ -194,7 +194,7 @@ def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
     """open-r1's Codeforces rows."""
     if ground_truth.get("input_mode") not in (None, "stdio"):
         raise GroundTruthError(
-            f"'input_mode' is {ground_truth['input_mode']!r}, but programs with files are not "
+            f"'input_mode' is {ground_truth['input_mode']!r}, but programs that read or write files are not "
             "supported; expected 'stdio'"
         )
     if ground_truth.get("interaction_format"):
@@ -203,7 +203,7 @@ def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
         )
     checker = ground_truth.get("generated_checker") or ""
     if not isinstance(checker, str):
-        raise GroundTruthError(f"'generated_checker' is a {type(checker).__name__}; expected source text")
+        raise GroundTruthError(f"'generated_checker' is a {type(checker).__name__}; expected source code")
     return replace(cases_of(ground_truth, "official_tests"), checker_program=checker)
 
 

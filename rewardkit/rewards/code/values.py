@@ -35,14 +35,14 @@ def text_of(value: Any, stream: str = "") -> str:
     if isinstance(value, list):
         if not all(isinstance(line, str) for line in value):
             raise GroundTruthError(
-                "a test's input or output is a list, which can be lines or a function's arguments; "
-                "expected strings, or the function's name in 'fn_name'"
+                "a test's input or output is a list, either of lines or of a function's arguments; use "
+                "strings, or set 'fn_name' to the function's name"
             )
         return "\n".join(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)  # JSON that was read once too often
     if not isinstance(value, str):
-        raise GroundTruthError(f"a test's input and output must be text, found {type(value).__name__}")
+        raise GroundTruthError(f"a test's input and output must be strings, found {type(value).__name__}")
     return value
 
 

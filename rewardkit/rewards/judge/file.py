@@ -70,8 +70,8 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     values = _with_preset(values, about, path)
     if any(isinstance(word, bool) for word in values.get("verdicts") or ()):
         raise OptionsError(
-            f"{path}: verdicts has true or false, which YAML reads from a bare yes, no, on or off; put "
-            'quotes around the word: "yes"'
+            f"{path}: verdicts contains a boolean: YAML parses unquoted yes, no, on and off as booleans; "
+            'quote the word: "yes"'
         )
     made = Reward(
         name=about.name or path.stem,
@@ -119,8 +119,8 @@ def _with_preset(values: dict[str, Any], about: JudgeFile, path: Path) -> dict[s
         values["prompt"] = _template(about.prompt_file, values, path)
     if about.preset in OWN_TEMPLATE and not values.get("prompt"):
         raise OptionsError(
-            f"{path}: rewardkit must not include the template of {about.preset} (licence); download the "
-            "template, and set prompt_file to its path"
+            f"{path}: the licence does not allow rewardkit to include the template of {about.preset}; "
+            "download the template, and set prompt_file to its path"
         )
     return values
 
@@ -147,9 +147,8 @@ def check_spending(options: JudgeOptions, spending: JudgeSpending, name: str) ->
             )
         if spending.budget_usd and model.model not in spending.prices:
             raise OptionsError(
-                f"the judge '{name}' has budget_usd, but no price for {model.model}; add to prices "
-                f"{{{model.model}: {{input: 0.1, output: 0.4}}}} (dollars per million tokens), or set "
-                "budget_tokens"
+                f"the judge '{name}' has budget_usd, but no price for {model.model}; add `{model.model}: "
+                "{input: 0.1, output: 0.4}` to prices (dollars per million tokens), or set budget_tokens"
             )
 
 
@@ -157,7 +156,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         values: dict[str, Any] = msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
     except OSError as error:
-        raise InputError(f"cannot read the judge's file {path}: {error.strerror}") from None
+        raise InputError(f"cannot read the judge file {path}: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{path} is not a YAML mapping of a judge's options: {reason_of(error)}") from None
     return values

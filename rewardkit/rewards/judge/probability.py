@@ -36,7 +36,9 @@ def expected_verdict(answer: JudgeAnswer, marker: str, options: JudgeOptions) ->
             weights[word] = weights.get(word, 0.0) + probability
     mass = sum(weights.values())
     if mass < LEAST_MASS:
-        raise NoVerdictError(f"the verdicts together have a probability of {mass:.2f}, below {LEAST_MASS}")
+        raise NoVerdictError(
+            f"the total probability of the verdicts is {mass:.2f}, below the minimum {LEAST_MASS}"
+        )
     value = sum(values[word] * weight for word, weight in weights.items()) / mass
     return JudgeVerdict(drawn.text, value, scaled(value, options), drawn.reason, mass)
 

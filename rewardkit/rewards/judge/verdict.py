@@ -164,7 +164,7 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
         raise NoVerdictError(f"expected only a number, found {start_of(text) or 'nothing'!r}")
     high = options.score_range[1]
     if (found["high"] is not None and float(found["high"]) != high) or (found["percent"] and high != 100):
-        raise NoVerdictError(f"the verdict {start_of(text)!r} is not on a scale with the maximum {high:g}")
+        raise NoVerdictError(f"the verdict {start_of(text)!r} is not on the scale; the maximum is {high:g}")
     return found["score"]
 
 

@@ -149,6 +149,6 @@ def check_path(path: str) -> None:
     architectures = (read_config(path) or {}).get("architectures") or []
     if architectures and not any("SequenceClassification" in str(a) for a in architectures):
         raise InputError(
-            f"{path} is not a reward model: config.json names the architecture {architectures[0]}; expected "
+            f"{path} is not a reward model: config.json has the architecture {architectures[0]}; expected "
             "...ForSequenceClassification"
         )

@@ -113,7 +113,7 @@ def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     limits = [n for n in (positions, tokenizer.model_max_length) if n and n < _NO_LIMIT]
     if not limits and not max_length:
-        raise InputError("the reward model's config has no limit of tokens; set max_length")
+        raise InputError("the reward model's config sets no maximum length; set max_length")
     if limits and max_length > min(limits):
         raise InputError(f"max_length is {max_length}, but the reward model's limit is {min(limits)} tokens")
     return max_length or min(limits)

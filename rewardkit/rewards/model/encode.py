@@ -81,7 +81,7 @@ class ModelEncoder:
         closing = 1 if not self._chat and ids[-1] in special else 0
         if opening + of_tail + closing > self._max_length:
             raise UnreadableError(
-                f"the response alone has {of_tail} tokens, and the model's limit is "
+                f"the response alone has {of_tail} tokens, but the model's limit is "
                 f"{self._max_length}; score shorter responses or raise max_length"
             )
         return ids[:opening] + ids[len(ids) - self._max_length + opening :]
@@ -114,7 +114,7 @@ def _messages(prompt: str | Sequence[Message] | None) -> list[dict[str, str]]:
         return [{"role": "user", "content": prompt}] if prompt else []
     for message in prompt:
         if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
-            raise UnreadableError("every message of the prompt must have a role and a content that are text")
+            raise UnreadableError("in every message of the prompt, role and content must be strings")
     return [{"role": message["role"], "content": message["content"]} for message in prompt]
 
 

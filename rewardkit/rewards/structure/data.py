@@ -168,7 +168,7 @@ def _float(text: str) -> float:
     """A number with a point or an exponent. One that becomes infinite, or 0, would equal others that do."""
     value = float(text)
     if isinf(value) or (value == 0.0 and text.lower().partition("e")[0].strip("-0.")):
-        raise ValueError(f"{text:.40} is out of the range of numbers")
+        raise ValueError(f"{text:.40} is too large or too small for a number")
     return value
 
 

@@ -71,7 +71,7 @@ def _metric(name: str, lowercase: bool) -> Any:
         from sacrebleu import metrics
     except ImportError:
         raise MissingDependencyError(
-            "BLEU and chrF need sacrebleu: pip install 'rewardkit[metrics]'"
+            "BLEU and chrF need the package sacrebleu: pip install 'rewardkit[metrics]'"
         ) from None
     if name == "BLEU":
         return metrics.BLEU(effective_order=True, lowercase=lowercase)
@@ -100,7 +100,9 @@ def _f_measure(said: list[str], reference: list[str]) -> float:
     try:
         from rapidfuzz.distance import LCSseq
     except ImportError:
-        raise MissingDependencyError("ROUGE-L needs rapidfuzz: pip install 'rewardkit[metrics]'") from None
+        raise MissingDependencyError(
+            "ROUGE-L needs the package rapidfuzz: pip install 'rewardkit[metrics]'"
+        ) from None
     if not said or not reference:
         return 0.0
     common = LCSseq.similarity(said, reference)

@@ -146,7 +146,9 @@ def compile_pattern(pattern: str, ignore_case: bool = False, dot_all: bool = Tru
     try:
         import regex as engine
     except ImportError:
-        raise MissingDependencyError("patterns need regex: pip install 'rewardkit[structure]'") from None
+        raise MissingDependencyError(
+            "patterns need the package regex: pip install 'rewardkit[structure]'"
+        ) from None
     flags = (engine.IGNORECASE if ignore_case else 0) | (engine.DOTALL if dot_all else 0)
     try:
         return engine.compile(pattern, flags)

@@ -121,7 +121,7 @@ def _kind() -> Any:
         from jsonschema.validators import extend
     except ImportError:
         raise MissingDependencyError(
-            "JSON Schema needs jsonschema: pip install 'rewardkit[structure]'"
+            "JSON Schema needs the package jsonschema: pip install 'rewardkit[structure]'"
         ) from None
 
     def pattern(validator: Any, wanted: str, instance: Any, schema: Any) -> Iterator[Any]:

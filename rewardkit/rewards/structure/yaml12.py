@@ -32,7 +32,7 @@ class _Yaml12Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
-            raise yaml.YAMLError("aliases are refused")
+            raise yaml.YAMLError("YAML aliases are not supported")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
@@ -54,7 +54,7 @@ def _number(loader: Any, node: Any) -> float:
     if value == 0.0 and text.partition("e")[0].strip(
         "+-0."
     ):  # as infinity, it would equal all that is too small
-        raise ValueError("a number is out of range")
+        raise ValueError("a number is too small")
     return value
 
 

@@ -79,7 +79,7 @@ AMBIGUOUS = {
     "JSON beside text": ({"fn_name": "f", "inputs": ["1", "2"], "outputs": ["101", "abc"]}, ("JSON", "plain text")),
     "arguments as an object": ({"fn_name": "f", "inputs": [{"a": 1}], "outputs": [1]}, ("keyword arguments", "one argument")),
     "values without a function": ({"inputs": [[1, 2]], "outputs": ["3"]}, ("lines or", "function")),
-    "a function without a name": ([{"input": "1", "output": "2", "testtype": "functional"}], ("names no function", "func_name")),
+    "a function without a name": ([{"input": "1", "output": "2", "testtype": "functional"}], ("has no function name", "func_name")),
     "files": ({"test": [{"input": {"stdin": "", "a.txt": "1"}, "output": {"stdout": ""}}]}, ("files", "only stdin")),
     "interaction": ({"official_tests": [{"input": "1", "output": "2"}], "interaction_format": "x"}, ("interaction_format", "interact")),
     "a case without output": ({"tests": [{"in": "1", "result": "2"}]}, ("test 1 has no output", "found keys: in, result")),

@@ -160,7 +160,7 @@ def test_the_verdict_is_the_score(judge_file: Path, server: FakeOpenAI) -> None:
 
 def test_a_word_that_yaml_takes_for_true_is_refused_in_words(judge_file: Path) -> None:
     judge_file.write_text(judge_file.read_text() + "verdicts: {yes: 1, no: 0}\n")
-    with pytest.raises(OptionsError, match="quotes around the word"):
+    with pytest.raises(OptionsError, match="quote the word"):
         register_judge(judge_file, [SOURCE])
 
 
@@ -195,7 +195,7 @@ def test_a_judge_that_is_too_slow_is_a_timeout(judge_file: Path, server: FakeOpe
     judge_file.write_text(judge_file.read_text().replace("request_timeout_s: 100", "request_timeout_s: 0.1"))
     register_judge(judge_file, [SOURCE])
     found = scored(["slow 2"])["slow 2"]
-    assert (found.status, found.detail) == ("error", "the judge's server did not answer in 0.1 s")
+    assert (found.status, found.detail) == ("error", "the judge's server did not answer within 0.1 s")
     assert server.asked["slow 2"] == 3
 
 

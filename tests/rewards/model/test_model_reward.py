@@ -134,7 +134,7 @@ def test_without_a_chat_template_the_texts_stand_one_behind_the_other(
     ("prompt", "why"),
     [
         ([{"role": "user"}], "a content"),
-        ([{"role": "user", "content": [{"type": "image"}]}], "that are text"),
+        ([{"role": "user", "content": [{"type": "image"}]}], "must be strings"),
     ],
 )
 def test_messages_that_are_not_text_are_invalid(folder: Path, prompt: Any, why: str) -> None:

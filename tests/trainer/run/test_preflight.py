@@ -327,7 +327,7 @@ def test_a_mistyped_model_is_refused_before_the_hub_is_asked(
     for path, message in {
         typo: f"no such model folder: {typo}; did you mean {model_folder.name}?",
         f"./{typo}": f"no such model folder: ./{typo}; did you mean {model_folder.name}?",
-        "gtp2-xyz": "no such model folder: gtp2-xyz; models of the hub are called owner/name",
+        "gtp2-xyz": "no such model folder: gtp2-xyz; models on the hub are named owner/name",
         "who/knows": "neither a folder nor in the hub's cache",
     }.items():
         given = words(parquet, model_folder, tmp_path, f"actor_rollout_ref.model.path={path}")
