@@ -89,8 +89,8 @@ def command(
 ) -> int:
     """Check FILES of prompts for errors before you use them for training or evaluation.
 
-    FILES can be parquet, jsonl, csv or json files with columns for rewardkit, verl or TRL. You can also pass
-    folders and glob patterns. The command reports:
+    FILES can be parquet, jsonl, csv or json files in the formats of rewardkit, verl and TRL. You can
+    also pass folders and glob patterns. The command reports:
 
     \b
     - missing columns and wrong types

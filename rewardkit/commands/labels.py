@@ -78,10 +78,10 @@ def command(
 ) -> int:
     """List the ground truths in FILE that are probably wrong, with the most suspicious first.
 
-    A ground truth is suspicious if independent responses agree on a different answer. It is also suspicious
-    if the row's worked solution (`extra_info.answer` or `solution`) contains a different answer, or several
-    answers. Maths answers are also compared with verl's rule and, if it is installed, with Math-Verify. Row
-    numbers start at 0.
+    A ground truth is suspicious if independent responses agree on a different answer, or if the row's worked
+    solution (`extra_info.answer` or `solution`) contains a different answer or several answers. Maths
+    answers are also compared with verl's rule, and with Math-Verify if it is installed. Row numbers start
+    at 0.
     """
     options = read_reward_options(reward_files, option_words, options_file)
     rows = read_labelled(file, RowNames(None, None, ground_truth_key, prompt_key), data_source)

@@ -139,7 +139,7 @@ def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
     found = detect(transcript.tokenizer.chat_template)
     if found is None and chosen.tools:
         raise ConfigError(
-            "the chat template does not show a known format of tool calls; set the format with --tool-format"
+            "cannot detect the tool-call format from the chat template; set the format with --tool-format"
         )
     return found or "hermes"
 

@@ -140,7 +140,7 @@ def _response_text(response: Any) -> str:
     """
     output = response.get("output") if isinstance(response, dict) else None
     if not isinstance(output, list):
-        raise InputError("'response' must be an object of OpenAI's Responses API with a list 'output'")
+        raise InputError("'response' must be an OpenAI Responses API object with an 'output' list")
     if (why := why_failed(response)) is not None:
         raise NoResponseError(why)
     return output_text(output)

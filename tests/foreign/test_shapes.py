@@ -110,7 +110,7 @@ CASES: list[tuple[str, Sample, Score]] = [
         Score(
             0.0,
             "invalid",
-            detail="the reward reads the trainer's argument 'scale'; pass 'scale' as an option",
+            detail="the reward needs the trainer's argument 'scale'; pass 'scale' as an option",
         ),
     ),
     ("areal", RIGHT, Score(1.0)),

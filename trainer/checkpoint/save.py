@@ -345,8 +345,8 @@ class Checkpoints:
         except (CheckpointException, Exception) as failed:  # whatever it is, all processes must learn of it
             error = RewardkitError(
                 f"cannot write the checkpoint of step {step} to {self._folder}: "
-                f"{why_not_written(self._folder, failed)}; earlier checkpoints are complete: fix the cause "
-                "and start again to resume"
+                f"{why_not_written(self._folder, failed)}; fix the cause and start again to resume from "
+                "the last complete checkpoint"
             )
         if first := self._world.first_error(error):
             raise first

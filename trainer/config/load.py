@@ -213,7 +213,7 @@ def _load_recipe(path: Path, recipes: Path) -> Any:
         path = shipped
     if not path.is_file():
         ours = sorted(p.stem for p in recipes.glob("*.yaml"))
-        raise ConfigError(f"the recipe {path} does not exist; recipes of rewardkit: {', '.join(ours)}")
+        raise ConfigError(f"the recipe {path} does not exist; available recipes: {', '.join(ours)}")
     return compose(path)
 
 

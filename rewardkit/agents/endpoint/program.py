@@ -50,7 +50,7 @@ class HarnessProgram:
         words = self.command
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
             raise ConfigError(
-                f"`command` must be a list of words, such as [python, agent.py]; found {words!r:.60}"
+                f"`command` must be a list of strings, such as [python, agent.py]; found {words!r:.60}"
             )
         if words and shutil.which(words[0]) is None:
             raise ConfigError(f"`command`: the program '{words[0]}' does not exist or cannot be run")

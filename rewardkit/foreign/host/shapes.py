@@ -79,7 +79,7 @@ class _Arguments(SimpleNamespace):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise LackingError(f"the reward reads the trainer's argument '{name}'; pass '{name}' as an option")
+        raise LackingError(f"the reward needs the trainer's argument '{name}'; pass '{name}' as an option")
 
 
 def _slime_sample(row: CallRow) -> Any:

@@ -87,13 +87,13 @@ class JudgeBudget:
         most_usd, most_tokens = self._spending.budget_usd, self._spending.budget_tokens
         if most_usd and self._usd + self._open_usd + usd > most_usd:
             raise OverBudgetError(
-                f"the judge's budget of ${most_usd:g} is spent: another request could exceed the budget "
+                f"the next request could exceed the judge's budget of ${most_usd:g} "
                 f"(${self._usd:.4g} spent so far)"
             )
         if most_tokens and self._tokens + self._open_tokens + tokens > most_tokens:
             raise OverBudgetError(
-                f"the judge's budget of {most_tokens:,} tokens is spent: another request could exceed the "
-                f"budget ({self._tokens:,} spent so far)"
+                f"the next request could exceed the judge's budget of {most_tokens:,} tokens "
+                f"({self._tokens:,} spent so far)"
             )
         self._open_tokens += tokens
         self._open_usd += usd

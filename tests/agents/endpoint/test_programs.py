@@ -151,7 +151,7 @@ def test_a_coroutine_function_plays_as_a_command_does(tokenizer: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("command: python agent.py", "must be a list of words"),
+        ("command: python agent.py", "must be a list of strings"),
         ("command: [no-such-program-here]", "the program 'no-such-program-here'"),
         ("timeout_s: 3", "command.*function"),
         ("{command: [sh], function: x.py:f}", "command.*function"),

@@ -174,7 +174,7 @@ def test_a_budget_ends_score_in_a_line_and_resume_goes_on(
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = ["score", str(data), "--judge", str(judge), "--out", str(tmp_path / "out.jsonl"), "--resume"]
     assert run(command) == 1
-    assert "the judge's budget of 500 tokens is spent" in (said := capsys.readouterr().err)
+    assert "could exceed the judge's budget of 500 tokens" in (said := capsys.readouterr().err)
     assert said.count("\n") == 1 and "--resume" in said
     asked = len(judge_server.bodies)
     assert 1 <= asked < 7
