@@ -96,13 +96,12 @@ def command(
 ) -> int:
     """Generate responses to the prompts in FILE.
 
-    Writes the input rows with the added columns responses, finish_reason, prompt_tokens and response_tokens.
-    Their values are lists with one item per response. Runs with the same settings give the same responses.
-    KEY=VALUE overrides a configuration key, such as model.path, as in verl's main_generation.
+    Writes the input rows with the columns responses, finish_reason, prompt_tokens and response_tokens, which
+    are lists with one item per response. Runs with the same settings give the same responses. KEY=VALUE
+    sets a configuration key, such as model.path, as in verl's main_generation.
 
     If you use an option from the group `episodes`, or if a row has an agent_name, a multi-turn agent runs.
-    The response is then the agent's last message, and additional columns describe the episode
-    (docs/agents.md).
+    The agent's last message is the response. Additional columns describe the episode (docs/agents.md).
     """
     files, assigned = files_and_settings(words)
     values, notes = read_generation_config(config, assigned)

@@ -133,7 +133,7 @@ def test_without_a_chat_template_the_texts_stand_one_behind_the_other(
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
-        ([{"role": "user"}], "a content"),
+        ([{"role": "user"}], "must be strings"),
         ([{"role": "user", "content": [{"type": "image"}]}], "must be strings"),
     ],
 )
