@@ -31,6 +31,7 @@ from rewardkit.files.records import (
     Records,
     parse,
     repeated_key,
+    require_names_once,
     without_mark,
 )
 from rewardkit.files.values import in_python
@@ -123,9 +124,7 @@ class ParquetRows:
             raise InputError(f"{source.path} is not a readable parquet file: {reason_of(error)}") from None
         self.schema: pa.Schema = schema
         self.total: int = self._file.metadata.num_rows
-        repeated = [name for name in names if names.count(name) > 1]
-        if repeated:
-            raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
+        require_names_once(names, source.path)
         if self.total == 0:
             raise InputError(f"{source.path} has no rows")
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError, reason_of
 from rewardkit.files import records
 from rewardkit.files.inputs import Input, open_binary, suffix_of
-from rewardkit.files.records import without_mark
+from rewardkit.files.records import require_names_once, without_mark
 from rewardkit.json_objects import object_of_pairs
 from rewardkit.text import writable
 
@@ -43,9 +43,7 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
             names = reader.fieldnames or []
             if any(not name.isascii() and writable(name) != name for name in names):
                 raise InputError(f"{source.path}: the column names are not UTF-8; convert the file to UTF-8")
-            repeated = [name for name in names if list(names).count(name) > 1]
-            if repeated:
-                raise InputError(f"{source.path} has two columns named '{repeated[0]}'; rename one of them")
+            require_names_once(names, source.path)
             for row in reader:
                 more = row.pop(None, ())
                 if any(more):

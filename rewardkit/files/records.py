@@ -9,7 +9,8 @@ import codecs
 import contextlib
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,17 @@ class Records:
         """Return the first rows alone."""
         table = None if self.table is None else self.table.slice(0, count)
         return Records(self.first_row, min(count, self.count), table, self.lines[:count], self.damaged)
+
+
+def require_names_once(names: Iterable[str], what: object) -> None:
+    """Refuse columns of which two have one name; `what` has them.
+
+    Raises:
+        InputError: which name it is.
+    """
+    repeated = [name for name, n in Counter(names).items() if n > 1]
+    if repeated:
+        raise InputError(f"{what} has two columns named '{repeated[0]}'; rename one of them")
 
 
 def parse(line: bytes) -> RawRow:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError
 from rewardkit.files.formats import line_of
 from rewardkit.files.inputs import Input
-from rewardkit.files.records import RawRow, Records, parse
+from rewardkit.files.records import RawRow, Records, parse, require_names_once
 from rewardkit.files.values import in_python
 from rewardkit.logs.layout import ReadOptions, layout_of
 from rewardkit.logs.reader import PLAIN
@@ -111,9 +111,7 @@ def _columns_of(frame: Any) -> list[str]:
         names = [str(name) for name in frame.columns]
     else:
         raise InputError(f"expected a pandas DataFrame or a pyarrow Table, found {type(frame).__name__}")
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError(f"the table has two columns named '{repeated[0]}'; rename one of them")
+    require_names_once(names, "the table")
     return names
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import gzip
 import io
 import sys
@@ -224,7 +225,7 @@ def schema_of(chunks: Iterator[Records]) -> pa.Schema:
 
 def parquet_schema(schema: pa.Schema) -> pa.Schema:
     """Return a schema in which each field whose type parquet lacks, such as objects without keys, is text."""
-    fields = [field if _is_in_parquet(field) else field.with_type(pa.string()) for field in schema]
+    fields = [field if _is_in_parquet(field.type) else field.with_type(pa.string()) for field in schema]
     return pa.schema(fields, schema.metadata)
 
 
@@ -240,9 +241,10 @@ def parquet_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def _is_in_parquet(field: pa.Field) -> bool:
+@functools.cache  # asked for each column of each chunk; found out by writing
+def _is_in_parquet(kind: pa.DataType) -> bool:
     try:
-        pq.ParquetWriter(io.BytesIO(), pa.schema([field])).close()
+        pq.ParquetWriter(io.BytesIO(), pa.schema({"column": kind})).close()
     except pa.ArrowNotImplementedError:
         return False
     return True

@@ -11,11 +11,7 @@ from torch import OutOfMemoryError
 from torch.distributed.checkpoint.api import CheckpointException
 
 from rewardkit.errors import ConfigError, RewardkitError, reason_of
-
-RESUME_ANOTHER = (
-    "set trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
-    "trainer.resume_mode=disable to start from scratch"
-)
+from rewardkit.trainer.checkpoint.find import RESUME_ANOTHER
 
 
 @contextmanager

@@ -66,9 +66,8 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     try:
         with reading(found, "export another checkpoint"):
             options = ModelConfig(**_model_settings(read_facts(found)["config"]))
-            if (
-                options.lora_adapter_path is not None
-            ):  # what it was trained from may be gone; its shape is here
+            if options.lora_adapter_path is not None:
+                # What it was trained from may be gone; its shape is here.
                 options.lora_adapter_path = str(found / "actor" / "lora_adapter")
             weights = _weights(found / "actor", model_config, options, wanted)
         write_weights(weights, model_config, temporary, wanted)

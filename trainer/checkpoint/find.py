@@ -24,6 +24,11 @@ FACTS = "trainer.json"
 """What of a checkpoint is not tensors."""
 RESTARTED = "REWARDKIT_RESTARTED"
 """Set in processes that replace those that died."""
+RESUME_ANOTHER = (
+    "set trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
+    "trainer.resume_mode=disable to start from scratch"
+)
+"""What to do about a checkpoint that cannot be resumed from."""
 
 
 def find_checkpoint(config: RunConfig) -> Path | None:
@@ -66,9 +71,7 @@ def latest(folder: Path) -> Path | None:
     path = folder / name
     if not (path / FACTS).is_file():
         raise ConfigError(
-            f"{tracker} refers to {name}, which does not exist or has no {FACTS}; set "
-            "trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
-            "trainer.resume_mode=disable to start from scratch"
+            f"{tracker} refers to {name}, which does not exist or has no {FACTS}; {RESUME_ANOTHER}"
         )
     return path
 
