@@ -91,7 +91,7 @@ def _check(question: ChoiceQuestion, where: str) -> None:
         raise InputError(f"{where}: an option is empty or not a string")
     if not 0 <= question.right < len(question.options):
         raise InputError(
-            f"{where}: the right option has the index {question.right}, but there are only "
+            f"{where}: the index of the correct option is {question.right}, but there are only "
             f"{len(question.options)} options, numbered from 0"
         )
 

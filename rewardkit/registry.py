@@ -105,7 +105,7 @@ class Reward:
         check_timeout(self.timeout_s)
         if self.runs not in get_args(Place):
             raise OptionsError(
-                f"the reward '{self.name}': runs must be one of {', '.join(get_args(Place))}, "
+                f"the reward '{self.name}': 'runs' must be one of {', '.join(get_args(Place))}, "
                 f"found {self.runs!r}"
             )
 

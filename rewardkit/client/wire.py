@@ -105,7 +105,7 @@ def encode(sample: Sample) -> bytes:
     except UnicodeEncodeError:  # lone surrogates; the server knows what to do with their escapes
         return json.dumps(msgspec.to_builtins(sample, enc_hook=sendable)).encode()
     except TypeError as error:
-        raise InputError(f"cannot send {sample!r:.80}: {error}; use values that JSON has") from None
+        raise InputError(f"cannot send {sample!r:.80}: {error}; use only values that JSON supports") from None
 
 
 def scores_of(answer: HttpAnswer, expected: int) -> list[Score]:

@@ -64,7 +64,7 @@ _SAMPLE: dict[str, Any] = {
     type=click.Choice(["sample", "group"]),
     default="sample",
     show_default=True,
-    help="For functions that accept lists: pass one response per call, or all responses to a prompt.",
+    help="Responses per call of a function that accepts lists: one, or all responses to a prompt.",
 )
 @click.option(
     "--for",

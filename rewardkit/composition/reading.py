@@ -61,7 +61,7 @@ def read_yaml(path: Path) -> Any:
     except RecursionError:
         raise InputError(f"{path} is nested too deeply") from None
     if twice:
-        raise InputError(f"{path} has a key twice: {twice}; remove one of the two")
+        raise InputError(f"{path} has a duplicate key: {twice}; remove one of the two")
     return given
 
 

@@ -71,8 +71,8 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
     only_second = len(keys_second) - len(common)
     if not common:
         raise InputError(
-            f"no prompt is in both files ({len(keys_first)} and {len(keys_second)} prompts). Prompts are "
-            "matched by data source and text; if there is no prompt column, by extra_info.index or an id"
+            f"the two files have no prompt in common ({len(keys_first)} and {len(keys_second)} prompts). "
+            "Prompts are matched by data source and text, or by an id if there is no prompt column"
         )
     if (only_first or only_second) and not allow_missing:
         raise InputError(

@@ -316,7 +316,7 @@ class LineRows:
     def _refuse_repeated_keys(self, line: bytes, number: int) -> None:
         if (name := repeated_key(line)) is not None:
             raise InputError(
-                f"{self.source.path}, line {number}: an object has the key '{name}' twice; remove one of them"
+                f"{self.source.path}, line {number}: duplicate key '{name}' in an object; remove one key"
             )
 
     def chunks(self) -> Iterator[Records]:

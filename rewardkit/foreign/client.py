@@ -176,8 +176,8 @@ class RewardHost:
         )
         if not answer.poll(1_000 * max(0.0, limit_s - _NOTE_S)):
             raise InputError(
-                f"{target} was still loading after {limit_s:g} s; if the import is only slow, raise "
-                f"{processes.LOAD_TIMEOUT} (seconds)"
+                f"{target} was still loading after {limit_s:g} s; if the import is slow but does not hang, "
+                f"increase {processes.LOAD_TIMEOUT} (in seconds)"
             )
 
     def ask(self, rows: Sequence[HostRow]) -> list[Score]:

@@ -128,8 +128,8 @@ def _as_read(receipt: Receipt, options: ReadOptions, path: Path) -> ReadOptions:
     if receipt.join is not None and options.join is None:
         key = receipt.join
         raise InputError(
-            f"the ground truths of {path} were joined from another file by '{key}'; pass --join FILE "
-            f"--on {key}"
+            f"the ground truths are not in {path}, but in the file that was joined on '{key}'; pass that "
+            f"file with --join FILE --on {key}"
         )
     given = {name: value for name, value in asdict(options.names).items() if value is not None}
     names = RowNames(**{**receipt.names, **given})

@@ -64,7 +64,7 @@ def router(context: ProtocolContext) -> APIRouter:
     async def submit(body: bytes, data_source: str | None) -> Response:
         if context.processes > 1:
             raise InputError(
-                "ROLL's routes need a server of one process: start `rewardkit serve` with --workers 1"
+                "ROLL's routes need a server with a single process; start `rewardkit serve` with --workers 1"
             )
         submission = _decode_submission(body)
         asked = ask(

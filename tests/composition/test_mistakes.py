@@ -42,7 +42,7 @@ NO_YAML: tuple[tuple[str, int, str], ...] = (
     ("sum:\n\t- math", 3, "cannot start any token"),
     ("sum: !!python/object/apply:os.system ['id']", 2, "could not determine a constructor"),
     ("reward: math\n---\nreward: math", 3, "another document"),
-    ("sum: [math]\nsum: [gsm8k]", 3, "a key twice"),
+    ("sum: [math]\nsum: [gsm8k]", 3, "a duplicate key"),
     ("? [a]\n: b", 2, "unhashable key"),
 )
 

@@ -53,7 +53,7 @@ def test_different_prompts_are_refused_unless_that_is_allowed() -> None:
         compare(by_prompt("101"), by_prompt("10"))
     found = compare(by_prompt("101"), by_prompt("10"), allow_missing=True)
     assert (found.only_first, found.sources["gsm8k"].prompts) == (1, 2)
-    with pytest.raises(InputError, match="no prompt is in both files"):
+    with pytest.raises(InputError, match="no prompt in common"):
         compare(by_prompt("1"), by_prompt("1", source="math"), allow_missing=True)
 
 

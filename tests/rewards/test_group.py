@@ -64,7 +64,7 @@ def test_a_response_by_itself_is_no_group_and_a_list_of_one_is() -> None:
         ({"reward": "maths"}, "there is no reward 'maths'; did you mean math"),
         (
             {"reward": "code"},
-            "reward is 'code', which cannot score single responses",
+            "a reward that scores single responses",
         ),
     ],
 )

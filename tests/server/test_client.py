@@ -296,5 +296,5 @@ def test_values_of_numpy_are_sent_as_the_texts_numbers_and_lists_that_they_are(
 @both
 def test_a_sample_that_json_cannot_hold_is_named(fake: Callable[..., Fake], batch: Batch) -> None:
     odd = Sample("gsm8k", "#### 1", "1", extra_info={"a": object()})
-    with pytest.raises(InputError, match=r"cannot send Sample\(.*object is unsupported; use values"):
+    with pytest.raises(InputError, match=r"cannot send Sample\(.*object is unsupported; use only values"):
         batch(fake(SCORES).url, [odd])

@@ -382,7 +382,9 @@ def _experts(choice: TurnChoice, prompt: int) -> Any:
     found = numpy.load(BytesIO(base64.b64decode(choice.routed_experts)), allow_pickle=False)
     tokens = prompt + len(choice.token_ids) - 1
     if found.ndim != 3 or len(found) != tokens or found.dtype.kind not in "iu":
-        raise ValueError(f"the experts have the shape {found.shape}, but there are {tokens} tokens")
+        raise ValueError(
+            f"the expert indices have the shape {found.shape}, which does not match {tokens} tokens"
+        )
     return found
 
 

@@ -33,7 +33,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
     tokenizer = load_tokenizer(engine)
     dtype = "auto" if engine.dtype == "auto" else getattr(torch, engine.dtype, None)
     if dtype is None:
-        raise ConfigError(f"--dtype '{engine.dtype}' is not a dtype of torch; use float32, bfloat16 or auto")
+        raise ConfigError(f"--dtype '{engine.dtype}' is not a torch dtype; use float32, bfloat16 or auto")
     try:
         model = AutoModelForCausalLM.from_pretrained(
             engine.model, dtype=dtype, trust_remote_code=engine.trust_remote_code

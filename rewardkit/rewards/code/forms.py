@@ -137,7 +137,7 @@ def _test(ground_truth: dict[str, Any]) -> CodeProblem:
     labels = from_json(labels) if isinstance(labels, str) else labels
     if isinstance(test, dict):
         if test.get("asset"):
-            raise GroundTruthError("'test' has an 'asset', but files for the program are not supported")
+            raise GroundTruthError("'test' has an 'asset', but tests that need files are not supported")
         language = labels.get("execution_language", labels.get("programming_language", "python"))
         if language not in ("python", "pytest"):
             raise GroundTruthError(f"the code in 'test' is {language}; expected python")

@@ -78,8 +78,10 @@ def _ranked_by(name: str) -> Reward:
     if name in usable:
         return usable[name]
     if REGISTRY.by_name(name) is not None:
-        why = "which cannot score single responses in this process; expected one of"
-        raise OptionsError(f"the option reward is '{name}', {why} {', '.join(sorted(usable))}")
+        raise OptionsError(
+            f"the option `reward` must be a reward that scores single responses in this process, one of "
+            f"{', '.join(sorted(usable))}; found '{name}'"
+        )
     near = did_you_mean(name, usable) or f"; expected one of {', '.join(sorted(usable))}"
     raise OptionsError(f"there is no reward '{name}'{near}")
 

@@ -60,7 +60,7 @@ class InstructionOptions:
         for name in self.checkers:
             if not _is_there(name):
                 raise ValueError(
-                    f"checkers contains {name!r}, which does not exist; expected a file path.py or a module"
+                    f"'checkers' contains {name!r}, which does not exist; expected a file path.py or a module"
                 )
 
 

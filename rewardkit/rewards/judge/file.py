@@ -70,7 +70,7 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     values = _with_preset(values, about, path)
     if any(isinstance(word, bool) for word in values.get("verdicts") or ()):
         raise OptionsError(
-            f"{path}: verdicts contains a boolean: YAML parses unquoted yes, no, on and off as booleans; "
+            f"{path}: 'verdicts' contains a boolean: YAML parses unquoted yes, no, on and off as booleans; "
             'quote the word: "yes"'
         )
     made = Reward(

@@ -166,14 +166,16 @@ class JudgeOptions(CredentialsUnshown):
         if self.score_range[0] >= self.score_range[1]:
             raise ValueError(f"score_range must be [low, high] with low below high, found {self.score_range}")
         if self.structured and not (self.score_field or self.one_call):
-            raise ValueError("structured requires score_field (the JSON field with the verdict) or one_call")
+            raise ValueError(
+                "`structured` requires `score_field` (the JSON field with the verdict) or `one_call`"
+            )
         if self.logprobs and (self.score_field or self.one_call):
             raise ValueError(
                 "logprobs cannot be combined with score_field or one_call, because the verdict must be plain "
                 "text"
             )
         if self.structured and "." in self.score_field:
-            raise ValueError("with structured, score_field must not contain a dot")
+            raise ValueError("with `structured`, `score_field` must not contain a dot")
         low, high = self.score_range
         if self.logprobs and not self.verdicts and not (low >= 0 and high <= 9):
             raise ValueError(
@@ -192,7 +194,7 @@ class JudgeOptions(CredentialsUnshown):
                 "sample; set only one of the two"
             )
         if self.one_call and not self.of_criteria:
-            raise ValueError("one_call requires criteria or rubric: true")
+            raise ValueError("`one_call` requires `criteria` or `rubric: true`")
         if self.of_criteria and not self.criteria_are_positive():
             raise ValueError("at least one criterion that is not a pitfall must have a weight above 0")
         if self.pair_roles and (len(self.pair_roles) != 2 or not self.pairwise):

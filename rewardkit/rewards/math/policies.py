@@ -44,7 +44,7 @@ class MathOptions:
         """
         if self.methods == ():
             raise ValueError(
-                "methods is empty; expected one or more of tags, boxed, marker, display, inline, number"
+                "'methods' is empty; expected one or more of tags, boxed, marker, display, inline, number"
             )
         if self.compat == "math_verify":
             require("compat=math_verify", "math_verify", "math-verify")

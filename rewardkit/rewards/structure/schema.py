@@ -137,7 +137,7 @@ def _kind() -> Any:
 
     def unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
         if wanted and isinstance(instance, list) and len(set(map(_key, instance))) < len(instance):
-            yield ValidationError("has an item twice")
+            yield ValidationError("contains a duplicate item")
 
     own = {"pattern": pattern, "patternProperties": pattern_properties, "uniqueItems": unique_items}
     return extend(Draft202012Validator, own)
