@@ -226,7 +226,7 @@ def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
+        raise InputError(f"{path} is not a readable parquet file: {reason_of(error)}") from None
     return file, *_columns(path, file.schema_arrow)
 
 

@@ -75,7 +75,7 @@ RULES = (
     ),
     AlarmRule(
         "skipped_updates",
-        ("actor/skipped_updates", "critic/skipped_updates"),
+        ("actor/skipped_updates", "critic/skipped_updates", "train/skipped_updates"),
         3,
         ("{value:.0f} updates of the step were skipped, because their gradients were not finite",),
         "Check the model for weights that are not finite, lower the learning rate, or train in float32",

@@ -102,10 +102,7 @@ def read_facts(checkpoint: Path) -> dict[str, Any]:
         if not isinstance(facts, dict):
             raise ValueError("expected a JSON object")
     except (ValueError, OSError) as error:
-        raise ConfigError(
-            f"cannot read {file}: {reason_of(error)}; set trainer.resume_mode=resume_path and "
-            "trainer.resume_from_path to another checkpoint"
-        ) from None
+        raise ConfigError(f"cannot read {file}: {reason_of(error)}; {RESUME_ANOTHER}") from None
     return facts
 
 

@@ -75,7 +75,7 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
         start = stack.enter_context(open_folder(config, world))
         actor = _open_actor(config, world, data.total_steps)
         described = load_model_config(config.model.path, config.model)
-        alarms = Alarms(TrainerConfig(alarm="off"))  # their rules are of rewards
+        alarms = Alarms(TrainerConfig())  # of their metrics SFT has `skipped_updates`
         feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps)
         learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described)
         logger = stack.enter_context(

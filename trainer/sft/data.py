@@ -169,14 +169,14 @@ def _of_messages(row: Mapping[str, Any], config: SftDataConfig, where: str) -> C
         raise InputError(
             f"{where}: {config.messages_key} must be a non-empty list of messages, found {turns!r:.40}"
         )
-    return Conversation(_turns(turns, where), 0, _tools(row, config, where))
+    return Conversation(_turns(turns, where, config.messages_key), 0, _tools(row, config, where))
 
 
 def _of_pair(
     row: Mapping[str, Any], pair: tuple[str, str], config: SftDataConfig, where: str
 ) -> Conversation:
     before, after = (
-        _turns(_field(row, name, keys, where), where, role)
+        _turns(_field(row, name, keys, where), where, name, role)
         for name, keys, role in zip(
             pair, (config.prompt_dict_keys, config.response_dict_keys), ("user", "assistant"), strict=True
         )
@@ -193,12 +193,14 @@ def _field(row: Mapping[str, Any], name: str, keys: Sequence[str] | None, where:
     return value
 
 
-def _turns(value: Any, where: str, role: str = "") -> Turns:
-    """Return messages; a text is one of `role`. Fields that a parquet file fills with nulls are left out."""
+def _turns(value: Any, where: str, column: str, role: str = "") -> Turns:
+    """Return messages of a column; a text is one of `role`. Nulls, which parquet fills in, are left out."""
     if isinstance(value, str):
         value = [{"role": role, "content": value}]
     if not isinstance(value, list):
-        raise InputError(f"{where}: expected a string or a list of messages, found {type(value).__name__}")
+        raise InputError(
+            f"{where}: {column} must be a string or a list of messages, found {type(value).__name__}"
+        )
     found: Turns = readable(value, where)
     return [{name: one for name, one in turn.items() if one is not None} for turn in found]
 

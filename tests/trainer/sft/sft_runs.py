@@ -40,6 +40,7 @@ def main(folder: Path) -> None:
         "two": run(folder, "two", size=2),
         "split": run(folder, "split", "data.use_dynamic_bsz=false", "data.micro_batch_size_per_gpu=3"),
         "lora": run(folder, "lora", "model.lora_rank=4"),
+        "diverged": run(folder, "diverged", "optim.lr=1e38"),
     }
     (folder / "codes.json").write_text(json.dumps(codes))
 

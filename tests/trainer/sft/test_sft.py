@@ -47,7 +47,7 @@ def weights(run: Path) -> dict[str, Any]:
 def test_a_run_that_was_killed_ends_to_the_bit_as_one_that_never_stopped(runs: Path) -> None:
     codes = json.loads((runs / "codes.json").read_text())
     assert codes["killed"] == [-signal.SIGKILL]
-    assert [code for name, found in codes.items() if name != "killed" for code in found] == [0] * 6
+    assert [code for name, found in codes.items() if name != "killed" for code in found] == [0] * 7
     whole, killed = weights(runs / "whole"), weights(runs / "killed")
     assert all(torch.equal(whole[name], killed[name]) for name in whole)
     assert log(runs / "killed") == log(runs / "whole")
@@ -73,3 +73,10 @@ def test_it_learns_says_so_and_can_be_exported(runs: Path, tmp_path: Path) -> No
     assert (tmp_path / "out" / "model.safetensors").is_file()
     lora = log(runs / "lora")
     assert lora[-1]["val/loss"] < lora[0]["val/loss"]
+
+
+def test_a_run_whose_updates_are_all_skipped_raises_an_alarm(runs: Path) -> None:
+    lines = log(runs / "diverged")
+    assert [line.get("train/skipped_updates") for line in lines if "train/loss" in line] == [None, 1, 1, 1, 1]
+    assert lines[-1]["alarm/skipped_updates"] == 1.0
+    assert "Check the model for weights that are not finite" in (runs / "diverged/metrics.html").read_text()

@@ -145,6 +145,11 @@ def test_a_token_of_the_generation_config_ends_a_response_too(
         ({"messages": [{"content": "hi"}]}, {}, "row 0: message 0 of the prompt has no role"),
         ({"messages": TALK[:1]}, {}, "row 0: there is no assistant message"),
         ({"prompt": "a", "response": None}, {}, "row 0: response is empty"),
+        (
+            {"prompt": "a", "response": 4},
+            {},
+            "row 0: response must be a string or a list of messages, found int",
+        ),
         ({"messages": TALK, "tools": "{"}, {}, "row 0: tools is not valid JSON"),
     ],
 )
