@@ -1,6 +1,6 @@
 """IFBench's instructions on words and sentences (`count:`, `ratio:`, `words:`, `sentence:`; arXiv 2507.02833,
 allenai/IFBench). What each asks is as its text says; where the reference checker pays for nothing said, or
-for the same word again and again, ours is stricter, and `docs/rewards.md` lists it.
+for the same word again and again, ours is stricter (examples: `docs/rewards.md`).
 """
 
 from __future__ import annotations
