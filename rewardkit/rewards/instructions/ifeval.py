@@ -1,8 +1,9 @@
 """IFEval's 25 instructions (arXiv 2311.07911; google-research/instruction_following_eval).
 
 What each asks is as in the reference checker. Where that one can be deceived, or answers by chance, ours is
-stricter (`docs/rewards.md` has the main differences): keywords begin at a word, a postscript begins a line or sentence, a
-title stands alone in its brackets, JSON is JSON, and a text whose language cannot be told is in none.
+stricter (`docs/rewards.md` has the main differences): keywords begin at a word, a postscript begins a line or
+sentence, a title stands alone in its brackets, JSON is JSON, and a text whose language cannot be told
+is in none.
 """
 
 from __future__ import annotations
