@@ -23,7 +23,7 @@ from rewardkit.commands.options.files import DATA_SOURCE, DATA_SOURCE_KEY, GROUN
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import counted, results_console
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
@@ -82,10 +82,7 @@ def command(
     ground_truth_key: str | None,
     prompt_key: str | None,
     as_json: bool,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """Check FILES of prompts for errors before you use them for training or evaluation.
 
@@ -103,7 +100,7 @@ def command(
     """
     if max_prompt_tokens is not None and tokenizer is None:
         raise OptionsError("--max-prompt-tokens needs --tokenizer, which counts the tokens")
-    options = read_reward_options(reward_files, option_words, options_file)
+    options = rewards.read()
     tools = frozenset(name for path in tool_files for name in tool_names(path))
     interactions = frozenset(name for path in interaction_files for name in interaction_names(path))
     settings = CheckSettings(
@@ -113,7 +110,7 @@ def command(
         Lengths(tokenizer, max_prompt_tokens) if tokenizer else None,
         against,
     )
-    with Scorer(options=options, timeout_s=timeout_s) as scorer:
+    with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
         checked, findings = check_files(files, scorer, settings)
     if as_json:
         click.echo(json.dumps(_as_dict(checked, findings), indent=2))

@@ -26,7 +26,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.printing import err, figure, interval, results_console
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.options.scoring import (
     RunOptions,
     default_output,
@@ -80,10 +80,7 @@ def command(
     read_options: ReadOptions,
     run: RunOptions,
     as_json: bool,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """Evaluate a model on datasets, or evaluate existing responses.
 
@@ -101,10 +98,10 @@ def command(
     if benchmarks := find_benchmarks(files, asked, generation):
         if model is None:
             raise click.UsageError(f"evaluating on {benchmarks[0].name} needs a model; pass --model")
-        options = read_reward_options(reward_files, option_words, options_file)
+        options = rewards.read()
         run = on_ray(run, generation.get("engine"))
         folder = out or Path("eval", Path(model).name)
-        done = eval_datasets(benchmarks, model, folder, run, options, timeout_s)
+        done = eval_datasets(benchmarks, model, folder, run, options, rewards.timeout_s)
         if done is not None and report is not None:
             write_page(done, report, folder.name)
         return 1 if done is None else print_datasets(done, folder, as_json)
@@ -115,8 +112,9 @@ def command(
             note(line)
         named = {name: key for name, key in asdict(read_options.names).items() if key is not None}
         read_options = replace(read_options, names=replace(given.names, **named))
-        reward_files = (*reward_files, *([given.reward] if given.reward else []))
-    options = read_reward_options(reward_files, option_words, options_file)
+        if given.reward:
+            rewards = replace(rewards, files=(*rewards.files, given.reward))
+    options = rewards.read()
     run = on_ray(run, generation.get("engine"), given.cluster if given is not None else None)
     if model is None:
         others = GENERATION_NAMES - ({"engine"} if run.ray is not None else set())
@@ -143,7 +141,7 @@ def command(
                 note(f"{kept} exists, so the new scores are not saved; pass --force to overwrite the file")
                 kept = None
             where = kept or f"{stack.enter_context(tempfile.TemporaryDirectory())}/scored.jsonl"
-            score_files(files, where, run, read_options, options, timeout_s, kept=kept is not None)
+            score_files(files, where, run, read_options, options, rewards.timeout_s, kept=kept is not None)
             scored = [where]
         found = evaluate(read_groups(scored, read_options, run.prefix))
         if report is not None:

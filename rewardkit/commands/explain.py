@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import score_fields
-from rewardkit.commands.options.rewards import load_rewards, read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, load_rewards, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.foreign import is_spec
 from rewardkit.groups import LOOKS_AT_GROUPS
@@ -40,10 +40,7 @@ def command(
     prompt: str | None,
     extra_info: str | None,
     as_json: bool,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """Explain how a single response is scored.
 
@@ -53,11 +50,11 @@ def command(
     """
     if response == "-":
         response = sys.stdin.read()
-    files = tuple(word for word in reward_files if is_spec(word))
-    names = [word for word in reward_files if word not in files]
+    files = tuple(word for word in rewards.files if is_spec(word))
+    names = [word for word in rewards.files if word not in files]
     source = data_source or _only(names, files)
-    options = read_reward_options(files, option_words, options_file)
-    with Scorer(options=options, timeout_s=timeout_s) as scorer:
+    options = replace(rewards, files=files).read()
+    with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
         scorer.check([source])
         sample = Sample(source, response, ground_truth, prompt, _extra_info(extra_info))
         (score,) = scorer.score_batch([sample])

@@ -23,7 +23,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, print_findings, results_console
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
 from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.generation.engines import require_engine
@@ -89,10 +89,7 @@ def command(
     as_json: bool,
     model: str | None,
     generation: dict[str, Any],
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """Generate responses to the prompts in FILE.
 
@@ -124,8 +121,8 @@ def command(
     with ExitStack() as stack:
         scorer: Scorer | None = None
         if with_scores:
-            options = read_reward_options(reward_files, option_words, options_file)
-            scorer = stack.enter_context(Scorer(options=options, timeout_s=timeout_s))
+            options = rewards.read()
+            scorer = stack.enter_context(Scorer(options=options, timeout_s=rewards.timeout_s))
         else:
             refuse_given(REWARDS, "responses are scored only with --score")
         found = generate_file(file, out, values, form, run, scorer, read_options)

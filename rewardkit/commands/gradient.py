@@ -20,7 +20,7 @@ from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.options.scoring import RunOptions, score_files
 from rewardkit.errors import InputError, UnscoredError
 from rewardkit.evaluation.gradient import CORRECT, SourceSignal, signal
@@ -60,10 +60,7 @@ def command(
     step: int | None,
     prefix: str,
     as_json: bool,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> None:
     """Show which responses in FILES contribute to the gradient.
 
@@ -78,12 +75,12 @@ def command(
     For a folder of training dumps (1.jsonl, ...), the command prints one line per step, for GRPO only.
     Responses without scores are scored first.
     """
-    options = read_reward_options(reward_files, option_words, options_file)
+    options = rewards.read()
     dumps = find_dumps(files[0]) if len(files) == 1 and step is None else {}
 
     def score(paths: Sequence[str], out: str) -> object:
         run = RunOptions(prefix=prefix)
-        return score_files(paths, out, run, read_options, options, timeout_s, kept=False)
+        return score_files(paths, out, run, read_options, options, rewards.timeout_s, kept=False)
 
     with ExitStack() as stack:
         temporary = stack.enter_context(tempfile.TemporaryDirectory())

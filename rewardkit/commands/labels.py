@@ -18,7 +18,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, results_console
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.errors import InputError
 from rewardkit.files.publishing import published
 from rewardkit.labels.rows import Labelled, add_responses, read_labelled
@@ -71,10 +71,7 @@ def command(
     top: int,
     out: Path | None,
     as_json: bool,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """List the ground truths in FILE that are probably wrong, with the most suspicious first.
 
@@ -83,7 +80,7 @@ def command(
     answers are also compared with verl's rule, and with Math-Verify if it is installed. Row numbers start
     at 0.
     """
-    options = read_reward_options(reward_files, option_words, options_file)
+    options = rewards.read()
     rows = read_labelled(file, RowNames(None, None, ground_truth_key, prompt_key), data_source)
     given = lost = 0
     if response_files:
@@ -96,7 +93,7 @@ def command(
         raise InputError(
             f"{file} has no worked solutions; pass responses to the same prompts with --responses"
         )
-    with Scorer(options=options, timeout_s=timeout_s) as scorer:
+    with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
         scorer.check({row.item.data_source for row in rows})
         found = find_suspicions(rows, scorer, most=top)[:top]
     if out is not None:

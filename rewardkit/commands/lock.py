@@ -20,7 +20,7 @@ from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.mistaken import refuse_overwriting
 from rewardkit.commands.options.numbers import COUNT_OR_0
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.files.publishing import exists_already, require_folder_of
 from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, moved_rewards, read_lock, write_lock
@@ -36,14 +36,10 @@ ScorerArguments = dict[str, Any]
 @click.command(add_help_option=False)
 @reward_options
 def given_rewards(
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> ScorerArguments:
     """Register the rewards of the words in a lock, and return the arguments of a Scorer."""
-    options = read_reward_options(reward_files, option_words, options_file)
-    return {"options": options, "timeout_s": timeout_s}
+    return {"options": rewards.read(), "timeout_s": rewards.timeout_s}
 
 
 @click.command(
@@ -83,10 +79,7 @@ def command(
     force: bool,
     as_json: bool,
     read_options: ReadOptions,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """Write a lock file with the rewards that FILES use and the scores of a sample of rows.
 
@@ -98,10 +91,7 @@ def command(
     these runs with the lock file.
     """
     words = _words_of(context.params)
-    given: ScorerArguments = {
-        "options": read_reward_options(reward_files, option_words, options_file),
-        "timeout_s": timeout_s,
-    }
+    given: ScorerArguments = {"options": rewards.read(), "timeout_s": rewards.timeout_s}
     if checks:
         refuse_given(("n_pins", "force"), "--check writes nothing")
     if checks and files:

@@ -16,7 +16,7 @@ from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.printing import counted
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError
 from rewardkit.lock.replay import Replay, options_of, replay
@@ -46,10 +46,7 @@ def command(
     workers: int | None,
     examples: int,
     as_json: bool,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """Score the scored FILES again and report rows that differ.
 
@@ -57,7 +54,7 @@ def command(
     own rewards, compositions or judges, pass them again. The command lists any changes to rewards. The exit
     code is 1 if a row differs, or if a file was edited after it was scored.
     """
-    given = read_reward_options(reward_files, option_words, options_file)
+    given = rewards.read()
     found: dict[str, Replay] = {}
     for path in files:
         if not path.is_file():
@@ -68,7 +65,7 @@ def command(
         options = options_of(receipt) if receipt is not None else {}
         for source, values in given.items():
             options[source] = options.get(source, {}) | values
-        with Scorer(options=options, workers=workers, timeout_s=timeout_s) as scorer:
+        with Scorer(options=options, workers=workers, timeout_s=rewards.timeout_s) as scorer:
             found[str(path)] = replay(path, scorer, read_options, prefix)
     if as_json:
         content = {path: _as_dict(one, examples) for path, one in found.items()}

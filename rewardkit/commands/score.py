@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import click
 
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.options.scoring import (
     RunOptions,
     default_output,
@@ -55,10 +54,7 @@ def command(
     run: RunOptions,
     engine: str,
     as_json: bool,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> int:
     """Score the responses in FILES. The data source of a row selects its reward.
 
@@ -70,10 +66,10 @@ def command(
     A resumed run produces the same output as an uninterrupted run. Memory use does not grow with the size of
     FILES. The exit code is 1 if no row was scored, or if a row is invalid and --bad-rows is fail.
     """
-    options = read_reward_options(reward_files, option_words, options_file)
+    options = rewards.read()
     target = out or default_output(files)
     run = on_ray(run, engine)
-    report = score_files(files, target, run, read_options, options, timeout_s)
+    report = score_files(files, target, run, read_options, options, rewards.timeout_s)
     if as_json:
         content = {"out": target, "bad_rows": report.bad_count, "data_sources": report.as_dict()}
         click.echo(json.dumps(content, indent=2), err=target == STDIN)

@@ -15,7 +15,7 @@ import click
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GROUPS
 from rewardkit.commands.options.numbers import ABOVE_0, COUNT, NOT_NEGATIVE, NUMBER
-from rewardkit.commands.options.rewards import read_reward_options, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.serve_file import ServingCommand, config_option, in_file, is_only_tried
 from rewardkit.errors import ConfigError, InputError, reason_of, require
 from rewardkit.groups import LOOKS_AT_GROUPS
@@ -190,10 +190,7 @@ def command(
     ground_truth_tokenizer: str | None,
     task_words: tuple[str, ...],
     on_failure: float,
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    timeout_s: float | None,
+    rewards: RewardOptions,
 ) -> Serving:
     """Serve rewards over HTTP.
 
@@ -210,7 +207,7 @@ def command(
     if not insecure:
         _check_closed(host, tokens)
     serving.check_certificate(certfile, keyfile)
-    options = read_reward_options(reward_files, option_words, options_file, in_file("options", {}))
+    options = rewards.read(in_file("options", {}))
     if not ground_truth_files:
         refuse_given(("ground_truth_tokenizer",), "the tokenizer is used only for the prompts of --gold")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
@@ -231,7 +228,7 @@ def command(
             stack.enter_context(logs.output_logged())
             stack.enter_context(_tracebacks_logged())
             scorer = stack.enter_context(
-                Scorer(options=options, workers=share, timeout_s=timeout_s, express=True)
+                Scorer(options=options, workers=share, timeout_s=rewards.timeout_s, express=True)
             )
             needs["models"] = scorer.warm_up
             traces = stack.enter_context(exported_traces()) if exported_traces else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import msgspec
@@ -23,13 +24,48 @@ from rewardkit.scoring.scorer import Scorer
 _ALL = "every data source"
 """What a reward without a data source of its own scores."""
 
-F = TypeVar("F", bound=Callable[..., Any])
+
+@dataclass(frozen=True, slots=True)
+class RewardOptions:
+    """What a command gets of the options that `reward_options` adds, but for those of neural rewards."""
+
+    files: tuple[str, ...]
+    """Of `--reward`."""
+    words: tuple[str, ...]
+    """Of `--option`."""
+    options_file: Path | None
+    timeout_s: float | None
+
+    def read(self, given: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
+        """Register the reward files and return the options by data source, those of the command line on top.
+
+        Args:
+            given: options that came another way; they stand above those of the options file.
+
+        Raises:
+            InputError: a file that is missing or unreadable.
+            OptionsError: a malformed `--option`, or an option in the file that its reward does not have or
+                take.
+        """
+        load_rewards(self.files)
+        options: dict[str, dict[str, Any]] = {}
+        if self.options_file:
+            kind = dict[str, dict[str, Any]]
+            options = read_mapping(self.options_file, kind, "data sources to options")
+            try:
+                Scorer(options=options).close()
+            except (OptionsError, UnknownDataSourceError) as error:
+                raise OptionsError(f"{self.options_file}: {error}") from None
+        for more in (given or {}, option_words_to_options(self.words, "--option")):
+            for source, values in more.items():
+                options.setdefault(source, {}).update(values)
+        return options
 
 
 def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--reward`, `--reward-model`, `--judge`, `--for` and the options of `scoring_options` to a command.
+    """Add `--reward`, `--reward-model`, `--judge`, `--for`, `--rewards` and options of rewards to a command.
 
-    The neural rewards are registered before the command runs; it sees nothing of their options.
+    The neural rewards are registered before the command runs; the command gets a `RewardOptions`.
     """
 
     @functools.wraps(function)
@@ -39,17 +75,39 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         judge_file: Path | None,
         sources: tuple[str, ...],
         composition_files: tuple[Path, ...],
+        reward_files: tuple[str, ...],
+        option_words: tuple[str, ...],
+        options_file: Path | None,
+        timeout_s: float | None,
         **rest: Any,
     ) -> Any:
         register_neural_rewards(reward_model, judge_file, sources)
         if composition_files:  # they may be made of the files' rewards; `explain` takes names too
-            load_rewards(filter(is_spec, rest.get("reward_files", ())))
+            load_rewards(filter(is_spec, reward_files))
             register_compositions(composition_files)
-        return function(**rest)
+        return function(rewards=RewardOptions(reward_files, option_words, options_file, timeout_s), **rest)
 
-    command = scoring_options(with_neural_rewards)
-    command = click.option("--rewards", "composition_files", **COMPOSITIONS)(command)
+    command: Callable[..., Any] = with_neural_rewards
     for option in (
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=ABOVE_0,
+            help="Time limit per response, in seconds.",
+        ),
+        click.option(
+            "--options-file",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="YAML or JSON file with reward options: {data source: {option: value}}.",
+        ),
+        click.option(
+            "--option",
+            "option_words",
+            multiple=True,
+            metavar="SOURCE:NAME=VALUE",
+            help="Reward option, such as gsm8k:method=flexible. May be repeated.",
+        ),
+        click.option("--rewards", "composition_files", **COMPOSITIONS),
         click.option(
             "--for",
             "sources",
@@ -155,62 +213,6 @@ def register_neural_rewards(
         _claim(register_reward_model(reward_model, sources), f"--reward-model {reward_model}")
     if judge_file is not None:
         _claim(register_judge(judge_file, () if reward_model else sources), f"--judge {judge_file}")
-
-
-def scoring_options(function: F) -> F:
-    """Add `--option`, `--options-file` and `--timeout` to a command."""
-    for option in (
-        click.option(
-            "--timeout",
-            "timeout_s",
-            type=ABOVE_0,
-            help="Time limit per response, in seconds.",
-        ),
-        click.option(
-            "--options-file",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="YAML or JSON file with reward options: {data source: {option: value}}.",
-        ),
-        click.option(
-            "--option",
-            "option_words",
-            multiple=True,
-            metavar="SOURCE:NAME=VALUE",
-            help="Reward option, such as gsm8k:method=flexible. May be repeated.",
-        ),
-    ):
-        function = option(function)
-    return function
-
-
-def read_reward_options(
-    reward_files: tuple[str, ...],
-    option_words: tuple[str, ...],
-    options_file: Path | None,
-    given: Mapping[str, Mapping[str, Any]] | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Register the reward files and return the options by data source, those of the command line on top.
-
-    Args:
-        given: options that came another way; they stand above those of the options file.
-
-    Raises:
-        InputError: a file that is missing or unreadable.
-        OptionsError: a malformed `--option`, or an option in the file that its reward does not have or take.
-    """
-    load_rewards(reward_files)
-    options: dict[str, dict[str, Any]] = {}
-    if options_file:
-        kind = dict[str, dict[str, Any]]
-        options = read_mapping(options_file, kind, "data sources to options")
-        try:
-            Scorer(options=options).close()
-        except (OptionsError, UnknownDataSourceError) as error:
-            raise OptionsError(f"{options_file}: {error}") from None
-    for more in (given or {}, option_words_to_options(option_words, "--option")):
-        for source, values in more.items():
-            options.setdefault(source, {}).update(values)
-    return options
 
 
 def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict[str, Any]]:
