@@ -146,8 +146,9 @@ def options() -> str:
         lines += [f"- version: `{reward.scorer}`", f"- runs: {reward.runs}, {reward.timeout_s:g} s at most"]
         lines += [f"- data sources: {', '.join(f'`{name}`' for name in names)}"]
         if defaults := reward.describe_options():
-            lines += ["\n| option | default |", "|---|---|"]
-            lines += [_row(f"`{name}`", f"`{value}`") for name, value in defaults.items()]
+            docs = reward.option_docs()
+            lines += ["\n| option | default | meaning |", "|---|---|---|"]
+            lines += [_row(f"`{name}`", f"`{value}`", docs.get(name, "")) for name, value in defaults.items()]
     return "\n".join(lines)
 
 

@@ -25,6 +25,7 @@ import msgspec
 
 from rewardkit.calling import bound, options_parameter, parameters_of
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean, require
+from rewardkit.field_docs import field_docs
 from rewardkit.user_files import import_python_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
@@ -188,6 +189,10 @@ class Reward:
         """Return each option's name and default."""
         return asdict(self.make_options({}))
 
+    def option_docs(self) -> dict[str, str]:
+        """Return what each option means, of those that say it in a string under their field."""
+        return field_docs(self.options_class)
+
     def describe(self) -> dict[str, Any]:
         """Return everything about this reward but its code, as plain data."""
         return {
@@ -199,6 +204,7 @@ class Reward:
             "batch": "group" if self.by_group else self.batch,
             "timeout_s": self.timeout_s,
             "options": self.describe_options(),
+            "option_docs": self.option_docs(),
             "parts": list(self.parts),
             "summary": self.summary,
         }

@@ -15,7 +15,12 @@ from rewardkit.commands.options.rewards import load_rewards
 from rewardkit.registry import REGISTRY, Reward
 
 
-@click.command(cls=GroupedCommand, shown=("reward_files",), epilog="Example: rewardkit list --json")
+@click.command(
+    cls=GroupedCommand,
+    shown=("reward_files",),
+    epilog="Examples: rewardkit list;  rewardkit list gsm8k think_format",
+)
+@click.argument("names", nargs=-1)
 @click.option(
     "--reward",
     "reward_files",
@@ -24,20 +29,27 @@ from rewardkit.registry import REGISTRY, Reward
     help="Also list your own reward, or one from another project. May be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(reward_files: tuple[str, ...], as_json: bool) -> None:
-    """List all rewards with their data sources, aliases and options."""
+def command(names: tuple[str, ...], reward_files: tuple[str, ...], as_json: bool) -> None:
+    """List all rewards with their data sources, aliases and options.
+
+    If you pass NAMES of rewards or data sources, the command lists only these rewards and explains their
+    options.
+    """
     load_rewards(reward_files)
-    rewards = sorted(REGISTRY, key=lambda reward: reward.name)
+    chosen = {REGISTRY.by_name(name) or REGISTRY.resolve(name) for name in names} or REGISTRY
+    rewards = sorted(chosen, key=lambda reward: reward.name)
     if as_json:
         click.echo(json.dumps([reward.describe() for reward in rewards], indent=2))
         return
     console = results_console()
     for reward in rewards:
         console.print(f"[bold]{reward.name}[/bold]  {reward.summary}", soft_wrap=True)
-        console.print(_facts(reward))
+        console.print(_facts(reward, with_options=not names))
+        if names and reward.describe_options():
+            console.print(_options(reward))
 
 
-def _facts(reward: Reward) -> Table:
+def _facts(reward: Reward, *, with_options: bool) -> Table:
     table = Table.grid(padding=(0, 2), pad_edge=True)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
@@ -49,8 +61,18 @@ def _facts(reward: Reward) -> Table:
         "scorer": reward.scorer,
     }
     for name, value in facts.items():
-        if value:
+        if value and (with_options or name != "options"):
             table.add_row(name, Text(value))
+    return table
+
+
+def _options(reward: Reward) -> Table:
+    docs = reward.option_docs()
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for column in ("option", "default", "meaning"):
+        table.add_column(column, overflow="fold")
+    for name, value in reward.describe_options().items():
+        table.add_row(name, Text(str(value)), Text(docs.get(name, "")))
     return table
 
 

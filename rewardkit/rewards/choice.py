@@ -37,12 +37,14 @@ class ChoiceOptions:
     """Options of the choice reward."""
 
     score: float = 1.0
-    """For the right choice."""
+    """Score of a right answer."""
     wrong_score: float = 0.0
+    """Score of a wrong answer."""
     format_score: float = 0.0
-    """For a wrong choice in a frame."""
+    """Score of a wrong answer in a frame."""
     several: Literal["all", "any"] = "all"
-    """What a list of right answers means: all of them together, or each alone."""
+    """If the ground truth is a list: `all` requires all of its options, `any` requires exactly one of
+    them."""
 
 
 def score(sample: Sample, options: ChoiceOptions) -> Score:

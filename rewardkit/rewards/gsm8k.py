@@ -25,16 +25,18 @@ class Gsm8kOptions:
     """Options of the GSM8K reward."""
 
     score: float = 1.0
-    """For the right answer."""
+    """Score of a right answer."""
     format_score: float | None = None
-    """For `#### number` with a wrong number. None: 0.1, or 0.0 with compat="verl", as there."""
+    """Score of a wrong number after `####`. None: 0.1, or 0.0 with `compat=verl`."""
     neither_score: float = 0.0
-    """For a response without `#### number`."""
+    """Score of a response without a number after `####`."""
     method: Literal["strict", "flexible"] = "strict"
-    """strict: only a number after `####`. flexible: any frame, else the last number of the response."""
+    """`strict` reads the number after the last `####`. `flexible` reads the last frame of any kind, or the
+    last number if there is no frame."""
     window: int | None = None
-    """Look only at this many characters at the end of the response. None: all of it."""
+    """Read only this many characters at the end of the response. None: read the whole response."""
     compat: Literal["verl"] | None = None
+    """`verl`: score in the same way as verl."""
 
     def __post_init__(self) -> None:
         """Refuse a window that holds nothing."""

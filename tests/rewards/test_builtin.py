@@ -53,3 +53,10 @@ def test_a_reward_reads_no_column_that_files_are_not_asked_for(name: str) -> Non
     watched = _Watched(sample)
     reward.function(watched, options)
     assert watched.read <= {"data_source", "response", "ground_truth", *reward.reads}
+
+
+@pytest.mark.parametrize("reward", SHIPPED, ids=lambda reward: reward.name)
+def test_every_option_says_what_it_means(reward: Reward) -> None:
+    meanings = reward.describe()["option_docs"]
+    assert meanings.keys() == reward.describe_options().keys()
+    assert all(meaning.endswith(".") for meaning in meanings.values())

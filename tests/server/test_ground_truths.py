@@ -206,7 +206,7 @@ def test_a_file_that_cannot_serve_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no ground truth column"):
         GroundTruthIndex([tmp_path / "bad.parquet"])
     (tmp_path / "bad.parquet").write_text("no")
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is not a readable parquet file"):
         GroundTruthIndex([tmp_path / "bad.parquet"])
 
 

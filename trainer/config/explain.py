@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
-from rewardkit.trainer.config import root, workers
+from rewardkit.field_docs import field_docs
 from rewardkit.trainer.config.load import flat_keys, merged, read_layers
 from rewardkit.trainer.config.verl import PPO, Schema
 
@@ -47,7 +43,7 @@ def explain(
     given = [set(flat_keys(OmegaConf.to_container(n))) for n in (layers.recipe, layers.command_line)]
     return [
         ConfigSetting(key, _value(whole, key), meaning, _origin(layers.defaults, given, key))
-        for key, meaning in _meanings(schema.root(), "", _docstrings(schema))
+        for key, meaning in _meanings(schema.root(), "", list(_sections(schema.root())))
     ]
 
 
@@ -70,34 +66,21 @@ def _origin(defaults: Any, given: Sequence[set[str]], key: str) -> str:
     return f"follows {str(default)[2:-1]}" if follows else ORIGINS[0]
 
 
-def _meanings(section: Any, prefix: str, docs: dict[str, dict[str, str]]) -> Iterator[tuple[str, str]]:
+def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[tuple[str, str]]:
+    own = field_docs(type(section))
     for f in fields(section):
         value = getattr(section, f.name)
         if is_dataclass(value):
-            yield from _meanings(value, f"{prefix}{f.name}.", docs)
+            yield from _meanings(value, f"{prefix}{f.name}.", sections)
         else:
             # A setting that several sections have is explained in the first of them.
-            alike = (of_class[f.name] for of_class in docs.values() if f.name in of_class)
-            own = (docs.get(kind.__name__, {}).get(f.name) for kind in type(section).__mro__)
-            yield prefix + f.name, next(filter(None, own), None) or next(alike, "")
+            alike = (field_docs(kind)[f.name] for kind in sections if f.name in field_docs(kind))
+            yield prefix + f.name, own.get(f.name) or next(alike, "")
 
 
-def _docstrings(schema: Schema[Any]) -> dict[str, dict[str, str]]:
-    """The string under each field of each of the config's dataclasses, as one line."""
-    found: dict[str, dict[str, str]] = {}
-    for module in dict.fromkeys((root, workers, sys.modules[schema.root.__module__])):
-        for node in ast.parse(inspect.getsource(module)).body:
-            if isinstance(node, ast.ClassDef):
-                found[node.name] = dict(_documented(node.body))
-    return found
-
-
-def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
-    for statement, after in pairwise(body):
-        if (
-            isinstance(statement, ast.AnnAssign)
-            and isinstance(statement.target, ast.Name)
-            and isinstance(after, ast.Expr)
-            and isinstance(after.value, ast.Constant)
-        ):
-            yield statement.target.id, " ".join(str(after.value.value).split())
+def _sections(section: Any) -> Iterator[type]:
+    yield type(section)
+    for f in fields(section):
+        value = getattr(section, f.name)
+        if is_dataclass(value):
+            yield from _sections(value)

@@ -56,40 +56,45 @@ class CodeOptions:
     """Options of the code reward."""
 
     continuous: bool = False
-    """Score the share of tests that pass rather than all or nothing."""
+    """Score the share of tests that pass. By default, the score is 1.0 only if all tests pass."""
     first_k: int | None = None
-    """Score by the first so many tests only. None: by all."""
+    """Run only the first tests, up to this number. None: run all tests."""
     stop_at_first_failure: bool = False
-    """With `continuous`: the tests after a failure count as failed and are not run."""
+    """With `continuous`: stop after the first failed test. The remaining tests count as failed."""
     language: str | None = None
-    """What programs are written in, by any usual name (docs/sandbox.md). None: the ground truth's `language`;
-    where that has none either, what the fence of the block says, and Python where it says nothing."""
+    """Language of all programs (docs/sandbox.md). None: the `language` of the ground truth, otherwise the
+    language of the code fence, otherwise Python."""
     fence: Fence = "last"
-    """Which block of the response is the program: last, first, longest, all joined, or whole (no block
-    needed)."""
+    """Code block that contains the program. `joined` joins all blocks. `whole` takes the whole response as
+    the program."""
     comparator: Comparator | None = None
-    """tokens, exact, verl, livecodebench or apps. None: the ground truth's own, or tokens."""
+    """How the output of a program is compared with the expected output: `tokens`, `exact`, `verl`,
+    `livecodebench` or `apps`. None: the comparator of the ground truth, otherwise `tokens`."""
     checker: str | None = file_option(None)
-    """`path.py:function` that is called with (input, output, expected) and returns True; jailed too."""
+    """Your own function that compares outputs, written as `path.py:function`. The function gets the input,
+    the output and the expected output, runs in the sandbox, and must return True or False."""
     compat: Literal["verl", "livecodebench"] | None = None
+    """Score in the same way as `verl` or `livecodebench`."""
     cpu_s: float = 5.0
-    """CPU time of one test, where the problem sets none."""
+    """CPU time limit of one test, in seconds, if the ground truth sets none."""
     time_factor: float = 5.0
-    """Times the `time_limit` of a problem that has one, for Python: contests set it for faster languages.
-    Other languages have factors of their own."""
+    """Factor by which the `time_limit` of a problem is multiplied for Python. Contests set this limit for
+    faster languages. Other languages have their own factors."""
     memory_mb: int = 1024
+    """Memory limit of one test, in MiB."""
     total_s: float | None = None
-    """CPU time for all tests of one solution; those that do not fit have failed. None: `cpu_s` for each."""
+    """CPU time limit for all tests of one program, in seconds. Tests that exceed this limit fail. None: the
+    sum of the limits of the tests."""
     prelude: Literal["auto", "always", "never"] = "auto"
-    """Give programs names such as List, math or deque without an import. auto: not if they read stdin."""
+    """Allow programs to use names such as `List`, `math` or `deque` without importing them. `auto` allows
+    this unless the program reads standard input."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """The sandbox's isolation; auto: the strongest that holds on this host."""
+    """Isolation level of the sandbox. `auto` selects the strongest level that works on this machine."""
     allow_unsafe: bool = False
-    """Accept level none, which isolates nothing."""
+    """Accept the level `none`, which does not isolate programs."""
     sandbox_url: str | None = None
-    """Also written `sandbox.url`: run programs on a service that answers SandboxFusion's `/run_code`, such as
-    `rewardkit serve --run-code`, for hosts on which no isolation holds. Ours scores every form of tests;
-    SandboxFusion scores standard input and calls (docs/run_code.md)."""
+    """URL of a service that runs the programs on another machine, such as `rewardkit serve --run-code` or
+    SandboxFusion (docs/run_code.md). Can also be written as `sandbox.url`."""
 
     def __post_init__(self) -> None:
         """Refuse options with which no program can pass, or none can be run."""

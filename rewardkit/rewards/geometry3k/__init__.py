@@ -26,10 +26,11 @@ class GeometryOptions:
     """Options of the geometry3k reward."""
 
     format_weight: float = 0.1
-    """Share of the score that the format makes up, 0 to 1; the answer makes up the rest."""
+    """Share of the score that is given for the format, from 0 to 1. The rest is given for the answer."""
     format_needs_answer: bool = False
-    """Pay the format only where the answer is right."""
+    """Give the score for the format only to right answers."""
     compat: Literal["none", "verl"] = "none"
+    """`verl`: score in the same way as verl."""
 
 
 _BOXED = MathOptions(methods=("boxed",))

@@ -23,7 +23,7 @@ class DiversityOptions:
     """Options of the diversity reward."""
 
     n: int = 3
-    """Words to an n-gram; a response with fewer words is one n-gram."""
+    """Number of words in an n-gram."""
 
     def __post_init__(self) -> None:
         """Refuse n-grams of nothing."""

@@ -20,9 +20,9 @@ class RankingOptions:
     """Options of the rank reward."""
 
     reward: str = "math"
-    """Name of the reward that is ranked by; one that scores sample by sample."""
+    """Name of the reward whose scores are ranked. This reward must not be a group reward."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Its options."""
+    """Options of that reward."""
 
     def __post_init__(self) -> None:
         """Refuse a reward that cannot be ranked by, and options that it has not."""

@@ -47,11 +47,15 @@ class InstructionOptions:
     """Options of the instructions reward."""
 
     mode: Literal["strict", "loose"] = "strict"
+    """`strict` checks the response as it is. `loose` also accepts a response that follows the instruction
+    after its first line, its last line or its asterisks are removed."""
     pay: Literal["all", "share"] = "all"
+    """`all` gives 1.0 only if all instructions are followed. `share` gives the share of instructions that are
+    followed."""
     checkers: tuple[str, ...] = ()
-    """Files (`path.py`) or modules that add checkers to the table."""
+    """Python files or modules with your own checkers."""
     max_chars: int = 200_000
-    """A longer response keeps nothing: no instruction asks for one, and every check has to read it."""
+    """Longest response that is checked, in characters. Longer responses follow no instruction."""
 
     def __post_init__(self) -> None:
         """Refuse a limit that every response is beyond, and checkers that are not there."""

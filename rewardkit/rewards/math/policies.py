@@ -17,23 +17,25 @@ class MathOptions:
     """Options of the `math` reward. Every default is argued in docs/math_policies.md."""
 
     preset: Literal["default", "strict"] = "default"
-    """`strict` demands boxes that agree, signs and units where the ground truth has them, and no rounding."""
+    """`strict` requires boxes that agree and the signs and units of the ground truth, and accepts no rounded
+    answers."""
     compat: Compat = "none"
-    """Reproduce another grader exactly instead of scoring by our own rules."""
+    """Reproduce the verdicts of another grader (docs/math.md)."""
     methods: tuple[Method, ...] | None = None
-    """Where an answer is looked for, in this order; `("boxed",)` demands a box. None: everywhere,
-    under `strict` in tags and boxes."""
+    """Where an answer may be found, in order of precedence: `tags`, `boxed`, `marker`, `display`, `inline` or
+    `number`. None: all of them, or only `tags` and `boxed` with `preset=strict`."""
     units: Literal["optional", "required"] | None = None
-    """Whether a unit, a percent or degree sign, or a number's base, that only one side has may be left out.
-    Two different ones never agree; `50%` always equals 0.5, and `90^\\circ` pi/2. None: optional, under
-    `strict` required."""
+    """Whether an answer may leave out the unit, percent sign, degree sign or number base of the ground truth,
+    or add one. Two different units are never equal. None: `optional`, or `required` with `preset=strict`."""
     rounding_digits: int | None = None
-    """Significant digits that a correctly rounded decimal needs to stand for an exact value; 0: never.
-    None: 4, under `strict` 0."""
+    """Number of significant digits from which on a correctly rounded decimal is accepted for an exact value.
+    0: never. None: 4, or 0 with `preset=strict`."""
     correct_score: float = 1.0
+    """Score of a right answer."""
     wrong_score: float = 0.0
+    """Score of a wrong answer."""
     format_score: float = 0.0
-    """Score of a wrong answer that was nevertheless given in a box or answer tags."""
+    """Score of a wrong answer in a box or in tags."""
 
     def __post_init__(self) -> None:
         """Refuse what no answer can be found or compared by.

@@ -34,14 +34,17 @@ class QaOptions:
     """Options of the qa reward."""
 
     metric: Literal["em", "f1", "contains"] = "em"
-    """What is paid: an accepted answer, the share of words that agree, or (for evaluation alone, since a list
-    of guesses is paid too) a response that contains an accepted answer."""
+    """`em` requires an accepted answer. `f1` gives the F1 of the words. `contains` requires a response that
+    contains an accepted answer; use it only for evaluation, because it accepts a list of guesses."""
     score: float = 1.0
+    """Score of a right answer."""
     wrong_score: float = 0.0
+    """Score of a wrong answer."""
     format_score: float = 0.0
-    """For a wrong answer in a frame."""
+    """Score of a wrong answer in a frame."""
     compat: Literal["none", "verl"] = "none"
-    """verl's rule for `searchR1_*`, which pays `-5` for `5`, `3.5` for `35` and an empty answer for `the`."""
+    """`verl`: use the rule of verl for `searchR1_*`. This rule accepts `-5` for `5`, `3.5` for `35` and an
+    empty answer for `the`."""
 
     @property
     def evaluation_only(self) -> str:

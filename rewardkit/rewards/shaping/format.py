@@ -19,9 +19,9 @@ class FormatOptions:
     """Options of the think_format part."""
 
     answer: bool = False
-    """Demand `<answer>...</answer>` after the thought, and nothing besides."""
+    """Require exactly one `<answer>...</answer>` block after the thinking block, and no other text."""
     opened: bool = False
-    """The prompt's template has opened the thought."""
+    """Expect no `<think>` in the response, because the chat template already contains it."""
 
 
 def think_format(sample: Sample, options: FormatOptions) -> Score:

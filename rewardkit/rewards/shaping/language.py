@@ -41,7 +41,8 @@ class LanguageOptions:
     """Options of the language part."""
 
     language: str = "en"
-    """ISO 639-1 code, with a region or without. `extra_info["language"]` goes before it."""
+    """Expected language as an ISO 639-1 code such as `en` or `en-GB`. The `language` in the `extra_info` of a
+    row takes precedence."""
 
     def __post_init__(self) -> None:
         """Refuse a language that nobody knows."""

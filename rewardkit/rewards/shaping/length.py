@@ -23,8 +23,11 @@ class OverlongOptions:
     """Options of length_overlong: nothing up to `max_length - buffer`, then down to -1 at `max_length`."""
 
     max_length: int = 16_384
+    """Length at which the penalty reaches -1."""
     buffer: int = 4_096
+    """Length before `max_length` over which the penalty grows from 0 to -1."""
     unit: LengthUnit = "tokens"
+    """Unit in which lengths are measured."""
 
     def __post_init__(self) -> None:
         """Refuse a buffer by which an empty response would be too long, or a long one never."""
@@ -37,10 +40,14 @@ class CosineOptions:
     """Options of length_cosine: from `shortest` at 0 along a half cosine to `longest` at `max_length`."""
 
     max_length: int = 1_000
+    """Length from which on the score is `longest`."""
     shortest: float = 1.0
+    """Score of a response with the length 0."""
     longest: float = 0.0
-    """For wrong answers swap them: the longer, the less is lost."""
+    """Score of a response with the length `max_length` or more. For wrong answers, swap `shortest` and
+    `longest`, so that longer responses lose less."""
     unit: LengthUnit = "words"
+    """Unit in which lengths are measured."""
 
     def __post_init__(self) -> None:
         """Refuse a length that all responses have."""
@@ -53,11 +60,14 @@ class BudgetOptions:
     """Options of length_budget."""
 
     budget: int = 0
-    """Length that is asked for; 0: `extra_info["budget"]`."""
+    """Length that a response should have. 0: the `budget` in the `extra_info` of the row."""
     rule: Literal["exact", "max"] = "exact"
-    """exact: 1 less `alpha` for each unit off. max: 0.5 at the budget, more below it, less above."""
+    """`exact` starts at 1 and subtracts `alpha` for each unit above or below the budget. `max` gives 0.5 at
+    the budget, more below the budget and less above it."""
     alpha: float = 0.0003
+    """Change of the score for each unit of length."""
     unit: LengthUnit = "tokens"
+    """Unit in which lengths are measured."""
 
     def __post_init__(self) -> None:
         """Refuse a budget that nothing keeps, and pay for what is off it."""

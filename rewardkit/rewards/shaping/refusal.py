@@ -36,6 +36,7 @@ class RefusalOptions:
     """Options of the refusal part."""
 
     penalty: float = -1.0
+    """Score of a refusal."""
 
 
 def refusal(sample: Sample, options: RefusalOptions) -> Score:

@@ -19,8 +19,9 @@ class RepetitionOptions:
     """Options of the repetition part."""
 
     n: int = 3
+    """Number of words in an n-gram."""
     penalty: float = -1.0
-    """For a response that is nothing but repetition."""
+    """Score of a response that consists only of repetition."""
 
     def __post_init__(self) -> None:
         """Refuse n-grams of nothing."""

@@ -46,8 +46,9 @@ class DataOptions:
     """Options of the json, yaml and xml rewards."""
 
     pay: Literal["all", "fields"] = "all"
+    """`all` gives 1.0 only if all values match. `fields` gives the share of fields that match."""
     valid_score: float = 0.0
-    """For data that is well-formed (and fits the schema) with wrong values."""
+    """Score of a well-formed response with wrong values. If there is a schema, the response must match it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ class OverlapOptions:
     """Options of the bleu, rouge_l and chrf rewards."""
 
     correct_from: float = 1.0
-    """From this score on a response counts as correct."""
+    """Lowest score at which a response counts as correct."""
     lowercase: bool = False
-    """BLEU and chrF: letter case does not matter. ROUGE-L never minds it."""
+    """Ignore case in BLEU and chrF. ROUGE-L always ignores case."""
 
     def __post_init__(self) -> None:
         """Refuse a bound that every response reaches, or none."""

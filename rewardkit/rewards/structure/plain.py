@@ -30,8 +30,9 @@ class ExactOptions:
     """Options of the exact reward."""
 
     ignore_case: bool = False
+    """Ignore case."""
     ignore_blanks: bool = False
-    """Runs of blanks and line ends count as one blank."""
+    """Treat any sequence of spaces and line breaks as one space."""
 
 
 def exact(sample: Sample, options: ExactOptions) -> Score:
@@ -55,11 +56,14 @@ class ContainsOptions:
     """Options of the contains reward."""
 
     need: Literal["all", "any"] = "all"
+    """If the ground truth is a list: require `all` of its strings or `any` of them."""
     ignore_case: bool = True
+    """Ignore case."""
     words: bool = True
-    """Only where no letter or digit stands before or after it: `cat` is not in `concatenate`."""
+    """Match whole words only, so that `concatenate` does not contain `cat`."""
     max_chars: int = 0
-    """A longer response is wrong: one that says everything contains everything. 0: no limit."""
+    """Longest response that can be right, in characters. Use this option to reject responses that list
+    everything. 0: no limit."""
 
     def __post_init__(self) -> None:
         """Refuse a limit that every response is beyond."""
@@ -105,9 +109,13 @@ class RegexOptions:
     """Options of the regex reward."""
 
     match: Literal["full", "search"] = "full"
+    """`full` requires the whole response to match. `search` requires a match anywhere in the response."""
     ignore_case: bool = False
+    """Ignore case."""
     dot_all: bool = True
+    """Let `.` match line breaks too."""
     cpu_s: float = 1.0
+    """CPU time limit for one response, in seconds."""
 
     def __post_init__(self) -> None:
         """Refuse a limit within which nothing matches."""
@@ -161,8 +169,9 @@ class NumberOptions:
     """Options of the number reward."""
 
     abs_tol: float = 0.0
+    """Largest absolute difference from the ground truth that is accepted."""
     rel_tol: float = 0.0
-    """Of the ground truth."""
+    """Largest relative difference from the ground truth that is accepted."""
 
     def __post_init__(self) -> None:
         """Refuse a tolerance below none."""

@@ -103,15 +103,18 @@ class SqlOptions:
     """Options of the sql reward."""
 
     allow_empty: bool = False
-    """Take ground truths whose query has no rows, or nothing but NULL in them, on any database."""
+    """Accept ground truths whose query returns no rows, or only NULL, on all databases."""
     max_rows: int = 10_000
-    """A query with more is wrong (a ground truth with more: `invalid`)."""
+    """Largest number of rows that a query may return. If the query of the ground truth returns more rows, the
+    status is `invalid`."""
     max_steps: int = 50_000
-    """Thousands of steps of sqlite's machine that one query may take."""
+    """Limit on the work of one query, in thousands of instructions of SQLite."""
     memory_mb: int = 512
+    """Memory limit of one query, in MiB."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """Isolation of the sandbox, as for `code`."""
+    """Isolation level of the sandbox. `auto` selects the strongest level that works on this machine."""
     allow_unsafe: bool = False
+    """Accept the level `none`, which does not isolate queries."""
 
     def __post_init__(self) -> None:
         """Refuse limits within which no query runs."""

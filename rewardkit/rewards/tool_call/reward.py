@@ -41,10 +41,11 @@ class ToolCallOptions:
     """Options of the tool_call reward."""
 
     pay: Literal["all", "share"] = "all"
+    """`all` gives 1.0 only if all calls match. `share` gives the share of arguments that are right."""
     formats: tuple[str, ...] = tuple(FORMATS)
-    """The formats that are read, see `tool_calls/formats.py`."""
+    """Formats of calls that are accepted (docs/tools.md)."""
     format_score: float = 0.0
-    """For calls that can be read and are wrong."""
+    """Score of wrong calls that can be read."""
 
     def __post_init__(self) -> None:
         """Refuse to read no format at all: every response would call nothing."""
