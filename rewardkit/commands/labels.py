@@ -77,7 +77,7 @@ def command(
 
     A ground truth is suspicious if independent responses agree on a different answer, or if the row's worked
     solution (`extra_info.answer` or `solution`) contains a different answer or several answers. Maths
-    answers are also compared with verl's rule, and with Math-Verify if it is installed. Row numbers start
+    answers are also checked with verl's grader, and with Math-Verify if it is installed. Row numbers start
     at 0.
     """
     options = rewards.read()
