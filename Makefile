@@ -53,7 +53,7 @@ $(VENV)/installed: setup.cfg pyproject.toml Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) '$(TORCH)'
 	$(if $(VLLM),$(INSTALL) '$(VLLM)')
-	$(if $(VLLM),$(BIN)/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec)  # see CONTRIBUTING.md
+	$(if $(VLLM),$(BIN)/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec)  # not used, and their CUDA builds cannot be imported with a CPU build of torch
 	$(INSTALL) --editable '.[all,dev]'
 	$(BIN)/python -m compileall -q -j 0 -x $(NOT_COMPILED) $(VENV)/lib >/dev/null || true
 	$(BIN)/python -m compileall -q -j 0 rewardkit sandbox server trainer datasets_prep  # tests start hundreds of processes
