@@ -39,12 +39,13 @@ class ChoiceOptions:
     score: float = 1.0
     """Score of a right answer."""
     wrong_score: float = 0.0
-    """Score of a wrong answer."""
+    """Score of a wrong option outside an answer format such as `\\boxed{B}` or `Answer: B`, and of a response
+    without an option. Set `format_score` too."""
     format_score: float = 0.0
-    """Score of a wrong answer in a frame."""
+    """Score of a wrong option in an answer format such as `\\boxed{B}` or `Answer: B`."""
     several: Literal["all", "any"] = "all"
-    """If the ground truth is a list: `all` requires all of its options, `any` requires exactly one of
-    them."""
+    """If the ground truth is a list: with `all`, the response must choose all of its options. With `any`, one
+    of them is enough. A response that chooses any other option is wrong."""
 
 
 def score(sample: Sample, options: ChoiceOptions) -> Score:

@@ -27,16 +27,19 @@ class Gsm8kOptions:
     score: float = 1.0
     """Score of a right answer."""
     format_score: float | None = None
-    """Score of a wrong number after `####`. None: 0.1, or 0.0 with `compat=verl`."""
+    """Score of a wrong number, or of several numbers, after `####`. None: 0.1, or 0.0 with `compat=verl`."""
     neither_score: float = 0.0
-    """Score of a response without a number after `####`."""
+    """Score of a response without a number after `####`. With `method=flexible`, this applies only to wrong
+    answers. Ignored with `compat=verl`."""
     method: Literal["strict", "flexible"] = "strict"
-    """`strict` reads the number after the last `####`. `flexible` reads the last frame of any kind, or the
-    last number if there is no frame."""
+    """`strict` reads the number after the last `####`. `flexible` reads the last answer in any known format,
+    such as `\\boxed{...}` or "the answer is ...". If there is none, it reads the last number. Use `flexible`
+    only for evaluation."""
     window: int | None = None
-    """Read only this many characters at the end of the response. None: read the whole response."""
+    """Read only this many characters at the end of the response. None: read the whole response. Ignored with
+    `compat=verl`."""
     compat: Literal["verl"] | None = None
-    """`verl`: score in the same way as verl."""
+    """Set to `verl` to score in the same way as verl."""
 
     def __post_init__(self) -> None:
         """Refuse a window that holds nothing."""

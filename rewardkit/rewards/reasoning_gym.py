@@ -56,8 +56,8 @@ class ReasoningGymOptions:
     """Options of the reasoning_gym reward."""
 
     pay: Literal["solved", "partial"] = "solved"
-    """`solved` gives 1.0 only to solved tasks. `partial` gives the score of the verifier, which can be
-    between 0 and 1."""
+    """`solved` gives 1.0 if the task's verifier gives full marks, otherwise 0.0. `partial` gives the
+    verifier's score, from 0 to 1."""
 
 
 def score(sample: Sample, options: ReasoningGymOptions) -> Score:

@@ -56,42 +56,50 @@ class CodeOptions:
     """Options of the code reward."""
 
     continuous: bool = False
-    """Score the share of tests that pass. By default, the score is 1.0 only if all tests pass."""
+    """Give the share of tests that pass as the score, weighted if the ground truth sets weights. By default,
+    the score is 1.0 only if all tests pass."""
     first_k: int | None = None
-    """Run only the first tests, up to this number. None: run all tests."""
+    """Number of tests to run, starting with the first. None: run all tests."""
     stop_at_first_failure: bool = False
     """With `continuous`: stop after the first failed test. The remaining tests count as failed."""
     language: str | None = None
-    """Language of all programs (docs/sandbox.md). None: the `language` of the ground truth, otherwise the
-    language of the code fence, otherwise Python."""
+    """Language of all programs (names in docs/sandbox.md). None: the `language` in the ground truth,
+    otherwise the language of the code block. Unmarked blocks are read as Python unless they clearly contain
+    C++, Java, Rust or Go. Tests that call functions require Python."""
     fence: Fence = "last"
-    """Code block that contains the program. `joined` joins all blocks. `whole` takes the whole response as
-    the program."""
+    """Which code block contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
+    program's language, and `whole` uses the whole response. If the tests call a function, `last` and `first`
+    prefer blocks that define it."""
     comparator: Comparator | None = None
-    """How the output of a program is compared with the expected output: `tokens`, `exact`, `verl`,
-    `livecodebench` or `apps`. None: the comparator of the ground truth, otherwise `tokens`."""
+    """How the program's standard output is compared with the expected output: `tokens`, `exact`, `verl`,
+    `livecodebench` or `apps`. None: the comparator of `compat`, otherwise the comparator in the ground truth,
+    otherwise `tokens`."""
     checker: str | None = file_option(None)
-    """Your own function that compares outputs, written as `path.py:function`. The function gets the input,
-    the output and the expected output, runs in the sandbox, and must return True or False."""
+    """Your own function that decides whether a program's standard output is right, written as
+    `path.py:function`. It is called with the input, the output and the expected output, runs in the sandbox,
+    and must return True or False. It replaces the comparator."""
     compat: Literal["verl", "livecodebench"] | None = None
-    """Score in the same way as `verl` or `livecodebench`."""
+    """`verl` or `livecodebench`: score in the same way as this grader. The options `fence`, `language`,
+    `prelude` and `continuous` are then ignored."""
     cpu_s: float = 5.0
     """CPU time limit of one test, in seconds, if the ground truth sets none."""
     time_factor: float = 5.0
-    """Factor by which the `time_limit` of a problem is multiplied for Python. Contests set this limit for
-    faster languages. Other languages have their own factors."""
+    """Factor for the `time_limit` in the ground truth if the program is in Python, because contests set this
+    limit for faster languages. Other languages have fixed factors (docs/sandbox.md)."""
     memory_mb: int = 1024
-    """Memory limit of one test, in MiB."""
+    """Memory limit of one test, in MiB, if the ground truth sets none."""
     total_s: float | None = None
-    """CPU time limit for all tests of one program, in seconds. Tests that exceed this limit fail. None: the
-    sum of the limits of the tests."""
+    """CPU time limit for all tests of one program together, in seconds, if the ground truth sets none. Tests
+    that have not finished when this time is used up fail. None: the sum of the limits of the tests."""
     prelude: Literal["auto", "always", "never"] = "auto"
-    """Allow programs to use names such as `List`, `math` or `deque` without importing them. `auto` allows
-    this unless the program reads standard input."""
+    """Whether programs can use names such as `List`, `math` or `deque` without importing them: `always`,
+    `never` or `auto`. `auto` allows this unless the tests use standard input. With `compat`, it is always
+    allowed."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """Isolation level of the sandbox. `auto` selects the strongest level that works on this machine."""
+    """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
+    if it works on this machine, otherwise `guard`."""
     allow_unsafe: bool = False
-    """Accept the level `none`, which does not isolate programs."""
+    """Allow `level=none`, which runs programs without isolation."""
     sandbox_url: str | None = None
     """URL of a service that runs the programs on another machine, such as `rewardkit serve --run-code` or
     SandboxFusion (docs/run_code.md). Can also be written as `sandbox.url`."""

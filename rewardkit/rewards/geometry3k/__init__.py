@@ -28,9 +28,9 @@ class GeometryOptions:
     format_weight: float = 0.1
     """Share of the score that is given for the format, from 0 to 1. The rest is given for the answer."""
     format_needs_answer: bool = False
-    """Give the score for the format only to right answers."""
+    """Give the score for the format only if the answer is right. Ignored with `compat=verl`."""
     compat: Literal["none", "verl"] = "none"
-    """`verl`: score in the same way as verl."""
+    """Set to `verl` to score in the same way as verl."""
 
 
 _BOXED = MathOptions(methods=("boxed",))

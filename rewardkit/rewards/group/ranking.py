@@ -20,9 +20,10 @@ class RankingOptions:
     """Options of the rank reward."""
 
     reward: str = "math"
-    """Name of the reward whose scores are ranked. This reward must not be a group reward."""
+    """Name of the reward whose scores are ranked. Group rewards, sandboxed rewards (`code`, `sql`) and
+    model-based rewards are not supported."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Options of that reward."""
+    """Options of the ranked reward."""
 
     def __post_init__(self) -> None:
         """Refuse a reward that cannot be ranked by, and options that it has not."""

@@ -47,15 +47,15 @@ class InstructionOptions:
     """Options of the instructions reward."""
 
     mode: Literal["strict", "loose"] = "strict"
-    """`strict` checks the response as it is. `loose` also accepts a response that follows the instruction
-    after its first line, its last line or its asterisks are removed."""
+    """`strict` checks the response as it is. `loose` also checks each instruction on versions of the response
+    without the first line, the last line, the asterisks, or a combination of these."""
     pay: Literal["all", "share"] = "all"
     """`all` gives 1.0 only if all instructions are followed. `share` gives the share of instructions that are
     followed."""
     checkers: tuple[str, ...] = ()
-    """Python files or modules with your own checkers."""
+    """Python files or modules that define your own instructions with `@checker` (docs/rewards.md)."""
     max_chars: int = 200_000
-    """Longest response that is checked, in characters. Longer responses follow no instruction."""
+    """Maximum response length, in characters. In longer responses, all instructions count as not followed."""
 
     def __post_init__(self) -> None:
         """Refuse a limit that every response is beyond, and checkers that are not there."""

@@ -17,23 +17,29 @@ class MathOptions:
     """Options of the `math` reward. Every default is argued in docs/math_policies.md."""
 
     preset: Literal["default", "strict"] = "default"
-    """`strict` requires boxes that agree and the signs and units of the ground truth, and accepts no rounded
-    answers."""
+    """`strict` accepts only answers in a box or in tags, requires the same units and percent, degree and
+    currency signs as the ground truth, and rejects rounded decimals. If there are several boxes, the answer
+    is the list of their values."""
     compat: Compat = "none"
-    """Reproduce the verdicts of another grader (docs/math.md)."""
+    """Score in the same way as another grader: `verl_math_reward`, `math_dapo`, `math_dapo_0_8` or
+    `math_verify` (docs/math.md). All other options are then ignored."""
     methods: tuple[Method, ...] | None = None
-    """Where an answer may be found, in order of precedence: `tags`, `boxed`, `marker`, `display`, `inline` or
-    `number`. None: all of them, or only `tags` and `boxed` with `preset=strict`."""
+    """Places where an answer may be found: `tags`, `boxed`, `marker`, `display`, `inline` and `number`. The
+    last tags, box or marker is used. If there is none, the other places are tried in the given order. None:
+    all places, or only `tags` and `boxed` with `preset=strict`."""
     units: Literal["optional", "required"] | None = None
-    """Whether an answer may leave out the unit, percent sign, degree sign or number base of the ground truth,
-    or add one. Two different units are never equal. None: `optional`, or `required` with `preset=strict`."""
+    """`optional`: the answer may omit or add a unit, percent sign, degree sign or currency sign, and may omit
+    a number base. `required`: these must be as in the ground truth. Known units are always converted, so `5
+    km` equals `5000 m`. None: `optional`, or `required` with `preset=strict`."""
     rounding_digits: int | None = None
-    """Number of significant digits from which on a correctly rounded decimal is accepted for an exact value.
-    0: never. None: 4, or 0 with `preset=strict`."""
+    """Minimum number of significant digits that a correctly rounded decimal needs to equal an exact value,
+    such as 0.3333 for 1/3. With at least this many decimal places, one digit fewer is enough. 0: rounded
+    decimals are wrong. None: 4, or 0 with `preset=strict`."""
     correct_score: float = 1.0
     """Score of a right answer."""
     wrong_score: float = 0.0
-    """Score of a wrong answer."""
+    """Score of a wrong answer outside a box and tags, and of a response without an answer. `format_score`
+    applies to wrong answers in a box or in tags."""
     format_score: float = 0.0
     """Score of a wrong answer in a box or in tags."""
 

@@ -34,17 +34,22 @@ class QaOptions:
     """Options of the qa reward."""
 
     metric: Literal["em", "f1", "contains"] = "em"
-    """`em` requires an accepted answer. `f1` gives the F1 of the words. `contains` requires a response that
-    contains an accepted answer; use it only for evaluation, because it accepts a list of guesses."""
+    """`em` (exact match): the answer must equal an accepted answer. `f1`: partial credit for the words shared
+    with the nearest accepted answer, between `wrong_score` and `score`. `contains`: 1.0 if the response
+    contains an accepted answer anywhere, otherwise 0.0. Use `contains` only for evaluation, because it also
+    accepts a list of guesses."""
     score: float = 1.0
     """Score of a right answer."""
     wrong_score: float = 0.0
-    """Score of a wrong answer."""
+    """Score of a wrong answer outside an answer format such as `\\boxed{...}` or `Answer: ...`, and of a
+    response without an answer. Set `format_score` too."""
     format_score: float = 0.0
-    """Score of a wrong answer in a frame."""
+    """With `metric=em`: score of a wrong answer in an answer format such as `\\boxed{...}` or `Answer:
+    ...`."""
     compat: Literal["none", "verl"] = "none"
-    """`verl`: use the rule of verl for `searchR1_*`. This rule accepts `-5` for `5`, `3.5` for `35` and an
-    empty answer for `the`."""
+    """Set to `verl` to score in the same way as verl scores `searchR1_*`. All other options are then ignored.
+    With this rule, `-5` counts as right if the ground truth is `5`, `3.5` if it is `35`, and an empty answer
+    if it is `the`."""
 
     @property
     def evaluation_only(self) -> str:

@@ -21,7 +21,8 @@ class FormatOptions:
     answer: bool = False
     """Require exactly one `<answer>...</answer>` block after the thinking block, and no other text."""
     opened: bool = False
-    """Expect no `<think>` in the response, because the chat template already contains it."""
+    """Set this if the chat template already adds `<think>` to the prompt. The response must then not contain
+    `<think>`."""
 
 
 def think_format(sample: Sample, options: FormatOptions) -> Score:

@@ -41,8 +41,8 @@ class LanguageOptions:
     """Options of the language part."""
 
     language: str = "en"
-    """Expected language as an ISO 639-1 code such as `en` or `en-GB`. The `language` in the `extra_info` of a
-    row takes precedence."""
+    """Expected language as an ISO 639-1 code, such as `en`. A region, as in `en-GB`, is ignored. If the
+    `extra_info` of a row has a `language`, that value is used instead."""
 
     def __post_init__(self) -> None:
         """Refuse a language that nobody knows."""

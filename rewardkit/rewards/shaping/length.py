@@ -25,9 +25,10 @@ class OverlongOptions:
     max_length: int = 16_384
     """Length at which the penalty reaches -1."""
     buffer: int = 4_096
-    """Length before `max_length` over which the penalty grows from 0 to -1."""
+    """Number of units before `max_length` in which the penalty grows linearly from 0 to -1."""
     unit: LengthUnit = "tokens"
-    """Unit in which lengths are measured."""
+    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each row needs
+    `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
         """Refuse a buffer by which an empty response would be too long, or a long one never."""
@@ -40,14 +41,15 @@ class CosineOptions:
     """Options of length_cosine: from `shortest` at 0 along a half cosine to `longest` at `max_length`."""
 
     max_length: int = 1_000
-    """Length from which on the score is `longest`."""
+    """Length at and above which the score is `longest`."""
     shortest: float = 1.0
-    """Score of a response with the length 0."""
+    """Score of an empty response."""
     longest: float = 0.0
-    """Score of a response with the length `max_length` or more. For wrong answers, swap `shortest` and
-    `longest`, so that longer responses lose less."""
+    """Score of a response whose length is `max_length` or more. If `longest` is greater than `shortest`,
+    longer responses score higher."""
     unit: LengthUnit = "words"
-    """Unit in which lengths are measured."""
+    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each row needs
+    `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
         """Refuse a length that all responses have."""
@@ -60,14 +62,16 @@ class BudgetOptions:
     """Options of length_budget."""
 
     budget: int = 0
-    """Length that a response should have. 0: the `budget` in the `extra_info` of the row."""
+    """Target length, or maximum length with `rule=max`. 0: use the `budget` in the row's `extra_info`."""
     rule: Literal["exact", "max"] = "exact"
-    """`exact` starts at 1 and subtracts `alpha` for each unit above or below the budget. `max` gives 0.5 at
-    the budget, more below the budget and less above it."""
+    """`exact`: the score is 1, minus `alpha` for each unit above or below the budget. `max`: the score is 0.5
+    at the budget, plus `alpha` for each unit below it and minus `alpha` for each unit above it. Scores are
+    limited to the range from 0 to 1."""
     alpha: float = 0.0003
-    """Change of the score for each unit of length."""
+    """Change of the score for each unit of difference from the budget."""
     unit: LengthUnit = "tokens"
-    """Unit in which lengths are measured."""
+    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each row needs
+    `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
         """Refuse a budget that nothing keeps, and pay for what is off it."""

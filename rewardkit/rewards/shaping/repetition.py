@@ -21,7 +21,7 @@ class RepetitionOptions:
     n: int = 3
     """Number of words in an n-gram."""
     penalty: float = -1.0
-    """Score of a response that consists only of repetition."""
+    """Factor for the share of repeated n-grams. The score is this factor multiplied by the share."""
 
     def __post_init__(self) -> None:
         """Refuse n-grams of nothing."""

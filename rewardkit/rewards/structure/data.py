@@ -46,9 +46,11 @@ class DataOptions:
     """Options of the json, yaml and xml rewards."""
 
     pay: Literal["all", "fields"] = "all"
-    """`all` gives 1.0 only if all values match. `fields` gives the share of fields that match."""
+    """`all` gives 1.0 only if all values match. `fields` gives the share of fields that match. For XML, a
+    response without one of the tags always gets 0.0."""
     valid_score: float = 0.0
-    """Score of a well-formed response with wrong values. If there is a schema, the response must match it."""
+    """Minimum score of a well-formed response with wrong values. For JSON and YAML, the response must also
+    match the schema if there is one. For XML, all tags must be there once and in order."""
 
 
 @dataclass(frozen=True, slots=True)

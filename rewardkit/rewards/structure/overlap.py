@@ -34,9 +34,9 @@ class OverlapOptions:
     """Options of the bleu, rouge_l and chrf rewards."""
 
     correct_from: float = 1.0
-    """Lowest score at which a response counts as correct."""
+    """Lowest score at which a response counts as correct. This does not change the score itself."""
     lowercase: bool = False
-    """Ignore case in BLEU and chrF. ROUGE-L always ignores case."""
+    """Ignore case. ROUGE-L always ignores case."""
 
     def __post_init__(self) -> None:
         """Refuse a bound that every response reaches, or none."""

@@ -62,8 +62,8 @@ class ContainsOptions:
     words: bool = True
     """Match whole words only, so that `concatenate` does not contain `cat`."""
     max_chars: int = 0
-    """Longest response that can be right, in characters. Use this option to reject responses that list
-    everything. 0: no limit."""
+    """Give 0.0 to responses that are longer than this number of characters, not counting the reasoning. Use
+    this to reject responses that list everything. 0: no limit."""
 
     def __post_init__(self) -> None:
         """Refuse a limit that every response is beyond."""
@@ -115,7 +115,7 @@ class RegexOptions:
     dot_all: bool = True
     """Let `.` match line breaks too."""
     cpu_s: float = 1.0
-    """CPU time limit for one response, in seconds."""
+    """CPU time limit for matching one response, in seconds. A response that exceeds it scores 0.0."""
 
     def __post_init__(self) -> None:
         """Refuse a limit within which nothing matches."""
@@ -169,9 +169,11 @@ class NumberOptions:
     """Options of the number reward."""
 
     abs_tol: float = 0.0
-    """Largest absolute difference from the ground truth that is accepted."""
+    """Largest absolute difference from the ground truth that is accepted. If both tolerances are set, it is
+    enough to be within one of them."""
     rel_tol: float = 0.0
-    """Largest relative difference from the ground truth that is accepted."""
+    """Largest relative difference from the ground truth that is accepted. If both tolerances are set, it is
+    enough to be within one of them."""
 
     def __post_init__(self) -> None:
         """Refuse a tolerance below none."""

@@ -103,18 +103,20 @@ class SqlOptions:
     """Options of the sql reward."""
 
     allow_empty: bool = False
-    """Accept ground truths whose query returns no rows, or only NULL, on all databases."""
+    """Accept ground truths whose query returns no rows, or only NULL, on all databases. By default, the
+    status of these rows is `invalid`."""
     max_rows: int = 10_000
-    """Largest number of rows that a query may return. If the query of the ground truth returns more rows, the
-    status is `invalid`."""
+    """Maximum number of rows that a query may return. A response whose query returns more is wrong. If the
+    query in the ground truth returns more, the row's status is `invalid`."""
     max_steps: int = 50_000
-    """Limit on the work of one query, in thousands of instructions of SQLite."""
+    """Work limit for one query, in thousands of SQLite instructions."""
     memory_mb: int = 512
     """Memory limit of one query, in MiB."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """Isolation level of the sandbox. `auto` selects the strongest level that works on this machine."""
+    """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
+    if it works on this machine, otherwise `guard`."""
     allow_unsafe: bool = False
-    """Accept the level `none`, which does not isolate queries."""
+    """Allow `level=none`, which runs queries without isolation."""
 
     def __post_init__(self) -> None:
         """Refuse limits within which no query runs."""

@@ -41,11 +41,12 @@ class ToolCallOptions:
     """Options of the tool_call reward."""
 
     pay: Literal["all", "share"] = "all"
-    """`all` gives 1.0 only if all calls match. `share` gives the share of arguments that are right."""
+    """`all` gives 1.0 only if all calls match. `share` gives the average share of right arguments per call.
+    Missing and extra calls count as 0."""
     formats: tuple[str, ...] = tuple(FORMATS)
     """Formats of calls that are accepted (docs/tools.md)."""
     format_score: float = 0.0
-    """Score of wrong calls that can be read."""
+    """If calls are expected: minimum score of a response whose calls can be parsed but are wrong."""
 
     def __post_init__(self) -> None:
         """Refuse to read no format at all: every response would call nothing."""
