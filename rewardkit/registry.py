@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -178,11 +178,11 @@ class Reward:
 
     def _misfit(self, reason: str, values: Mapping[str, Any]) -> str:
         """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
-        for option in fields(self.options_class):
-            if reason.endswith(f"`$.{option.name}`"):
-                wanted = re.sub(r"^Literal\[(.*)\]$", r"\1", str(option.type))
-                found = values[option.name]
-                return f"option '{option.name}' of reward '{self.name}' is {found!r}; expected {wanted}"
+        place = re.search(r"`\$\.(\w+)(?:\[.*)?`$", reason)
+        if place is not None:
+            name = place[1]
+            wanted = _in_words(typing.get_type_hints(self.options_class)[name])
+            return f"option '{name}' of reward '{self.name}' is {values[name]!r}; expected {wanted}"
         return f"options of reward '{self.name}': {reason}"
 
     def describe_options(self) -> dict[str, Any]:
@@ -208,6 +208,28 @@ class Reward:
             "parts": list(self.parts),
             "summary": self.summary,
         }
+
+
+def _in_words(hint: Any) -> str:
+    """What values of a type are, for the reader of an error."""
+    origin, inner = typing.get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return ", ".join(map(repr, inner))
+    if origin in (typing.Union, UnionType):
+        return " or ".join(map(_in_words, inner))
+    if origin in (tuple, list):
+        return f"a list of {_in_words(inner[0])}" if get_args(inner[0]) else "a list"
+    return _WORDS.get(hint) or str(getattr(hint, "__name__", hint))
+
+
+_WORDS = {
+    type(None): "none",
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+}
+"""What values of these types are called in an error."""
 
 
 class Registry:

@@ -57,6 +57,23 @@ def test_options_that_do_not_exist_or_do_not_fit_are_refused_with_a_hint() -> No
         gsm8k.make_options({"method": "lax"})
 
 
+@pytest.mark.parametrize(
+    ("source", "option", "value", "expected"),
+    [
+        ("code", "fence", "middle", "'last', 'first', 'longest', 'joined', 'whole'"),
+        ("gsm8k", "window", "wide", "an integer or none"),
+        ("math", "methods", '["nowhere"]', "a list of 'tags', 'boxed', "),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_those_that_do(
+    source: str, option: str, value: str, expected: str
+) -> None:
+    with pytest.raises(
+        OptionsError, match=f"option '{option}' of reward '{source}' is .*; expected {expected}"
+    ):
+        REGISTRY.resolve(source).make_options({option: value})
+
+
 def test_a_name_of_digits_is_a_text_whoever_wrote_it() -> None:
     @dataclass(frozen=True)
     class Asking:
@@ -65,7 +82,7 @@ def test_a_name_of_digits_is_a_text_whoever_wrote_it() -> None:
 
     asking = replace(_named("asking", "a/b"), options_type=Asking)
     assert asking.make_options({"model": 500, "other": 7}) == Asking("500", "7")
-    with pytest.raises(OptionsError, match=r"'model' of reward 'asking' is 4\.1; expected str"):
+    with pytest.raises(OptionsError, match=r"'model' of reward 'asking' is 4\.1; expected a string"):
         asking.make_options({"model": 4.10})
 
 
@@ -76,7 +93,7 @@ def test_options_from_a_command_line_are_strings_and_become_what_they_should_be(
     checkers.touch()
     listed = REGISTRY.resolve("instructions").make_options({"checkers": json.dumps([str(checkers)])})
     assert listed.checkers == (str(checkers),)
-    with pytest.raises(OptionsError, match="expected tuple"):
+    with pytest.raises(OptionsError, match=r"is 'lines\.py'; expected a list$"):
         REGISTRY.resolve("instructions").make_options({"checkers": "lines.py"})
 
 

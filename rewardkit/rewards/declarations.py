@@ -222,7 +222,7 @@ def exact() -> Function:
 
 @reward("contains", version=7, runs="inline", reads=())
 def contains() -> Function:
-    """1.0 if the response contains the ground truth, or all or any of several, otherwise 0.0"""
+    """1.0 if the response contains the string or strings in the ground truth, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import contains
 
     return contains
@@ -246,7 +246,7 @@ def number() -> Function:
 
 @reward("json", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def json() -> Function:
-    """1.0 for JSON that matches a schema and has the right values; 0.0 or the share of right fields if not"""
+    """1.0 for JSON with the right values, otherwise 0.0, or the share of right fields with pay=fields"""
     from rewardkit.rewards.structure.data import json
 
     return json
@@ -254,7 +254,7 @@ def json() -> Function:
 
 @reward("yaml", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def yaml() -> Function:
-    """1.0 for YAML that matches a schema and has the right values; 0.0 or the share of right fields if not"""
+    """1.0 for YAML with the right values, otherwise 0.0, or the share of right fields with pay=fields"""
     from rewardkit.rewards.structure.data import yaml
 
     return yaml
@@ -262,7 +262,7 @@ def yaml() -> Function:
 
 @reward("xml", version=6, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def xml() -> Function:
-    """1.0 for XML in which all required tags are right; 0.0 or the share of right tags if not"""
+    """1.0 for XML with the right tags, otherwise 0.0, or the share of right tags with pay=fields"""
     from rewardkit.rewards.structure.data import xml
 
     return xml
@@ -344,7 +344,7 @@ def length_cosine() -> Function:
 
 @reward("length_budget", version=3, runs="inline", reads=("extra_info",))
 def length_budget() -> Function:
-    """How closely a response keeps to its length budget (L1), from 0.0 to 1.0"""
+    """How closely a response keeps to its length budget, as in the L1 paper, from 0.0 to 1.0"""
     from rewardkit.rewards.shaping.length import length_budget
 
     return length_budget
@@ -360,7 +360,7 @@ def repetition() -> Function:
 
 @reward("language", version=3, runs="process", timeout_s=BACKSTOP_S, reads=("extra_info",))
 def language() -> Function:
-    """Share of words in the expected language, from 0.0 to 1.0"""
+    """Share of the text in the expected language, from 0.0 to 1.0"""
     from rewardkit.rewards.shaping.language import language
 
     return language
