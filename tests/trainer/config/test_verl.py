@@ -161,7 +161,7 @@ def test_a_section_that_is_switched_off_may_hold_anything() -> None:
         ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2", "only with FSDP2"),
         (
             "actor_rollout_ref.rollout.multi_turn.max_tokens_per_turn=3",
-            "lists the supported settings for episodes",
+            "shows the supported settings for episodes",
         ),
         ("critic.model.optim.lr=1", "critic.optim.lr"),
         ("actor_rollout_ref.actor.optim.optimizer=Muon", "always AdamW"),
