@@ -255,7 +255,7 @@ def test_two_keys_of_one_name_are_refused_with_their_line(tmp_path: Path) -> Non
     path = tmp_path / "log.jsonl"
     row = '{"response": "#### 8", "ground_truth": "7", "id": "é"}\n'
     path.write_text(row + row.replace("id", "response"))
-    with pytest.raises(InputError, match="line 2: an object has the key 'response' twice"):
+    with pytest.raises(InputError, match="line 2: duplicate key 'response' in an object"):
         read(path)
 
 

@@ -80,8 +80,8 @@ def _ranked_by(name: str) -> Reward:
         return usable[name]
     if REGISTRY.by_name(name) is not None:
         raise OptionsError(
-            f"the option `reward` must be a reward that scores single responses in this process, one of "
-            f"{', '.join(sorted(usable))}; found '{name}'"
+            f"the option `reward` is '{name}'; expected a reward that scores single responses in this "
+            f"process: {', '.join(sorted(usable))}"
         )
     near = did_you_mean(name, usable) or f"; expected one of {', '.join(sorted(usable))}"
     raise OptionsError(f"there is no reward '{name}'{near}")
