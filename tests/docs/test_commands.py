@@ -139,22 +139,9 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def _shown() -> list[tuple[str, list[tuple[str, str]]]]:
-    """By page: the commands of each console session and what the page says that they print."""
-    found = []
-    for page in PAGES:
-        for session in re.findall(r"```console\n(.*?)```", page.read_text(), re.S):
-            turns = re.split(r"^\$ ", session, flags=re.M)[1:]
-            steps = [(turn.partition("\n")[0], turn.partition("\n")[2]) for turn in turns]
-            if all(step[0].startswith("rewardkit ") for step in steps):
-                found.append((page.name, steps))
-    return found
-
-
-SHOWN = _shown()
 WALKED = {command.strip() for page in PAGES for command in first_commands(page)} | {*commands(script(README))}
 """Typed in test_first_commands.py."""
-RUN = sorted({*ALL} - {command for _, steps in SHOWN for command, _ in steps} - WALKED)
+RUN = sorted({*ALL} - WALKED)
 RUN = [command for command in RUN if not _is_only_read(command)]
 
 
@@ -179,31 +166,6 @@ def test_a_command_runs_as_it_stands(
     finally:
         if server is not None:
             server.close()
-
-
-@pytest.mark.parametrize(("page", "steps"), SHOWN)
-def test_a_command_prints_what_the_page_shows(
-    page: str,
-    steps: list[tuple[str, str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    for command, shown in steps:
-        assert run(_words(command)) == 0
-        printed = _plain(capsys.readouterr().out)
-        if shown.rstrip().endswith("..."):
-            shown = shown.rstrip().removesuffix("...")
-            printed = printed[: len(_plain(shown))]
-        assert printed == _plain(shown), command
-
-
-def _plain(text: str) -> str:
-    """Without the ends of lines, and sizes of files, which depend on Arrow's version."""
-    text = re.sub(r"\d+ kB", "? kB", text)
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def test_the_readme_s_python_prints_what_its_comment_says(capsys: pytest.CaptureFixture[str]) -> None:
