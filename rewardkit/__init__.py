@@ -48,4 +48,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_HOME]
+    return [*(name for name in globals() if name.startswith("__")), *__all__]

@@ -21,7 +21,7 @@ from rewardkit.sandbox.answers import Answer, SolutionBudget, no_answer, read_an
 from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.jail.channel import ENDED
-from rewardkit.sandbox.languages import PYTHON, RUNNERS
+from rewardkit.sandbox.languages import PYTHON, RUNNERS, LanguageUnavailable, find_runner
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 
@@ -70,16 +70,19 @@ class Sandbox:
             stdin: All of its standard input.
             limits: What it may use.
             prelude: Give a Python program the names of common modules without an import.
-            language: What it is written in, by its name in `languages.RUNNERS`. It is built once, for
+            language: What it is written in, by any usual name (docs/sandbox.md). It is built once, for
                 all the runs that follow.
 
         Raises:
-            LanguageUnavailable: programs in that language cannot be run on this host.
+            LanguageUnavailable: programs in that language cannot be run on this host, or there is no such
+                language.
         """
         return self.run_job(Job(_bytes(program), _bytes(stdin), limits, prelude=prelude, language=language))
 
     def run_job(self, job: Job) -> Outcome:
         """Run one job; one in another language than Python is built first."""
+        if job.language != PYTHON:
+            job = replace(job, language=_known(job.language))
         if job.language == PYTHON:
             return self._run_one(job)
         built = self._builds.get(job, self.level, self._run_one)
@@ -91,7 +94,7 @@ class Sandbox:
         Raises:
             LanguageUnavailable: programs in that language cannot be run here, and why.
         """
-        return self._builds.prove(RUNNERS[language], self.level, self._run_one).version
+        return self._builds.prove(RUNNERS[_known(language)], self.level, self._run_one).version
 
     def _run_one(self, job: Job) -> Outcome:
         """Run one job as it is, on another server if the first one dies of it."""
@@ -331,6 +334,16 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _known(language: str) -> str:
+    """The name here of a language that is called by any of its names."""
+    found = find_runner(language)
+    if found is None:
+        raise LanguageUnavailable(
+            f"unknown language '{language}'; expected one of {', '.join([PYTHON, *RUNNERS])}"
+        )
+    return found
 
 
 def _bytes(text: str | bytes) -> bytes:

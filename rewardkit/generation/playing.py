@@ -70,9 +70,10 @@ class Player:
             ConfigError: it does not.
         """
         transcript = self._setting.transcript
-        loops = {agent_of(one.episode, self._setting) for one in requests if one.episode is not None}
+        used = (agent_of(one.episode, self._setting) for one in requests if one.episode is not None)
+        loops = {agent.name: agent for agent in used}  # settings of an agent need not be hashable
         if transcript is not None:
-            check_template(transcript, sorted(loops, key=lambda loop: loop.name))
+            check_template(transcript, [loops[name] for name in sorted(loops)])
 
     async def play(self, model: TokenModel | ChatModel, request: GenerationRequest) -> Completion:
         """Play the episode of a request and return it. It has an `error` if the engine or the loop failed."""

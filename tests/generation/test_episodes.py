@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -339,6 +340,24 @@ def test_episodes_on_a_local_model_are_the_same_after_an_interruption(
     _, resumed, report = generate(prompts, out, engine, settings, episodes=rows, resume=True)
     assert report.resumed == 32, "the slice that was done"
     assert resumed == whole
+
+
+def test_a_command_plays_episodes_on_a_local_model(model_folder: Path, tmp_path: Path) -> None:
+    player = tmp_path / "player.py"
+    player.write_text(
+        "import json, os, sys, urllib.request\n"
+        "body = json.dumps({'model': 'm', 'messages': json.load(sys.stdin)['prompt']}).encode()\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        "told = {'content-type': 'application/json'}\n"
+        "urllib.request.urlopen(urllib.request.Request(url, body, told)).read()\n"
+    )
+    agents = tmp_path / "agents.yaml"
+    agents.write_text(f"- name: external\n  command: [{sys.executable}, {player}]\n")
+    words = ["--model", str(model_folder), "--engine", "hf", "--dtype", "float32", "--max-tokens", "16"]
+    words += ["--agent", "external", "--agent-file", str(agents)]
+    rows = generated(prompts_of(tmp_path / "p.parquet"), tmp_path / "a.parquet", *words)
+    assert all(turn["role"] == "assistant" for row in rows for turn in row["turns"][0])
+    assert {row["ended"][0] for row in rows} <= {"answered", "response_tokens"}
 
 
 def test_an_environment_is_played_and_scores_what_came_of_it(tmp_path: Path) -> None:
