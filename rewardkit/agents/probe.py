@@ -158,8 +158,8 @@ def _notes(transcript: Transcript, refused: Mapping[str, str]) -> list[str]:
     notes = []
     if "tool" not in refused and not _shows_tools(transcript):
         notes.append(
-            "the chat template does not show tools to the model; if episodes use tools, describe the tools in "
-            "the prompts, or use react_agent"
+            "the chat template does not show tools to the model; if episodes use tools, describe them in the "
+            "prompts, or use react_agent"
         )
     if "strftime_now" in template and "date_string" not in transcript.template_kwargs:
         notes.append(
