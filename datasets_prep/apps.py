@@ -71,7 +71,7 @@ def _read(problems: list[Path], raw: Path, bad: BadRows) -> Iterator[Record]:
             if not isinstance(metadata, dict):
                 raise ValueError("metadata.json must be a JSON object")
         except (OSError, ValueError) as error:
-            bad.add(InputError(f"{where}: cannot read the problem's files: {str(error)[:120]}"))
+            bad.add(InputError(f"cannot read the raw files of the APPS problem {where}: {str(error)[:120]}"))
             continue
         number = int(problem.name) if problem.name.isdecimal() else index
         yield Record(where, index, {**values, **metadata, "problem_id": number})

@@ -294,16 +294,17 @@ def read_pins(path: Path) -> list[Pin]:
         InputError: there is no such file, or a line is no pinned response.
     """
     decoder = msgspec.json.Decoder(Pin)
+    remedy = f"to write this file, run `rewardkit diff FILES --pin {path}`"
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
+        raise InputError(f"cannot read {path}: {error.strerror}; {remedy}") from None
     pins = []
     for i, line in enumerate(lines, 1):
         try:
             pins.append(decoder.decode(line))
         except NOT_JSON as error:
-            raise InputError(f"{path}, line {i} is not a pinned response: {error}") from None
+            raise InputError(f"{path}, line {i} is not a pinned response: {error}; {remedy}") from None
     return pins
 
 

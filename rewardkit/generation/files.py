@@ -43,7 +43,9 @@ def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
     try:
         table = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        raise InputError(f"{path}: the files have different columns: {error}") from None
+        raise InputError(
+            f"cannot combine the files of {path}: {error}; give each column one type in all files"
+        ) from None
     return table.slice(0, limit) if limit else table
 
 

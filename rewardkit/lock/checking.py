@@ -63,7 +63,10 @@ def read_lock(path: Path) -> Lock:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Lock)
     except OSError as error:
-        raise InputError(f"cannot read the lock file {path}: {error.strerror}") from None
+        raise InputError(
+            f"cannot read the lock file {path}: {error.strerror}; write a lock file "
+            "with `rewardkit lock FILES`"
+        ) from None
     except NOT_JSON as error:
         raise InputError(
             f"{path} is not a lock file: {error}; write a lock file with `rewardkit lock FILES`"

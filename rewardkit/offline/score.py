@@ -371,8 +371,8 @@ class _FileRun:
             return pa.unify_schemas(schemas, promote_options="permissive")
         except pa.ArrowException as error:
             raise InputError(
-                f"the files have different columns and cannot go into one file: {error}; pass a folder as "
-                "--out"
+                f"cannot write the rows of all files to one file: {error}; pass a folder as --out, or give "
+                "each column one type in all files"
             ) from None
 
     def _scored(self, progress: Progress | None) -> Iterator[tuple[_ScoringChunk, ChunkResult]]:

@@ -141,4 +141,5 @@ def test_a_pinned_file_fails_once_a_verdict_moves(
     assert "is now" in capsys.readouterr().out
     golden.write_text("{}\n")
     assert run(["diff", "--check", str(golden)]) == 2
-    assert "line 1 is not a pinned response" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "line 1 is not a pinned response" in said and f"rewardkit diff FILES --pin {golden}" in said

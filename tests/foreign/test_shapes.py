@@ -110,7 +110,8 @@ CASES: list[tuple[str, Sample, Score]] = [
         Score(
             0.0,
             "invalid",
-            detail="the reward needs the trainer's argument 'scale'; pass 'scale' as an option",
+            detail="the reward reads slime's args.scale, which is not set; append ?scale=VALUE to the spec, or "
+            "set 'scale' under `options:`",
         ),
     ),
     ("areal", RIGHT, Score(1.0)),

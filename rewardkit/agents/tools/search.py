@@ -130,7 +130,7 @@ async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> li
             after_s = 0.0
             continue
         if answer.status == 200:
-            return _documents(content, len(queries))
+            return _documents(url, content, len(queries))
         problem = f"answered {answer.status}"
         after_s = retry_after_s(answer.headers)
         if answer.status not in RETRIED:
@@ -138,14 +138,17 @@ async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> li
     raise RuntimeError(f"the retrieval service {without_credentials(url)} {without_credentials(problem)}")
 
 
-def _documents(content: bytes, queries: int) -> list[list[Document]]:
+def _documents(url: str, content: bytes, queries: int) -> list[list[Document]]:
     try:
         results: Any = msgspec.json.decode(content)["result"]
         if len(results) != queries:
             raise ValueError("the number of results differs from the number of queries")
         return [[_document(one) for one in result] for result in results]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RuntimeError(f"cannot read the retrieval service's answer: {error}") from None
+        raise RuntimeError(
+            f"cannot read the answer from the retrieval service {without_credentials(url)}: {error}; "
+            'expected {"result": [[{"document": {"contents": ...}}]]} with one list for each query'
+        ) from None
 
 
 def _document(found: Mapping[str, Any]) -> Document:

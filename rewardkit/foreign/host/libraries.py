@@ -129,7 +129,8 @@ class TaskRewards(LibraryCall):
         missing = [name for name, field in fields.items() if field.is_required() and name not in data]
         if len(missing) > 1:
             raise LackingError(
-                f"the task needs the fields {', '.join(missing)}, which the row's extra_info does not have"
+                f"the task needs the fields {', '.join(missing)}, which the row's extra_info does not have; "
+                f"add them, or set `columns` (--column {missing[0]}=NAME)"
             )
         return {**data, **dict.fromkeys(missing, row["ground_truth"])}
 

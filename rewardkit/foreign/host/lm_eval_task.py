@@ -67,7 +67,10 @@ class LmEvalTask(LibraryCall):
         }
         score = numbers.pop(f"{self.metric},{self.filter}", None)
         if not hasattr(score, "__float__"):
-            raise ValueError(f"the metric {self.metric} returned no number for one response: {score!r:.100}")
+            raise ValueError(
+                f"lm-eval's metric {self.metric} gave {score!r:.100} instead of a number for one response; "
+                "choose another metric with ?metric=NAME"
+            )
         correct = bool(score) if score in (0, 1) else None
         return {"score": score, "acc": correct, "pred": request.filtered_resps[self.filter], **numbers}
 
@@ -86,7 +89,8 @@ class LmEvalTask(LibraryCall):
             task.build_all_requests()
         except (KeyError, IndexError, UndefinedError) as error:
             raise LackingError(
-                f"the task cannot use the row's extra_info as the document: {said(error)}"
+                f"{self.name} cannot use the row's extra_info as the document: {said(error)}; pass a row of "
+                "the task's dataset as extra_info, or set `columns` (--column FIELD=NAME)"
             ) from None
         return task
 

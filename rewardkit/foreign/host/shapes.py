@@ -74,12 +74,15 @@ def _task_info(row: CallRow) -> Any:
 
 
 class _Arguments(SimpleNamespace):
-    """A trainer's arguments: those that were given as options, and an error for any other."""
+    """slime's arguments: those that were given as options, and an error for any other."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise LackingError(f"the reward needs the trainer's argument '{name}'; pass '{name}' as an option")
+        raise LackingError(
+            f"the reward reads slime's args.{name}, which is not set; append ?{name}=VALUE to the spec, or "
+            f"set '{name}' under `options:`"
+        )
 
 
 def _slime_sample(row: CallRow) -> Any:
@@ -266,7 +269,10 @@ class FunctionCall:
         """
         lacking = [name for name in self.open for row in rows if name not in row["extra_info"]]
         if lacking:
-            raise LackingError(f"the reward needs '{lacking[0]}', which the row's extra_info does not have")
+            raise LackingError(
+                f"the reward's parameter '{lacking[0]}' is read from extra_info, but the row's extra_info "
+                f"has no '{lacking[0]}'; add it, or set `columns` (--column {lacking[0]}=NAME)"
+            )
         if self.shape.by_place:
             return self._by_place(rows)
         given = {name: self._values(get, rows) for name, get in self.gets.items()}

@@ -178,6 +178,17 @@ def test_a_retrieval_service_is_asked_as_verls_tool_asks_it_and_again_when_it_is
     assert asked == [{"queries": ["who"], "topk": 4, "return_scores": True}] * 2
 
 
+def test_an_answer_in_another_form_is_shown_with_the_expected_form() -> None:
+    class Other(Endpoint):
+        def answer(self, body: dict[str, Any], headers: Mapping[str, str]) -> Answer:
+            return 200, {"results": []}, {}
+
+    with closing(Other()) as server, pytest.raises(RuntimeError) as raised:
+        asyncio.run(Search(url=f"{server.url}/retrieve").execute(["who"]))
+    assert f"{server.url}/retrieve" in str(raised.value)
+    assert 'expected {"result": [[{"document": {"contents": ...}}]]}' in str(raised.value)
+
+
 def test_a_process_that_searches_can_still_start_vllm(documents: Path) -> None:
     program = (
         "import sys\n"
