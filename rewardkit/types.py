@@ -34,12 +34,19 @@ COSTS = frozenset(COST_PARTS)
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):
-    """One response to be scored against one ground truth."""
+    """One response to be scored against one ground truth.
+
+    Attributes:
+        data_source: name of the dataset; it determines the reward.
+        response: text to score.
+        ground_truth: always a string; test cases and alternative answers are encoded as JSON.
+        prompt: text or list of chat messages; None if not given.
+        extra_info: other values of the row, by name, for rewards that read them.
+    """
 
     data_source: str
     response: str
     ground_truth: str
-    """Always a string; structured ones (test cases, alternatives) are JSON in that string."""
     prompt: str | list[Message] | None = None
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -85,22 +92,29 @@ def sendable(value: Any) -> Any:
 
 
 class Score(msgspec.Struct, frozen=True, gc=False):
-    """The result of scoring one sample. `score` is meaningful only when `status == "ok"`."""
+    """The result of scoring one sample. `score` is meaningful only when `status == "ok"`.
+
+    Attributes:
+        score: the reward, a finite number; 0.0 if the status is not `ok`.
+        status: `ok` if the response was scored, `timeout` or `error` if the reward did not finish, and
+            `invalid` if the sample itself cannot be scored.
+        correct: whether the response is correct; None if the reward does not decide this.
+        extracted: the answer that was read from the response; None if there is none.
+        parts: named components of the score; each reward has a fixed set of names.
+        detail: one line that explains the result; None if there is nothing to explain.
+        scorer: name and version of the reward, such as `gsm8k@1`. The version increases whenever any score
+            can change.
+        seconds: wall time spent on this sample.
+    """
 
     score: float
-    """The reward: finite. 0.0 when the status is not `ok`."""
     status: Status = "ok"
     correct: bool | None = None
     extracted: str | None = None
-    """What was taken to be the answer."""
     parts: dict[str, float] = msgspec.field(default_factory=dict)
-    """Named components, a fixed key set for each reward."""
     detail: str | None = None
-    """One line: why."""
     scorer: str = ""
-    """Name and version of the reward, `gsm8k@1`; the version rises whenever any score can change."""
     seconds: float = 0.0
-    """Wall time spent on this sample."""
 
     @property
     def ok(self) -> bool:

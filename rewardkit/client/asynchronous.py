@@ -40,7 +40,7 @@ class AsyncClient:
     Args:
         url: for example `http://127.0.0.1:8000`.
         token: as for `Client`.
-        timeout_s: as for `Client`; it counts from when the request is sent, not from the call.
+        timeout_s: as for `Client`: the time limit of each request, from when the request is sent.
         connections: the maximum number of requests at once. Further single samples are sent in batches.
     """
 

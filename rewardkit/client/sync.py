@@ -38,8 +38,9 @@ class Client:
     Args:
         url: for example `http://127.0.0.1:8000`.
         token: sent as a bearer token, unless the URL has one: `http://:TOKEN@HOST:8000`.
-        timeout_s: time limit of a request of up to 1,024 samples, retries included. The server gets it too,
-            and stops scoring before it.
+        timeout_s: time limit of each request, retries included, from when the request is sent. A large batch
+            is several requests: each has at most 1,024 samples (2,048 if a group would be split) and 16 MiB.
+            The server receives the time limit and stops scoring shortly before it.
 
     Example:
         >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP

@@ -57,7 +57,8 @@ def read_samples(
     """Yield the samples of files, folders, globs and URLs, some thousand rows at a time, in order.
 
     Args:
-        options: how to read the files: names of columns, or values that hold for all rows.
+        options: how to read the files, a `rewardkit.offline.ReadOptions`: names of columns, or values that
+            apply to all rows.
         reads: which of `prompt` and `extra_info` to read; the rest stays empty.
 
     Raises:

@@ -60,7 +60,8 @@ def score_frame(
     Args:
         frame: a `pandas.DataFrame` (its index is kept) or a `pyarrow.Table`, with columns as `score_file`
             reads them.
-        options: how to read the frame: names of columns, or values that hold for all rows.
+        options: how to read the frame, a `rewardkit.offline.ReadOptions`: names of columns, or values that
+            apply to all rows.
         prefix: put before the names of the score columns.
         mark_bad: give rows that cannot be used the status `invalid` rather than raise. A data source
             without a reward is an error all the same.

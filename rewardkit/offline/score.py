@@ -99,14 +99,18 @@ def score_file(
         paths: files, folders, globs, URLs, or `-` for standard input (jsonl).
         out: a file, whose name says the format (all rows go into it), `-` for standard output (jsonl), or a
             folder for one file for each input.
-        options: how to read the files: names of columns, or values that hold for all rows.
+        scorer: scores the rows; reward options are set there.
+        options: how to read the files, a `rewardkit.offline.ReadOptions`: names of columns, or values that
+            apply to all rows.
         prefix: put before the names of the score columns.
         bad_rows: what becomes of a row that cannot be used. `mark`: it gets the status `invalid`; `drop`: it
             is left out; `fail`: it is an error.
         resume: continue an interrupted run; the output has the bytes of an uninterrupted one.
         restart: discard the partial output of an interrupted run.
         force: replace an output that exists.
-        on_note: called with one line for each log of a known format.
+        on_progress: called with the number of finished rows and the total; None if the total is not known.
+        on_note: called with one line for each remark on the files, such as a detected log format, a renamed
+            or unusually named column, skipped files, or an output that is already complete.
         workers: score chunks on other machines; None: the scorer's own workers do.
 
     Raises:
