@@ -28,7 +28,7 @@ class Change:
 
     def __str__(self) -> str:
         was, now = _texts(self.was, self.now)
-        return f"{self.data_source}: {self.what}: {was} is now {now}"
+        return f"{self.data_source}: {self.what}: changed from {was} to {now}"
 
 
 def changes(was: Mapping[str, Identity], now: Mapping[str, Identity]) -> list[Change]:

@@ -96,7 +96,7 @@ class MovedPin:
     def __str__(self) -> str:
         was = _with_score(self.pin.verdict, self.pin.score)
         now = _with_score(verdict(self.now), self.now.score)
-        return f"{self.pin.data_source}: pin {self.number}: {was} is now {now}"
+        return f"{self.pin.data_source}: pin {self.number}: changed from {was} to {now}"
 
 
 def _with_score(said: str, score: float) -> str:
@@ -115,7 +115,7 @@ class MovedGroup:
 
     def __str__(self) -> str:
         pairs = [
-            f"pin {number} {was:+.2f} is now {now:+.2f}"
+            f"pin {number} from {was:+.2f} to {now:+.2f}"
             for number, was, now in zip(self.numbers, self.was, self.now, strict=True)
             if abs(was - now) >= _VISIBLE
         ]

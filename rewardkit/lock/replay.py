@@ -41,7 +41,7 @@ class Differing:
     now: dict[str, Any]
 
     def __str__(self) -> str:
-        pairs = (f"{name} {self.was[name]!r:.60} is now {self.now[name]!r:.60}" for name in self.was)
+        pairs = (f"{name} changed from {self.was[name]!r:.60} to {self.now[name]!r:.60}" for name in self.was)
         return f"row {self.row}: {', '.join(pairs)}"
 
 

@@ -46,8 +46,8 @@ def test_a_lock_made_on_one_machine_checks_on_another_and_names_a_changed_source
     (second / "closeness.py").write_text("def close(said, wanted):\n    return float(said != wanted)\n")
     code, said = elsewhere(tmp_path, "lock", "--check", "--lock", lock, seed="4")
     assert code == 1
-    assert "mine: source closeness.py: sha256:" in said
-    assert "mine: pin 1: 0 is now 1" in said
+    assert "mine: source closeness.py: changed from sha256:" in said
+    assert "mine: pin 1: changed from 0 to 1" in said
     assert said.count("mine: advantages of 4 of 4 rows") == 3
 
 
@@ -61,18 +61,18 @@ def _changed(facts: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[s
 
 
 CHANGES = [
-    (("reward",), "r@2", "s: version: r@1 is now r@2"),
-    (("reward",), "q@1", "s: reward: r@1 is now q@1"),
-    (("options", "method"), "loose", "s: option method: strict is now loose"),
-    (("options", "depth"), 3, "s: option depth: nothing is now 3"),
-    (("source", "r.py"), "sha256:2", "s: source r.py: sha256:1 is now sha256:2"),
-    (("sandbox", "level"), "guard", "s: sandbox level: warm is now guard"),
-    (("packages", "torch"), "3.0", "s: package torch: nothing is now 3.0"),
-    (("timeout_s",), 2.0, "s: timeout_s: 1.0 is now 2.0"),
-    (("items", "sum.b", "options", "k"), 2, "s: member sum.b option k: 1 is now 2"),
-    (("items", "sum.b", "weight"), 0.5, "s: member sum.b weight: 1.0 is now 0.5"),
-    (("items", "sum.b", "reward"), "b@2", "s: member sum.b version: b@1 is now b@2"),
-    (("items", "sum.c"), {"reward": "c@1"}, "s: member sum.c: nothing is now c@1"),
+    (("reward",), "r@2", "s: version: changed from r@1 to r@2"),
+    (("reward",), "q@1", "s: reward: changed from r@1 to q@1"),
+    (("options", "method"), "loose", "s: option method: changed from strict to loose"),
+    (("options", "depth"), 3, "s: option depth: changed from nothing to 3"),
+    (("source", "r.py"), "sha256:2", "s: source r.py: changed from sha256:1 to sha256:2"),
+    (("sandbox", "level"), "guard", "s: sandbox level: changed from warm to guard"),
+    (("packages", "torch"), "3.0", "s: package torch: changed from nothing to 3.0"),
+    (("timeout_s",), 2.0, "s: timeout_s: changed from 1.0 to 2.0"),
+    (("items", "sum.b", "options", "k"), 2, "s: member sum.b option k: changed from 1 to 2"),
+    (("items", "sum.b", "weight"), 0.5, "s: member sum.b weight: changed from 1.0 to 0.5"),
+    (("items", "sum.b", "reward"), "b@2", "s: member sum.b version: changed from b@1 to b@2"),
+    (("items", "sum.c"), {"reward": "c@1"}, "s: member sum.c: changed from nothing to c@1"),
 ]
 
 
@@ -90,7 +90,7 @@ def test_each_thing_that_moved_is_named_in_one_line() -> None:
     for path, value, line in CHANGES:
         found = changes({"s": before}, {"s": _changed(before, path, value)})
         assert [str(one) for one in found] == [line]
-    assert [str(one) for one in changes({"s": before}, {})] == ["s: reward: r@1 is now nothing"]
+    assert [str(one) for one in changes({"s": before}, {})] == ["s: reward: changed from r@1 to nothing"]
     long = [_changed(before, ("options", "prompt"), f"{'a' * 500}{end}{'b' * 500}") for end in "xy"]
     (line,) = map(str, changes({"s": long[0]}, {"s": long[1]}))
     assert "ax" in line and "ay" in line and len(line) < 200
@@ -137,7 +137,7 @@ def test_the_options_of_somebody_else_s_function_are_named(tmp_path: Path) -> No
         (reward,) = load_reward(f"their/source={path}:compute_score?bonus={bonus}")
         facts.append({"their/source": identity(reward, reward.make_options({}))})
     lines = [str(one) for one in changes(*facts)]
-    assert "their/source: option bonus: 1 is now 2" in lines
+    assert "their/source: option bonus: changed from 1 to 2" in lines
     assert not any("source theirs.py" in line for line in lines)
 
 
@@ -245,7 +245,7 @@ def test_a_run_s_folder_is_compared_with_a_lock(
     capsys.readouterr()
     assert run(["lock", "--check", "same"]) == 0
     assert run(["lock", "--check", "same", "other"]) == 1
-    assert "other: gsm8k: option method: strict is now flexible\n" in capsys.readouterr().out
+    assert "other: gsm8k: option method: changed from strict to flexible\n" in capsys.readouterr().out
     assert run(["lock", "--check", "."]) == 2
 
 

@@ -48,8 +48,8 @@ class QaOptions:
     ...`."""
     compat: Literal["none", "verl"] = "none"
     """Set to `verl` to score in the same way as verl scores `searchR1_*`. All other options are then ignored.
-    With this rule, `-5` counts as right if the ground truth is `5`, `3.5` if it is `35`, and an empty answer
-    if it is `the`."""
+    This rule accepts some wrong answers: `-5` for the ground truth `5`, `3.5` for `35`, and an empty answer
+    for `the`."""
 
     @property
     def evaluation_only(self) -> str:
