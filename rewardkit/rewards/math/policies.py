@@ -33,8 +33,8 @@ class MathOptions:
     km` equals `5000 m`. None: `optional`, or `required` with `preset=strict`."""
     rounding_digits: int | None = None
     """Minimum number of significant digits that a correctly rounded decimal needs to equal an exact value,
-    such as 0.3333 for 1/3. If the decimal has at least this many decimal places, one significant digit fewer is
-    accepted. 0: rounded decimals are wrong. None: 4, or 0 with `preset=strict`."""
+    such as 0.3333 for 1/3. If the decimal has at least this many decimal places, one significant digit
+    fewer is accepted. 0: rounded decimals are wrong. None: 4, or 0 with `preset=strict`."""
     correct_score: float = 1.0
     """Score of a right answer."""
     wrong_score: float = 0.0
