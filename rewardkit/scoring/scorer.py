@@ -55,8 +55,8 @@ class Scorer:
     Args:
         options: options by data source, glob of data sources, or reward name. All entries that match a data
             source are merged. For the same option, the exact data source takes precedence over a glob, and a
-            glob over the reward's name. The reward's aliases count as its name. A glob that matches no data
-            source is not an error.
+            glob over the reward's name. The reward's aliases and its other declared data sources count as
+            its name. A glob that matches no data source is not an error.
         workers: maximum number of worker processes; None: one per core. They start when needed.
         timeout_s: time limit of one sample; None: each reward's own.
         express: use two more processes, for cheap samples that would wait for expensive ones.
@@ -277,7 +277,7 @@ class Scorer:
             UnknownDataSourceError: it has no reward.
         """
         reward = self._registry.resolve(data_source)
-        names = {reward.name, *reward.aliases}
+        names = {reward.name, *reward.aliases, *reward.data_sources}
         merged: dict[str, Any] = {}
         for rank in range(3):
             for key, values in self._options.items():

@@ -574,15 +574,6 @@ def test_options_apply_by_name_then_glob_then_exact_source() -> None:
     assert (right.score, wrong.score, none.score) == (3.0, 0.2, -1.0)
 
 
-def test_options_of_one_data_source_leave_the_reward_s_others_alone() -> None:
-    with Scorer(
-        options={"HuggingFaceH4/MATH-500": {"format_score": 0.5}, "MATH-500": {"wrong_score": -1.0}}
-    ) as scorer:
-        one, other = (scorer.options_for(name) for name in ("HuggingFaceH4/MATH-500", "lighteval/MATH"))
-    assert (one.format_score, one.wrong_score) == (0.5, -1.0)
-    assert (other.format_score, other.wrong_score) == (0.0, -1.0), "an alias is the reward's name"
-
-
 def test_options_for_nothing_are_an_error_at_the_door() -> None:
     with pytest.raises(UnknownDataSourceError, match="did you mean gsm8k"):
         Scorer(options={"gsm9k": {"score": 1.0}})

@@ -303,7 +303,7 @@ def test_a_run_does_not_begin_where_a_reward_is_not_that_of_its_lock(
     assert run(["lock", str(parquet), "--lock", str(lock)]) == 0
     check(settings(parquet, model_folder, tmp_path, f"reward.lock={lock}"))
     other = (f"reward.lock={lock}", "reward.options.gsm8k.format_score=0.5")
-    with pytest.raises(ConfigError, match=r"option format_score: nothing is now 0\.5"):
+    with pytest.raises(ConfigError, match=r"option format_score: changed from nothing to 0\.5"):
         check(settings(parquet, model_folder, tmp_path, *other))
 
 
