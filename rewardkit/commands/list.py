@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import click
 from rich.table import Table
@@ -44,12 +46,13 @@ def command(names: tuple[str, ...], reward_files: tuple[str, ...], as_json: bool
     console = results_console()
     for reward in rewards:
         console.print(f"[bold]{reward.name}[/bold]  {reward.summary}", soft_wrap=True)
-        console.print(_facts(reward, with_options=not names))
-        if names and reward.describe_options():
-            console.print(_options(reward))
+        options = reward.describe_options()
+        console.print(_facts(reward, {} if names else options))
+        if names and options:
+            console.print(_options(reward, options))
 
 
-def _facts(reward: Reward, *, with_options: bool) -> Table:
+def _facts(reward: Reward, options: Mapping[str, Any]) -> Table:
     table = Table.grid(padding=(0, 2), pad_edge=True)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
@@ -57,21 +60,21 @@ def _facts(reward: Reward, *, with_options: bool) -> Table:
         "data sources": ", ".join(reward.data_sources),
         "aliases": ", ".join(reward.aliases),
         "runs": _place(reward),
-        "options": ", ".join(f"{name}={value}" for name, value in reward.describe_options().items()),
+        "options": ", ".join(f"{name}={value}" for name, value in options.items()),
         "scorer": reward.scorer,
     }
     for name, value in facts.items():
-        if value and (with_options or name != "options"):
+        if value:
             table.add_row(name, Text(value))
     return table
 
 
-def _options(reward: Reward) -> Table:
+def _options(reward: Reward, options: Mapping[str, Any]) -> Table:
     docs = reward.option_docs()
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for column in ("option", "default", "meaning"):
         table.add_column(column, overflow="fold")
-    for name, value in reward.describe_options().items():
+    for name, value in options.items():
         table.add_row(name, Text(str(value)), Text(docs.get(name, "")))
     return table
 
