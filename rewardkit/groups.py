@@ -15,8 +15,10 @@ LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
 
 
 def group_of(sample: Sample) -> str:
-    """Return what the samples of one group have in common: the group that `extra_info` names, else data
-    source, prompt and ground truth."""
+    """Return what the samples of one group have in common: the group that the row or `extra_info` names, else
+    data source, prompt and ground truth."""
+    if sample.group is not None:
+        return json.dumps([sample.data_source, sample.group])
     for key in GROUP_KEYS:
         if (named := sample.extra_info.get(key)) is not None:
             return json.dumps([sample.data_source, key, named], default=str)

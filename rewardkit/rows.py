@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from rewardkit.errors import NoResponseError
 from rewardkit.model_api.answers import (
     conversation_text,
@@ -25,7 +27,7 @@ from rewardkit.model_api.answers import (
     texts_of,
     unknown_shape,
 )
-from rewardkit.types import Message, Sample, Score, failure
+from rewardkit.types import Message, Sample, failure
 
 DATA_SOURCE = ("data_source",)
 RESPONSE = (
@@ -55,6 +57,7 @@ GROUND_TRUTH = (
 )
 PROMPT = ("prompt", "input")
 EXTRA_INFO = ("extra_info",)
+GROUP = "prompt_id"
 """The names of each field, in order of precedence, the more telling first: the first that a table or row has
 counts. A dot reaches into a struct. What logs of others call so less clearly is in `logs.naming`."""
 
@@ -83,6 +86,8 @@ class RowNames:
     extra_info: str | None = None
     choices: str | None = None
     """The options of a question of multiple choice, where they have a column of their own."""
+    group: str | None = None
+    """Identity of the prompt, where it has a column of its own."""
 
     def read(self, row: Any) -> Fields:
         """Return what stands under these names in a row."""
@@ -95,13 +100,19 @@ class RowNames:
             value_at(row, self.prompt),
             value_at(row, self.data_source),
             extra_info,
+            value_at(row, self.group),
         )
 
 
 def find_names(has: Callable[[str], bool]) -> RowNames:
     """Return the names of the fields in what `has` names, a table's columns or a row's keys."""
     return RowNames(
-        *(first_of(names, has) for names in (DATA_SOURCE, RESPONSE, GROUND_TRUTH, PROMPT, EXTRA_INFO))
+        data_source=first_of(DATA_SOURCE, has),
+        response=first_of(RESPONSE, has),
+        ground_truth=first_of(GROUND_TRUTH, has),
+        prompt=first_of(PROMPT, has),
+        extra_info=first_of(EXTRA_INFO, has),
+        group=first_of((GROUP,), has),
     )
 
 
@@ -164,26 +175,19 @@ def to_sample(data_source: Any, response: Any, ground_truth: Any, prompt: Any, e
     )
 
 
-def sample_or_failure(
-    data_source: Any, response: Any, ground_truth: Any, prompt: Any, extra_info: Any
-) -> Sample | Score:
-    """Like `to_sample`; the failure that stands for its score where there is no response to score."""
+def sample_of(data_source: Any, response: Any, ground_truth: Any, prompt: Any, extra_info: Any) -> Sample:
+    """Return the Sample of one row's values, like `to_sample`; its score is known, a failure, where there is
+    not exactly one response."""
     try:
         several = responses_of(response)
         text = response_text(response)
+        why = "the response is null" if text is None else ""
+        if several and len(several) > 1:
+            why = f"the sample has {len(several)} responses; expected one response"
     except NoResponseError as error:
-        return failure("invalid", str(error))
-    if several and len(several) > 1:
-        return failure("invalid", f"the sample has {len(several)} responses; expected one response")
-    if text is None:
-        return failure("invalid", "the response is null")
-    return to_sample(data_source, text, ground_truth, prompt, extra_info)
-
-
-def with_failures(asked: Sequence[Sample | Score], scores: Sequence[Score]) -> list[Score]:
-    """Return a Score for each of what was asked: itself, or that of the next sample."""
-    scored = iter(scores)
-    return [next(scored) if isinstance(one, Sample) else one for one in asked]
+        text, why = None, str(error)
+    sample = to_sample(data_source, text, ground_truth, prompt, extra_info)
+    return replace(sample, known=failure("invalid", why)) if why else sample
 
 
 def ground_truth_text(value: Any) -> str | None:

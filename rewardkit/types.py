@@ -7,6 +7,8 @@ costs a fifth, and they go over a pipe or HTTP without being copied into dicts f
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
@@ -33,7 +35,7 @@ COSTS = frozenset(COST_PARTS)
 """`COSTS <= parts.keys()` tells whether a score's parts hold what asking models has cost."""
 
 
-class Sample(msgspec.Struct, frozen=True, gc=False):
+class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """One response to be scored against one ground truth.
 
     Attributes:
@@ -42,6 +44,10 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
         ground_truth: always a string; test cases and alternative answers are encoded as JSON.
         prompt: text or list of chat messages; None if not given.
         extra_info: other values of the row, by name, for rewards that read them.
+        group: identity of the prompt within the data source, if the row names one; None: the prompt itself.
+        known: the Score that the row has already: of an episode whose tool broke, of a row without a
+            response, of an episode that was scored while it was played. Every scorer returns it as it is.
+            None: the response is to be scored.
     """
 
     data_source: str
@@ -49,18 +55,22 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     ground_truth: str
     prompt: str | list[Message] | None = None
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
+    group: str | None = None
+    known: Score | None = None
 
 
 FIELD_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("data_source", "response", "ground_truth"), (str,)),
     "prompt": (str, list, tuple, type(None)),
     "extra_info": (dict,),
+    "group": (str, type(None)),
+    "known": (type(None),),
 }
-"""Of a Sample's fields, without what is in them."""
+"""Types of the fields of a Sample that is to be scored, without what is in them."""
 
 
 def fits(sample: Sample) -> bool:
-    """Return whether its fields have their types, without what is in them; `misfit` looks closer."""
+    """Return whether the sample is to be scored and can be: its fields have their types."""
     return all(isinstance(getattr(sample, name), types) for name, types in FIELD_TYPES.items())
 
 
@@ -141,3 +151,19 @@ class Score(msgspec.Struct, frozen=True, gc=False):
 def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0.0) -> Score:
     """Return the Score of a sample that could not be scored."""
     return Score(0.0, status, detail=detail, scorer=scorer, seconds=seconds)
+
+
+def to_score(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """Return the samples that are to be scored: all but those whose score is known."""
+    return [s for s in samples if s.known is None] if any(map(_KNOWN, samples)) else samples
+
+
+def with_known(samples: Sequence[Sample], scores: Iterable[Score]) -> list[Score]:
+    """Return a Score for each sample: the one that is known, or the next of those of `to_score(samples)`."""
+    if not any(map(_KNOWN, samples)):
+        return list(scores)
+    scored = iter(scores)
+    return [next(scored) if one.known is None else one.known for one in samples]
+
+
+_KNOWN = attrgetter("known")

@@ -20,15 +20,14 @@ from starlette.types import Receive, Scope, Send
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
 from rewardkit.groups import group_of
 from rewardkit.registry import REGISTRY
-from rewardkit.rows import with_failures
 from rewardkit.server.request import CURRENT
 from rewardkit.server.scoring import RequestScorer
 from rewardkit.server.wire import (
     JSON,
     NDJSON,
     ErrorBody,
-    decode_asked,
     decode_line,
+    decode_samples,
     encode,
     refusal,
     reply,
@@ -70,11 +69,10 @@ class ScoreRoute:
             await self._whole(scope, receive, send)
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = decode_asked(await Request(scope, receive).body())
+        asked = decode_samples(await Request(scope, receive).body())
         one_by_one = asked if isinstance(asked, list) else [asked]
         score = self.request_scorer.each if _each_by_itself(scope, asked) else self.request_scorer
-        scored = await score([one for one in one_by_one if isinstance(one, Sample)])
-        scores = with_failures(one_by_one, scored)
+        scores = await score(one_by_one)
         await reply(scores if asked is one_by_one else scores[0])(scope, receive, send)
 
     async def _stream(self, receive: Receive, send: Send) -> None:
@@ -94,7 +92,7 @@ class ScoreRoute:
             await send({"type": "http.response.body", "body": body, "more_body": more})
 
         try:
-            held: list[Sample | Score] = []
+            held: list[Sample] = []
             async for lines in self._lines(receive):
                 whole, held = self._whole_groups([*held, *map(decode_line, lines)])
                 if whole:
@@ -108,26 +106,25 @@ class ScoreRoute:
         else:
             await answer([], more=False)
 
-    def _whole_groups(self, lines: list[Sample | Score]) -> tuple[list[Sample | Score], list[Sample | Score]]:
+    def _whole_groups(self, lines: list[Sample]) -> tuple[list[Sample], list[Sample]]:
         """The lines that can be scored, and those of a last group that may go on, if its reward needs all."""
         last = lines[-1]
-        if not isinstance(last, Sample) or not self.request_scorer.scorer.scores_by_group(last.data_source):
+        if not self.request_scorer.scorer.scores_by_group(last.data_source):
             return lines, []
         group = group_of(last)
         start = len(lines)
-        while start and isinstance(one := lines[start - 1], Sample) and group_of(one) == group:
+        while start and group_of(lines[start - 1]) == group:
             start -= 1
         if len(lines) - start > MAX_GROUP:
             raise InputError(f"a group has more than {MAX_GROUP:,} lines; the server stopped reading")
         return lines[:start], lines[start:]
 
-    async def _score_lines(self, lines: Sequence[Sample | Score], *, wait: bool) -> list[Score]:
+    async def _score_lines(self, lines: Sequence[Sample], *, wait: bool) -> list[Score]:
         """Score lines; `wait` for room when there is none, or let the error through."""
         request = CURRENT.get()
         if request is not None:
             request.clock = time.perf_counter()  # a stream has no end to set a deadline for
-        samples = [line for line in lines if isinstance(line, Sample)]
-        return with_failures(lines, await self._admitted(samples, wait=wait))
+        return await self._admitted(lines, wait=wait)
 
     async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
         while True:

@@ -16,8 +16,9 @@ from starlette.responses import Response
 
 from rewardkit.errors import InputError, NoResponseError, OverloadedError
 from rewardkit.json_objects import NOT_JSON
+from rewardkit.row_reports import known_score
 from rewardkit.rows import ground_truth_text, response_text, responses_of
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import Sample, failure
 
 T = TypeVar("T")
 
@@ -72,32 +73,45 @@ class BodyDecoder(Generic[T]):
             value: T = msgspec.convert(self._adapt(json.loads(body)), self._type)
         except msgspec.ValidationError as error:
             raise InputError(f"expected {self._what}: {error}") from None
-        except (_SeveralResponsesError, NoResponseError):
+        except _SeveralResponsesError:
             raise
         except (ValueError, RecursionError) as error:
             raise InputError(f"the body is not JSON: {error}") from None
         return value
 
 
-def _with_texts(value: Any) -> Any:
-    """Samples whose responses and ground truths are no texts, with the texts that files make of them. An
-    `extra_info` that is null is none."""
-    for sample in value if isinstance(value, list) else [value]:
-        if not isinstance(sample, dict):
-            continue
-        if not isinstance(sample.get("ground_truth", ""), str):
-            sample["ground_truth"] = ground_truth_text(sample["ground_truth"]) or ""
-        if sample.get("extra_info", {}) is None:
-            del sample["extra_info"]
-        if "response" in sample and isinstance(sample["response"], dict | list | None):
+def _rows(value: Any) -> Any:
+    """Samples as people write rows: of any types, with any other fields, and with reports of failures."""
+    return [_row(one) for one in value] if isinstance(value, list) else _row(value)
+
+
+def _row(row: Any) -> Any:
+    if not isinstance(row, dict):
+        return row
+    sample = {name: row[name] for name in _FIELDS if name in row}
+    if not isinstance(sample.get("ground_truth", ""), str):
+        sample["ground_truth"] = ground_truth_text(sample["ground_truth"]) or ""
+    if sample.get("extra_info", {}) is None:
+        del sample["extra_info"]
+    known = known_score(row)
+    try:
+        if isinstance(sample.get("response"), dict | list):
             sample["response"] = _one_response(sample["response"])
-    return value
+        elif known is None and "response" in sample and sample["response"] is None:
+            raise NoResponseError("'response' is null; send the model's text")
+    except NoResponseError as error:
+        known = known or failure("invalid", str(error))
+    if known is not None:
+        given = sample.get("response")
+        sample |= {"response": given if isinstance(given, str) else "", "known": msgspec.to_builtins(known)}
+    return sample
 
 
-def _one_response(value: dict[str, Any] | list[Any] | None) -> str | None:
+_FIELDS = Sample.__struct_fields__
+
+
+def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
     """The text of a response that is a message, several, their parts, or an answer of an API."""
-    if value is None:
-        raise NoResponseError("'response' is null; send the model's text")
     several = responses_of(value)
     if not several:
         return response_text(value)
@@ -109,40 +123,17 @@ def _one_response(value: dict[str, Any] | list[Any] | None) -> str | None:
     )
 
 
-decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample", _with_texts)
-decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(
-    Sample | list[Sample], "a sample", _with_texts
-)
+decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample", _rows)
+decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(Sample | list[Sample], "a sample", _rows)
 
 
-def decode_asked(body: bytes | bytearray) -> Sample | Score | list[Sample | Score]:
-    """Decode one sample or a list of them; in the place of one that holds nothing of the model's stands its
-    failure.
-
-    Raises:
-        InputError: they are no samples.
-    """
-    try:
-        asked = decode_samples(body)
-    except NoResponseError:
-        values = json.loads(body)
-        return [_decode_value(one) for one in values] if isinstance(values, list) else _decode_value(values)
-    return [*asked] if isinstance(asked, list) else asked
-
-
-def decode_line(line: bytes) -> Sample | Score:
-    """Decode the sample of a line; a Score says why there is none."""
+def decode_line(line: bytes) -> Sample:
+    """Decode the sample of a line; its score is known, a failure, where the line
+    holds none."""
     try:
         return decode_sample(line)
     except InputError as error:
-        return failure("invalid", str(error))
-
-
-def _decode_value(value: Any) -> Sample | Score:
-    try:
-        return decode_sample(json.dumps(value).encode())
-    except NoResponseError as error:
-        return failure("invalid", str(error))
+        return Sample("", "", "", known=failure("invalid", str(error)))
 
 
 decode_object: BodyDecoder[dict[str, Any]] = BodyDecoder(dict[str, Any], "a JSON object")

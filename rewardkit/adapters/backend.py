@@ -17,7 +17,6 @@ from rewardkit.composition import load_compositions
 from rewardkit.errors import OptionsError
 from rewardkit.foreign import load_reward
 from rewardkit.groups import LOOKS_AT_GROUPS
-from rewardkit.rows import with_failures
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
@@ -93,12 +92,11 @@ atexit.register(close)
 
 
 def score_batch(
-    asked: Sequence[Sample | Score], url: str | None = None, rewards: RewardFiles = None
+    samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
 ) -> list[Score]:
     """Score samples here, or on the server at `url`, or at REWARDKIT_URL if that is set.
 
     Args:
-        asked: samples, and failures in the place of what is none: see `rows.sample_or_failure`.
         rewards: what to register before scoring here; None: what REWARDKIT_REWARDS names.
 
     Raises:
@@ -108,19 +106,19 @@ def score_batch(
     """
     address, files = _chosen(url, rewards)
     backend = _backends.remote(address) if address else _backends.local(files)
-    return with_failures(asked, backend.score_batch(_samples(asked)))
+    return backend.score_batch(samples)
 
 
 async def ascore_batch(
-    asked: Sequence[Sample | Score], url: str | None = None, rewards: RewardFiles = None
+    samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
 ) -> list[Score]:
     """Like `score_batch`, without holding the event loop."""
     address, files = _chosen(url, rewards)
     backend = _backends.async_remote(address) if address else _backends.local(files)
-    return with_failures(asked, await backend.ascore_batch(_samples(asked)))
+    return await backend.ascore_batch(samples)
 
 
-async def ascore(asked: Sample | Score, url: str | None = None, rewards: RewardFiles = None) -> Score:
+async def ascore(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
     """Score one sample, for callers that have many of them on the way at once.
 
     Raises:
@@ -128,18 +126,14 @@ async def ascore(asked: Sample | Score, url: str | None = None, rewards: RewardF
     """
     address, files = _chosen(url, rewards)
     backend = _backends.async_remote(address) if address else _backends.local(files)
-    return asked if isinstance(asked, Score) else _unless_alone(asked, await backend.ascore(asked))
+    return _unless_alone(sample, await backend.ascore(sample))
 
 
-def score_one(asked: Sample | Score, url: str | None = None, rewards: RewardFiles = None) -> Score:
+def score_one(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
     """Like `ascore`, from a thread."""
     address, files = _chosen(url, rewards)
     backend = _backends.remote(address) if address else _backends.local(files)
-    return asked if isinstance(asked, Score) else _unless_alone(asked, backend.score(asked))
-
-
-def _samples(asked: Sequence[Sample | Score]) -> list[Sample]:
-    return [one for one in asked if isinstance(one, Sample)]
+    return _unless_alone(sample, backend.score(sample))
 
 
 def _unless_alone(sample: Sample, score: Score) -> Score:

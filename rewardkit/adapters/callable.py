@@ -105,7 +105,7 @@ def _samples(
     prompts: Sequence[Any] | None,
     columns: dict[str, Any],
     data_source: str | None,
-) -> list[Sample | Score]:
+) -> list[Sample]:
     given = columns if ground_truths is None else {**columns, "ground_truth": ground_truths}
     return samples_from(responses, given, prompts=prompts, data_source=data_source)
 

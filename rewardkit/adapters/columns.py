@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import InputError
-from rewardkit.rows import find_names, has_value, sample_or_failure, value_at
-from rewardkit.types import Sample, Score
+from rewardkit.rows import find_names, has_value, sample_of, value_at
+from rewardkit.types import Sample
 
 
 def samples_from(
@@ -16,8 +16,8 @@ def samples_from(
     *,
     prompts: Sequence[Any] | None = None,
     data_source: str | None = None,
-) -> list[Sample | Score]:
-    """Make a sample of each completion, a text or chat messages, and its row; where it is none, its failure.
+) -> list[Sample]:
+    """Make a sample of each completion, a text or chat messages, and its row.
 
     Args:
         columns: lists as long as the completions, under the names that `rewardkit.rows` knows: a data
@@ -37,7 +37,7 @@ def samples_from(
     ground_truths = _column(columns, names.ground_truth, n)
     extras = _column(columns, names.extra_info, n)
     return [
-        sample_or_failure(
+        sample_of(
             data_source or sources[i],
             completions[i],
             ground_truths[i],

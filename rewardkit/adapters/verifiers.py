@@ -12,7 +12,7 @@ from typing import Any
 
 from rewardkit.adapters.backend import RewardFiles, ascore_batch, reward_files
 from rewardkit.errors import ScoringError
-from rewardkit.rows import sample_or_failure
+from rewardkit.rows import sample_of
 
 STATE = "rewardkit"
 """The key of the rollout's state under which the whole score is kept, status and parts included."""
@@ -45,9 +45,7 @@ def make_reward(
         """
         extra = dict(info or {})
         source = data_source or extra.get("data_source") or task
-        (score,) = await ascore_batch(
-            [sample_or_failure(source, completion, answer, prompt, extra)], url, files
-        )
+        (score,) = await ascore_batch([sample_of(source, completion, answer, prompt, extra)], url, files)
         state[STATE] = score.as_dict()
         if not score.ok:
             raise ScoringError(f"{score.status}: {score.detail}")

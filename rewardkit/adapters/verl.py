@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.adapters.backend import RewardFiles, ascore, score_one
-from rewardkit.rows import sample_or_failure
+from rewardkit.rows import sample_of
 from rewardkit.types import Score
 
 
@@ -42,7 +42,7 @@ def compute_score(
         OptionsError: the reward looks at all responses to a prompt, which verl does not pass.
         ServerError: the server cannot be reached, refused the request or failed.
     """
-    sample = sample_or_failure(data_source, solution_str, ground_truth, None, extra_info)
+    sample = sample_of(data_source, solution_str, ground_truth, None, extra_info)
     score = score_one(sample, url, rewards)
     return _answer(score, on_failure)
 
@@ -59,7 +59,7 @@ async def acompute_score(
     **_: Any,
 ) -> dict[str, Any]:
     """Like `compute_score`, without a thread for each sample."""
-    sample = sample_or_failure(data_source, solution_str, ground_truth, None, extra_info)
+    sample = sample_of(data_source, solution_str, ground_truth, None, extra_info)
     score = await ascore(sample, url, rewards)
     return _answer(score, on_failure)
 

@@ -37,18 +37,9 @@ from rewardkit.agents.types import (
     Turn,
     UserTurn,
 )
+from rewardkit.row_reports import FAILED_ENDS
 from rewardkit.tool_calls.call import Call
 from rewardkit.types import Message, Status
-
-FAILED: Mapping[str, Status] = {
-    "seconds": "timeout",
-    "tool_failed": "error",
-    "interaction_failed": "error",
-    "cancelled": "error",
-    "error": "error",
-}
-"""The status of an episode that ended for a reason other than the model. After every other reason it is
-`ok`."""
 
 
 class EpisodeUnscored(Exception):
@@ -174,7 +165,7 @@ class Episode:
             )
         if self.ended is None:
             self.ended = reason
-            self.status = FAILED.get(reason, "ok")
+            self.status = FAILED_ENDS.get(reason, "ok")
             self.detail = detail
 
     def reward(self, value: float | None) -> None:

@@ -6,17 +6,18 @@ Parses, calls `rewardkit.evaluation.comparison` and prints.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.files import SCORE_KEY, input_options
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.printing import interval, results_console, signed
+from rewardkit.commands.options.scoring import note
 from rewardkit.evaluation.chat import shown_prompt
 from rewardkit.evaluation.comparison import Comparison, PromptFlip, compare
 from rewardkit.evaluation.intervals import Difference
@@ -31,6 +32,7 @@ from rewardkit.text import printable
 @click.argument("first")
 @click.argument("second")
 @input_options
+@SCORE_KEY
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
 @click.option("--allow-missing", is_flag=True, help="Compare only the prompts that are in both files.")
 @click.option(
@@ -45,6 +47,7 @@ def command(
     first: str,
     second: str,
     read_options: ReadOptions,
+    score_key: str | None,
     prefix: str,
     allow_missing: bool,
     flips: int,
@@ -56,7 +59,8 @@ def command(
     prompt has exactly one response and each response is marked right or wrong. Otherwise, the p-value is from
     a sign-flip test over prompts. Both files must contain the same prompts, unless you use --allow-missing.
     """
-    groups = [read_groups([dumps_in(one)], read_options, prefix) for one in (first, second)]
+    options = replace(read_options, score=score_key)
+    groups = [read_groups([dumps_in(one)], options, prefix, on_note=note) for one in (first, second)]
     found = compare(*groups, allow_missing=allow_missing)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))

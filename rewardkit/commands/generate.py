@@ -32,7 +32,7 @@ from rewardkit.generation.files import check_form, read_prompts_table, write_tab
 from rewardkit.generation.playing import check_episodes, names_of
 from rewardkit.generation.prompts import messages_of
 from rewardkit.generation.run import GenerationReport, check_columns, generate, with_responses
-from rewardkit.generation.scoring import ScoringAlong, samples_to_answer
+from rewardkit.generation.scoring import ScoringAlong
 from rewardkit.generation.types import Completion, GenerationSettings
 from rewardkit.generation.verl_config import read_generation_config
 from rewardkit.logs.reader import PLAIN
@@ -191,7 +191,7 @@ def generate_file(
     _look_at(file, form, scorer, read_options, settings)
     along: ScoringAlong | None = None
     if scorer is not None:
-        along = ScoringAlong(scorer, samples_to_answer(table, read_options), settings.n)
+        along = ScoringAlong(scorer, table, read_options, settings.n)
     with sole_writer(out), _progress() as progress:
         task = progress.add_task("generating", total=len(prompts) * settings.n, speed="")
         tokens = 0

@@ -6,30 +6,25 @@ Parses, calls `rewardkit.evaluation.gradient` and `ledger`, scores what has no s
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
 from rich.table import Table
 
-from rewardkit.commands.options.files import input_options
+from rewardkit.commands.options.files import SCORE_KEY, input_options
 from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import RewardOptions, reward_options
-from rewardkit.commands.options.scoring import RunOptions, score_files
+from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError, UnscoredError
 from rewardkit.evaluation.gradient import CORRECT, SourceSignal, signal
 from rewardkit.evaluation.ledger import Ledger, ledger
-from rewardkit.evaluation.scored import dumps_in, find_dumps, read_groups
+from rewardkit.evaluation.scored import Groups, dumps_in, find_dumps, is_scored, read_groups
 from rewardkit.offline import ReadOptions
-
-ScoreFiles = Callable[[Sequence[str], str], object]
-"""Scores files to a file, or to a folder of that name."""
+from rewardkit.scoring.scorer import Scorer
 
 _COLUMNS = {
     "responses": "responses",
@@ -51,6 +46,7 @@ _COLUMNS = {
 @click.option(
     "--step", type=int, help="Training step to show from a folder of dumps. Default: a table of all steps."
 )
+@SCORE_KEY
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
@@ -58,6 +54,7 @@ def command(
     files: tuple[str, ...],
     read_options: ReadOptions,
     step: int | None,
+    score_key: str | None,
     prefix: str,
     as_json: bool,
     rewards: RewardOptions,
@@ -76,25 +73,23 @@ def command(
     Responses without scores are scored first.
     """
     options = rewards.read()
+    read_options = replace(read_options, score=score_key)
     dumps = find_dumps(files[0]) if len(files) == 1 and step is None else {}
+    paths = [str(path) for path in dumps.values()] or [dumps_in(file, step) for file in files]
+    if score_key is not None or is_scored(paths, read_options, prefix):
+        refuse_given(REWARDS, SCORED.format(file=paths[0]))
+    with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
 
-    def score(paths: Sequence[str], out: str) -> object:
-        run = RunOptions(prefix=prefix)
-        return score_files(paths, out, run, read_options, options, rewards.timeout_s, kept=False)
+        def read(some: Sequence[str]) -> Groups:
+            try:
+                return read_groups(some, read_options, prefix, on_note=note)
+            except UnscoredError:
+                return read_groups(some, read_options, prefix, scorer, note)
 
-    with ExitStack() as stack:
-        temporary = stack.enter_context(tempfile.TemporaryDirectory())
         if len(dumps) > 1:
-            _print_steps(_by_step(dumps, read_options, prefix, score, temporary), as_json)
+            _print_steps({at: ledger(read([str(path)])) for at, path in dumps.items()}, as_json)
             return
-        paths = [dumps_in(file, step) for file in files]
-        try:
-            groups = read_groups(paths, read_options, prefix)
-        except UnscoredError:
-            score(paths, out := f"{temporary}/scored.jsonl")
-            groups = read_groups([out], read_options, prefix)
-        else:
-            refuse_given(REWARDS, SCORED.format(file=paths[0]))
+        groups = read(paths)
     found = signal(groups)
     if all(source.groups == source.lone for source in found.values()):
         raise InputError(
@@ -102,26 +97,6 @@ def command(
             "least two responses to a prompt"
         )
     _print_signal(found, as_json)
-
-
-def _by_step(
-    dumps: Mapping[int, Path], read_options: ReadOptions, prefix: str, score: ScoreFiles, temporary: str
-) -> dict[int, Ledger]:
-    """The ledger of each step; dumps without scores are scored."""
-    found = {}
-    unscored = {}
-    for step, path in dumps.items():
-        try:
-            found[step] = ledger(read_groups([path], read_options, prefix))
-        except UnscoredError:
-            unscored[step] = path
-    if unscored:
-        score([str(path) for path in unscored.values()], out := f"{temporary}/scored")
-        scored = find_dumps(out) if len(unscored) > 1 else dict.fromkeys(unscored, Path(out))
-        found |= {step: ledger(read_groups([path], read_options, prefix)) for step, path in scored.items()}
-    else:
-        refuse_given(REWARDS, SCORED.format(file=next(iter(dumps.values()))))
-    return dict(sorted(found.items()))
 
 
 def _print_steps(found: Mapping[int, Ledger], as_json: bool) -> None:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from rewardkit.commands.options.files import looking_options
+from rewardkit.commands.options.files import SCORE_KEY, looking_options
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0, NUMBER
@@ -55,6 +55,7 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
 )
 @click.option("--min-score", type=NUMBER, help="Show only responses with at least this score.")
 @click.option("--max-score", type=NUMBER, help="Show only responses with at most this score.")
+@SCORE_KEY
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
 @click.option(
     "--limit",
@@ -88,6 +89,7 @@ def command(
     status: str | None,
     min_score: float | None,
     max_score: float | None,
+    score_key: str | None,
     prefix: str,
     limit: int,
     order: str | None,
@@ -120,7 +122,7 @@ def command(
     name = " ".join(files)
 
     def read() -> Iterator[ScoredRow]:
-        rows = read_rows(files, replace(read_options, data_source=None), prefix)
+        rows = read_rows(files, replace(read_options, data_source=None, score=score_key), prefix)
         return (row for row in rows if wanted(row))
 
     if prompts:

@@ -97,21 +97,21 @@ class GroupedSample:
 def read_grouped(
     files: Iterable[str | Path], options: ReadOptions, on_note: Callable[[str], None]
 ) -> Iterator[GroupedSample]:
-    """Yield the responses of files with their groups. A row that cannot be used is left out, and noted.
+    """Yield the responses of files with their groups. A row that cannot be scored is left out, and noted.
 
     Raises:
         InputError: as `read_samples`.
     """
     left_out = 0
     for path, batch in _samples_by_file(files, options):
-        for i, (row, sample) in enumerate(zip(batch.rows, batch.samples, strict=True)):
-            if i in batch.bad:
+        for row, sample in zip(batch.rows, batch.samples, strict=True):
+            if sample.known is not None:  # no scorer decides it
                 left_out += 1
                 if left_out <= _TOLD:
-                    on_note(f"{path}, row {row} skipped: {batch.bad[i]}")
+                    on_note(f"{path}, row {row} skipped: {sample.known.detail or 'its episode has a score'}")
                 continue
-            group = batch.groups[i] if batch.groups else None
-            yield GroupedSample(row, sample, group or prompt_text(sample.prompt) or f"row {row}")
+            group = sample.group or prompt_text(sample.prompt) or f"row {row}"
+            yield GroupedSample(row, sample, group)
     if left_out > _TOLD:
         on_note(f"skipped {left_out:,} rows in total")
 

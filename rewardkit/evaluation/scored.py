@@ -7,36 +7,39 @@ are read at a time, however large the files. Figures are made of them in `evalua
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from rewardkit.errors import InputError, UnscoredError
-from rewardkit.files.formats import columns_of
+from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import find_inputs
 from rewardkit.json_objects import NOT_JSON
-from rewardkit.logs.kinds import by_name
-from rewardkit.logs.layout import PROMPT_IDS, SCORE_COLUMNS, ReadOptions, RowLayout, score_prefix
+from rewardkit.logs.kinds import facts_of
+from rewardkit.logs.known import data_sources_of
+from rewardkit.logs.layout import (
+    PROMPT_IDS,
+    SCORE_COLUMNS,
+    ReadOptions,
+    RowLayout,
+    layout_of,
+    renamed,
+    score_prefixes,
+    with_lists,
+)
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import SampleBatch, parsed, to_batch
-from rewardkit.rows import GROUND_TRUTH, PROMPT, RESPONSE
+from rewardkit.rows import GROUP, has_value, value_at
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import STATUSES
 
-NAMES = {
-    "score": ("score", "reward"),
-    "correct": ("correct", "acc"),
-    "extracted": ("extracted", "pred"),
-}
-"""The columns that scoring adds to a row, and the names that other writers give them."""
-_HAVE_SCORES = {"scorer", *NAMES["score"]}
-"""A file with one of these columns is read without a prefix."""
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
 """Columns with the number of tokens of a response; without one its characters are counted."""
 
@@ -46,8 +49,6 @@ LARGEST = 1e100
 _SHORT = 40
 """A ground truth of at most so many characters stands in a prompt's key as it is, a longer one as a
 digest."""
-
-_OF_A_SAMPLE = {name.partition(".")[0] for name in (*RESPONSE, *GROUND_TRUTH, *PROMPT)}
 
 ScoredRow = dict[str, Any]
 Paths = Iterable[str | Path]
@@ -92,15 +93,21 @@ Groups = dict[str, dict[str, list[ScoredResponse]]]
 """Data source -> prompt -> its responses, in the order of the files."""
 
 
-def read_groups(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> Groups:
-    """Return all scored responses of files, by data source and prompt.
+def read_groups(
+    paths: Paths,
+    options: ReadOptions = PLAIN,
+    prefix: str = "",
+    scorer: Scorer | None = None,
+    on_note: Callable[[str], None] = lambda line: None,
+) -> Groups:
+    """Return all responses of files, by data source and prompt. The arguments are those of `read_rows`.
 
     Raises:
-        InputError: as `read_rows`.
+        InputError, UnknownDataSourceError: as `read_rows`.
         UnscoredError: no row has a score.
     """
     paths = list(paths)
-    groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix))
+    groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix, scorer, on_note))
     everyone = (one for prompts in groups.values() for group in prompts.values() for one in group)
     if all(one.status == "unscored" for one in everyone):
         names = " ".join(map(str, paths))
@@ -109,13 +116,22 @@ def read_groups(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") ->
 
 
 def is_scored(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> bool:
-    """Return whether the first of some files has scores with a status, as `rewardkit score` writes them.
+    """Return whether all files have scores that rewardkit has made.
 
     Raises:
         InputError: as `read_rows`.
     """
-    with opened(find_inputs(paths)[0], replace(options, to_score=False)) as (file, _):
-        return {f"{prefix}score", f"{prefix}status"} <= set(columns_of(file))
+    for source in find_inputs(paths):
+        with opened(source, replace(options, to_score=False)) as (file, _):
+            if not _has_scores(columns_of(file), prefix):
+                return False
+    return True
+
+
+def _has_scores(columns: Sequence[str], prefix: str) -> bool:
+    """Return whether rewardkit has added scores with a prefix, or with any where none is given."""
+    prefixes = score_prefixes(columns)
+    return prefix in prefixes if prefix else bool(prefixes)
 
 
 def grouped(responses: Iterable[ScoredResponse]) -> Groups:
@@ -177,58 +193,123 @@ def status_of(row: ScoredRow) -> str:
 
 
 def prompt_key(row: ScoredRow) -> str:
-    """Return a key for the prompt of a row: what its log says, the prompt's text, an id, or the row's
-    place."""
-    if row.get("group") is not None and "uid" not in row:  # a uid is another one in every run
-        return str(row["group"])
+    """Return a key for the prompt of a row: the identity that the row names, the prompt's text, an id, or the
+    row's place."""
+    if row.get(GROUP) is not None:
+        return str(row[GROUP])
     prompt = row.get("prompt")
     if prompt:
         return prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=str)
     extra = row.get("extra_info")
     if isinstance(extra, Mapping) and extra.get("index") is not None:
         return f"{extra.get('split')}:{extra['index']}"
-    for name in ("group", *PROMPT_IDS):
+    for name in PROMPT_IDS:
         if row.get(name) is not None:
             return str(row[name])
-    return f"row {row['file_row']}"
+    return f"row {row['place']}"
 
 
 # --- files -> rows under our names ----------------------------------------------------------------------
 
 
-def read_rows(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> Iterator[ScoredRow]:
+def read_rows(
+    paths: Paths,
+    options: ReadOptions = PLAIN,
+    prefix: str = "",
+    scorer: Scorer | None = None,
+    on_note: Callable[[str], None] = lambda line: None,
+) -> Iterator[ScoredRow]:
     """Yield each response of files in order, with its columns under our names.
 
-    `row` is its number among all responses, `file_row` that of its row in its file, both from 0. A row that
+    Only scores that rewardkit has made count, those of the column that `options.score` names, and those that
+    a log of a known kind has of its own if nothing else scores it. `row` is the number of a response among
+    all, `file_row` that of its row in its file and `place` that of its row among all, each from 0. A row that
     cannot be read has the status `invalid` and the reason as its `detail`.
+
+    Args:
+        prefix: of the score columns.
+        scorer: scores files that rewardkit has not scored, in memory; None: they stay as they are.
+        on_note: called with a line for each file whose log's own scores are used.
 
     Raises:
         InputError: a file does not exist, cannot be read or has no responses.
+        UnscoredError: a file has no scores with this prefix.
+        UnknownDataSourceError: of a file that is to be scored.
     """
-    number = 0
+    number = place = 0
     for source in find_inputs(paths):
         with opened(source, replace(options, to_score=False)) as (file, layout):
             columns = columns_of(file)
-            if prefix and not any(prefix + name in columns for name in SCORE_COLUMNS):
+            if options.score is not None:
+                _require_column(file, options.score)
+                rows = _rows_of_file(file, layout, None, options.score)
+            elif _has_scores(columns, prefix):
+                rows = _rows_of_file(file, layout, prefix or score_prefixes(columns)[-1])
+            elif scorer is not None:
+                rows = _scored_rows(file, layout_of(file, options), scorer)
+            elif prefix:
                 raise UnscoredError(
                     f"{source.path} has no column '{prefix}score'; pass the --prefix that you used with "
                     f"`rewardkit score`; columns: {', '.join(columns)}"
                 )
-            added = prefix or ("" if _HAVE_SCORES & set(columns) else score_prefix(columns))
-            for records in file.chunks():
-                for row in _rows_of(to_batch(records, layout), layout, added, source.path):
-                    row["row"] = number
-                    yield row
-                    number += 1
+            else:
+                rows = _rows_of_file(file, layout, None)
+                if layout.kind is not None and "score" in facts_of(file.first_row(), layout.kind):
+                    on_note(f"{source.path}: {layout.kind}; the log's own scores are used")
+            last = -1
+            for row in rows:
+                place += row["file_row"] != last
+                last = row["file_row"]
+                yield _with_plain_scores(row, source.path) | {"row": number, "place": place - 1}
+                number += 1
 
 
-def _rows_of(batch: SampleBatch, layout: RowLayout, prefix: str, path: str) -> Iterator[ScoredRow]:
+def _require_column(file: RowFile, name: str) -> None:
+    if not any(has_value(row, name) for row in file.first_rows(200)):
+        raise InputError(
+            f"{file.source.path} has no column '{name}'; name the column of the scores with --score-key"
+        )
+
+
+def _rows_of_file(
+    file: RowFile, layout: RowLayout, prefix: str | None, score: str | None = None
+) -> Iterator[ScoredRow]:
+    """Yield the rows of a file as they are.
+
+    Args:
+        prefix: of the scores that rewardkit has added; None: they do not count, or it has added none.
+        score: column of the scores; None: those of rewardkit or of the log.
+    """
+    for records in file.chunks():
+        for _, row in _rows_of(to_batch(records, layout), layout, prefix, score):
+            yield row
+
+
+def _scored_rows(file: RowFile, layout: RowLayout, scorer: Scorer) -> Iterator[ScoredRow]:
+    """Yield the rows of a file with scores that are made meanwhile."""
+    scorer.check(data_sources_of(file, layout))
+    for records in file.chunks():
+        batch = to_batch(records, layout)
+        scores = scorer.score_batch(batch.samples)
+        for place, row in _rows_of(batch, layout, None):
+            score = scores[place]
+            said = {name: value for name, value in score.as_dict().items() if name in SCORE_COLUMNS}
+            yield row | said | ({} if score.ok else {"score": None})
+
+
+def _rows_of(
+    batch: SampleBatch, layout: RowLayout, prefix: str | None, score: str | None = None
+) -> Iterator[tuple[int, ScoredRow]]:
+    """Yield the place of each sample, and its row."""
     records = batch.records
     rows: Iterable[Any] = parsed(records) if records.damaged is None else [{}] * records.count
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count
     at = 0
     for i, (raw, length) in enumerate(zip(rows, lengths, strict=True)):
+        raw = with_lists(raw, layout.names.response) if layout.lists_as_text else raw
         own = _named(raw, layout, prefix) if isinstance(raw, Mapping) else {}
+        if score is not None:
+            own = own | {"score": value_at(raw, score)}
         for place in range(length):
             sample = batch.samples[at]
             row = _one_of(own, place) if layout.many else own.copy()
@@ -241,40 +322,40 @@ def _rows_of(batch: SampleBatch, layout: RowLayout, prefix: str, path: str) -> I
             }
             if sample.extra_info:
                 row["extra_info"] = sample.extra_info
-            if batch.groups is not None and batch.groups[at] is not None:
-                row["group"] = batch.groups[at]
+            if sample.group is not None:
+                row[GROUP] = sample.group
             if at in batch.bad and row.get("status") is None:
                 row |= {"status": "invalid", "detail": batch.bad[at]}
-            yield _with_plain_scores(row, path)
+            elif sample.known is not None and prefix is None:
+                known = sample.known
+                row |= {
+                    "status": known.status,
+                    "detail": known.detail,
+                    "score": known.score if known.ok else None,
+                }
+            yield at, row
             at += 1
 
 
-def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str) -> ScoredRow:
-    """A row's columns but those of its Sample, those of scoring under our names."""
-    if layout.kind is None:
-        heads = (layout.names.response, layout.names.ground_truth, layout.names.prompt)
-        taken = {name.partition(".")[0] for name in heads if name} - set(SCORE_COLUMNS)
-        row = {name: value for name, value in raw.items() if name not in taken}
-    else:
-        row = {name: value for name, value in raw.items() if name not in _OF_A_SAMPLE}
-        own = SCORE_COLUMNS if layout.many else ("parts",)  # of one response, a list is the log's own
-        row = {n: v for n, v in row.items() if n in own or not isinstance(v, Mapping | list)}
-        row = _facts(raw, layout.kind) | row
-    for name in SCORE_COLUMNS:
-        if prefix and prefix + name in row:
-            row[name] = row.pop(prefix + name)
-    for name, others in NAMES.items():
-        found = next((other for other in others if other in row), None)
-        if found is not None and found != name:
-            row[name] = row.pop(found)
-    return row
+def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str | None) -> ScoredRow:
+    """A row's columns but those of its Sample. Only scores that count stand under our names."""
+    if layout.kind is not None:
+        kept = {name: value for name, value in raw.items() if not isinstance(value, Mapping | list)}
+        return {**renamed(kept, SCORE_COLUMNS), **facts_of(raw, layout.kind)}
+    heads = (layout.names.response, layout.names.ground_truth, layout.names.prompt)
+    taken = {name.partition(".")[0] for name in heads if name} - set(SCORE_COLUMNS)
+    row = {name: value for name, value in raw.items() if name not in taken}
+    if prefix is None:
+        return renamed(row, SCORE_COLUMNS)
+    if not prefix:
+        return row
+    row = renamed(row, [name for name in SCORE_COLUMNS if prefix + name in row])
+    return {name.removeprefix(prefix) if name in _prefixed(prefix) else name: v for name, v in row.items()}
 
 
-def _facts(raw: Mapping[str, Any], kind: str) -> ScoredRow:
-    """What a log says of its responses in its own way; nothing where the row is not as the log's are."""
-    with contextlib.suppress(KeyError, TypeError, AttributeError, IndexError, ValueError):
-        return {name: value for name, value in by_name(kind).facts(raw).items() if value is not None}
-    return {}
+@lru_cache(maxsize=16)
+def _prefixed(prefix: str) -> frozenset[str]:
+    return frozenset(prefix + name for name in SCORE_COLUMNS)
 
 
 def _one_of(own: ScoredRow, place: int) -> ScoredRow:

@@ -43,6 +43,11 @@ EPISODE_COLUMNS = tuple(_COLUMNS)
 """The columns that generation adds to rows whose responses are episodes, each a list of `n`."""
 
 
+def episode_values(episode: EpisodeRecord) -> dict[str, Any]:
+    """Return what those columns have of one episode."""
+    return {name: value(episode) for name, (_, value) in _COLUMNS.items()}
+
+
 def names_agents(table: pa.Table) -> bool:
     """Return whether a row of a table names an agent other than that of a single turn."""
     if type_of(table.schema, AGENT) is None:

@@ -5,22 +5,25 @@ Generation is in `run.py`, the reading of rows in `rewardkit.logs.samples`.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
+import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError
 from rewardkit.files.records import Records
-from rewardkit.generation.types import Completion, EpisodeRecord
-from rewardkit.logs.layout import ReadOptions, RowLayout
+from rewardkit.generation.episodes import episode_values
+from rewardkit.generation.types import Completion
+from rewardkit.logs.layout import ReadOptions, RowLayout, carried_fields, renamed_names
 from rewardkit.logs.samples import SampleBatch, to_batch
-from rewardkit.offline.columns import score_columns
+from rewardkit.offline.columns import carried_columns, carried_values, score_columns
 from rewardkit.offline.report import Report
+from rewardkit.row_reports import episode_facts, known_score
 from rewardkit.rows import RowNames
 from rewardkit.scoring.pending import Pending
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.tables import names_in, type_of
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import Sample, Score
 
 _NO_RESPONSE_YET = "\0response"
 
@@ -28,17 +31,21 @@ _NO_RESPONSE_YET = "\0response"
 class ScoringAlong:
     """Scores `n` responses to each prompt while they are generated."""
 
-    def __init__(self, scorer: Scorer, prompts: SampleBatch, n: int) -> None:
+    def __init__(self, scorer: Scorer, table: pa.Table, options: ReadOptions, n: int) -> None:
         """Prepare for scoring; no response is needed yet.
 
         Args:
-            prompts: As `samples_to_answer` returns them.
+            table: The prompts.
+            options: How to read them.
             n: Responses to each prompt.
 
         Raises:
+            InputError: the table has no column of ground truths, or nothing says the data source.
             UnknownDataSourceError: a data source has no reward.
         """
-        sources = {one.data_source for i, one in enumerate(prompts.samples) if i not in prompts.bad}
+        self._layout = _layout_of(table, options)
+        prompts = _samples_to_answer(table, self._layout)
+        sources = {one.data_source for one in prompts.samples if one.known is None}
         scorer.check(sources)
         self._scorer = scorer
         self._prompts = prompts
@@ -47,38 +54,31 @@ class ScoringAlong:
         self._held: dict[int, dict[int, Sample]] = {}
         """Responses of rows whose reward has to see all of them at once."""
         self._pending: dict[tuple[int, int], Pending] = {}
-        self._failed: dict[tuple[int, int], Score] = {}
-        """Of episodes that nothing can be said of."""
 
     def take(self, one: Completion) -> None:
         """Start scoring a response that has ended."""
-        if one.error is not None or one.row in self._prompts.bad:
-            return
-        episode = one.episode
-        if episode is not None and episode.status != "ok":
-            why = f"the episode ended with {episode.ended}: {episode.detail or ''}".removesuffix(": ")
-            self._failed[one.row, one.sample] = failure(episode.status, why)
-            self._group_ends(one.row)
+        if one.error is not None:
             return
         prompt = self._prompts.samples[one.row]
-        extra = prompt.extra_info if episode is None else {**prompt.extra_info, **_of_episode(episode)}
-        sample = Sample(prompt.data_source, one.text or "", prompt.ground_truth, prompt.prompt, extra)
+        said = {} if one.episode is None else episode_values(one.episode)
+        sample = msgspec.structs.replace(
+            prompt,
+            response=one.text or "",
+            extra_info={**prompt.extra_info, **episode_facts(said)},
+            known=prompt.known or known_score({"finish_reason": one.finish_reason, **said}),
+        )
         if sample.data_source not in self._by_group:
             self._pending[one.row, one.sample] = self._scorer.submit([sample])
             return
-        self._held.setdefault(one.row, {})[one.sample] = sample
-        self._group_ends(one.row)
-
-    def _group_ends(self, row: int) -> None:
-        """Start scoring the group of a row if all its responses have ended."""
-        group = self._held.get(row, {})
-        failed = sum((row, i) in self._failed for i in range(self._n))
-        if group and len(group) + failed == self._n:
-            self._pending[row, min(group)] = self._scorer.submit([group[i] for i in sorted(group)])
-            del self._held[row]
+        group = self._held.setdefault(one.row, {})
+        group[one.sample] = sample
+        if len(group) == self._n:
+            self._pending[one.row, 0] = self._scorer.submit([group[i] for i in range(self._n)])
+            del self._held[one.row]
 
     def into(self, table: pa.Table) -> tuple[pa.Table, Report]:
-        """Wait for all scores. Return the rows with columns of scores, lists of `n`, and the totals.
+        """Wait for all scores. Return the rows as `score` would write them, with lists of `n`, and the
+        totals.
 
         Raises:
             InputError: the rows already have a column of one of these names.
@@ -89,7 +89,16 @@ class ScoringAlong:
             mine = self._scores_of(row)
             report.add([sample] * self._n, mine)
             scores += mine
-        columns = score_columns(scores, [self._n] * len(table))
+        lengths = [self._n] * len(table)
+        layout = replace(self._layout, names=replace(self._layout.names, response="responses"), many=True)
+        carried = list(filter(layout.to_add.__contains__, carried_fields(layout.response_name)))
+        samples = [sample for sample in self._prompts.samples for _ in range(self._n)]
+        values = carried_values(carried, samples, None, lengths, batches=False)
+        added = carried_columns(values, many=True, batches=False)
+        table = table.rename_columns(renamed_names(table.schema.names, carried))
+        for field, column in zip(added.schema, added.columns, strict=True):
+            table = table.append_column(field, column)
+        columns = score_columns(scores, lengths)
         for name in columns.schema.names:
             if name in table.schema.names:
                 raise InputError(
@@ -100,29 +109,11 @@ class ScoringAlong:
         return table, report
 
     def _scores_of(self, row: int) -> list[Score]:
-        if row in self._prompts.bad:
-            return [failure("invalid", self._prompts.bad[row])] * self._n
         pending = (self._pending.get((row, i)) for i in range(self._n))
-        scores = iter([score for one in pending if one is not None for score in one.wait()])
-        return [self._failed.get((row, i)) or next(scores) for i in range(self._n)]
+        return [score for one in pending if one is not None for score in one.wait()]
 
 
-def _of_episode(episode: EpisodeRecord) -> dict[str, Any]:
-    """Return the fields of `extra_info` by which a reward sees an episode."""
-    return {
-        "num_turns": len(episode.turns),
-        "turn_rewards": episode.turn_rewards,
-        "tool_rewards": episode.tool_rewards,
-        "interaction_score": episode.interaction_score,
-    }
-
-
-def samples_to_answer(table: pa.Table, options: ReadOptions) -> SampleBatch:
-    """Return a sample for each row of a table of prompts, with an empty response.
-
-    Raises:
-        InputError: the table has no column of ground truths, or nothing says the data source.
-    """
+def _layout_of(table: pa.Table, options: ReadOptions) -> RowLayout:
     found = names_in(table.schema)
     names = RowNames(
         options.names.data_source or found.data_source,
@@ -130,11 +121,16 @@ def samples_to_answer(table: pa.Table, options: ReadOptions) -> SampleBatch:
         options.names.ground_truth or found.ground_truth,
         options.names.prompt or found.prompt,
         found.extra_info,
+        group=found.group,
     )
     if options.join is None:
         _check(table, names, options.data_source)
+    return RowLayout(None, names, options.data_source, many=False, join=options.join)
+
+
+def _samples_to_answer(table: pa.Table, layout: RowLayout) -> SampleBatch:
+    """Return a sample for each row of a table of prompts, with an empty response."""
     table = table.append_column(_NO_RESPONSE_YET, pa.array([""] * len(table)))
-    layout = RowLayout(None, names, options.data_source, many=False, join=options.join)
     return to_batch(Records(0, len(table), table.combine_chunks()), layout)
 
 

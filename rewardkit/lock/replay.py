@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from rewardkit.offline.receipt import Receipt, content_digest, read_receipt
 from rewardkit.offline.score import score_file
 from rewardkit.offline.writing import output_name
 from rewardkit.registry import FILE, REGISTRY, Registry
-from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 
 AGAIN = "replayed_"
@@ -78,7 +77,7 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
     """Score a file again and compare.
 
     Args:
-        options: how its rows are read, where the receipt does not say it.
+        options: how its rows are read, if rewardkit did not write them.
         prefix: of the score columns; None: that of the receipt.
 
     Raises:
@@ -91,7 +90,6 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
     models: set[str] = set()
     if receipt is not None and prefix in (None, receipt.prefix):
         prefix = receipt.prefix
-        options = _as_read(receipt, options, path)
         known = known_sources(receipt.rewards, scorer)
         now = identities(scorer, known)
         _require_rewards(receipt.rewards, now, path)
@@ -121,19 +119,6 @@ def _require_rewards(was: Mapping[str, Identity], now: Mapping[str, Identity], p
                 f"{path}: the reward {before['reward'].partition('@')[0]}{files} of data source '{source}' "
                 f"is missing; pass the same {option} that you passed to `rewardkit score`"
             )
-
-
-def _as_read(receipt: Receipt, options: ReadOptions, path: Path) -> ReadOptions:
-    """Return how rows are read: as the receipt says, and what is given on top."""
-    if receipt.join is not None and options.join is None:
-        key = receipt.join
-        raise InputError(
-            f"the ground truths are not in {path}, but in the file that was joined on '{key}'; pass that "
-            f"file with --join FILE --on {key}"
-        )
-    given = {name: value for name, value in asdict(options.names).items() if value is not None}
-    names = RowNames(**{**receipt.names, **given})
-    return replace(options, names=names, data_source=options.data_source or receipt.data_source)
 
 
 def _rows(again: Path, prefix: str, path: Path) -> Iterator[Mapping[str, Any]]:

@@ -22,6 +22,7 @@ from rewardkit.logs.kind import (
     is_object,
     is_text,
     one_or_several,
+    reward_in,
 )
 from rewardkit.logs.tasks import source_of_task
 from rewardkit.model_api.answers import output_text
@@ -210,11 +211,17 @@ KINDS = (
         _inspect,
         facts=_inspect_facts,
     ),
-    LogKind("NeMo-Gym rollouts", {"responses_create_params": is_object, "response": is_object}, _nemo_gym),
+    LogKind(
+        "NeMo-Gym rollouts",
+        {"responses_create_params": is_object, "response": is_object},
+        _nemo_gym,
+        facts=reward_in,
+    ),
     LogKind(
         "verifiers results",
         {"prompt": anything, "completion": is_messages, "reward": is_number, "task": anything},
         _verifiers,
+        facts=reward_in,
     ),
     LogKind(
         "lighteval details",

@@ -111,6 +111,11 @@ def one_or_several(texts: list[str]) -> str | list[str]:
     return texts if len(texts) > 1 else texts[0]
 
 
+def reward_in(row: RawRow) -> Mapping[str, Any]:
+    """Return the score of a row that calls it its reward, as `LogKind.facts` does."""
+    return {"score": row.get("reward")}
+
+
 def ground_truth_in(row: RawRow) -> Any:
     """Return the ground truth of a row under the names that rows usually have."""
     names = find_names(lambda name: has_value(row, name))

@@ -6,6 +6,10 @@ function that takes a row apart and an entry to `KINDS` in the file of those who
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
 from rewardkit.errors import InputError
 from rewardkit.files.records import RawRow
 from rewardkit.logs import harnesses, model_apis, trainers
@@ -34,6 +38,14 @@ def recognise(row: RawRow) -> LogKind | None:
             kind.check(row)
             return kind
     return API_ANSWERS if not answered and is_answer(row) else None
+
+
+def facts_of(row: RawRow, kind: str) -> Mapping[str, Any]:
+    """Return what a log of a kind says of its responses in its own way; nothing where the row is not as the
+    log's are."""
+    with contextlib.suppress(KeyError, TypeError, AttributeError, IndexError, ValueError):
+        return {name: value for name, value in by_name(kind).facts(row).items() if value is not None}
+    return {}
 
 
 def by_name(name: str) -> LogKind:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,8 @@ def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
             return _distinct(file, name)
     for records in file.chunks():
         batch = to_batch(records, layout, ())
-        found = dict.fromkeys(map(attrgetter("data_source"), batch.usable))
+        usable = [one.data_source for i, one in enumerate(batch.samples) if i not in batch.bad]
+        found = dict.fromkeys(usable)
         if found:
             return list(found)
     return []

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import InputError, NoDataSourceError, NoResponseError, did_you_mean
@@ -16,7 +17,9 @@ from rewardkit.logs.kind import LogKind, SkippedRowError
 from rewardkit.logs.kinds import by_name, recognise
 from rewardkit.logs.naming import EITHER, free_texts, is_multiple_choice, name_columns
 from rewardkit.logs.tasks import is_data_source, source_of_task
+from rewardkit.row_reports import report_columns
 from rewardkit.rows import (
+    GROUP,
     PROMPT,
     Fields,
     RowNames,
@@ -52,6 +55,9 @@ class ReadOptions:
     join: Joined | None = None
     to_score: bool = True
     """False: the rows are looked at, which needs no ground truth and no data source."""
+    score: str | None = None
+    """Column with scores of another writer, to be used as they are. None: only rewardkit's scores count, and
+    those that a log of a known kind has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +79,37 @@ class RowLayout:
     """False: a ground truth or data source may be missing."""
     batches: bool = False
     """A row holds a whole batch: lists of prompts, responses, ground truths, ..., of one length."""
+    lists_as_text: bool = False
+    """Lists of responses, and of what there is for each response, are the text of their JSON, as in csv."""
+    reports: tuple[str, ...] = ()
+    """Columns in which rows report failures of their own, or episodes. Of lines each chunk is asked again."""
 
     @property
     def by_row(self) -> bool:
         """Whether a row has to be seen as a whole; else each field stands in a column of its own."""
-        return bool(self.kind or self.join or self.batches or self.names.choices)
+        return bool(self.kind or self.join or self.batches or self.names.choices or self.lists_as_text)
+
+    @property
+    def response_name(self) -> str:
+        """Our name for the column of responses."""
+        return "responses" if self.many else "response"
+
+    @property
+    def to_add(self) -> frozenset[str]:
+        """Our names of the fields that the rows do not have as such. Scored rows get them as columns, so that
+        nobody has to find out again what the rows mean."""
+        names = self.names
+        if self.kind is not None or self.batches:
+            return frozenset(carried_fields(self.response_name))
+        joined = self.join is not None
+        given = {
+            "data_source": joined or self.data_source is not None or names.data_source != "data_source",
+            "prompt": joined or names.prompt not in (None, "prompt"),
+            self.response_name: self.lists_as_text or names.response != self.response_name,
+            "ground_truth": joined or names.ground_truth not in (None, "ground_truth"),
+            "extra_info": joined or names.choices is not None,
+        }
+        return frozenset(name for name, is_to_add in given.items() if is_to_add)
 
     def describe(self, rows: int | None) -> str:
         """One line: what was recognised."""
@@ -85,8 +117,13 @@ class RowLayout:
         return f"{self.kind or 'rows'}{count}{', ' + self.note if self.note else ''}"
 
 
+def carried_fields(response_name: str) -> tuple[str, ...]:
+    """Return our names of the fields that a scored row carries, besides its scores, in order."""
+    return ("data_source", GROUP, "prompt", response_name, "ground_truth", "extra_info", "finish_reason")
+
+
 def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
-    """Return what the rows of a file mean.
+    """Return what the rows of a file mean. Rows that we have scored are read as such, whatever they were.
 
     Raises:
         InputError: it holds no responses, no ground truths or nothing that says the data source, or a column
@@ -99,10 +136,10 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     for name in _FIELDS:
         if getattr(chosen, name) and not _has(file, first, getattr(chosen, name)):
             raise _no_column(file, getattr(chosen, name), _KEYS[name], columns)
-    kind = None if chosen.response else _recognised(file, first)
-    names, said = name_columns(rows, chosen, _finder(file, first, columns), joined=options.join is not None)
-    if kind is None and names.response is None and not options.to_score:
-        names = replace(names, response=_response_of_scored(first, names))
+    ours = names_of_ours(columns, chosen)
+    kind = None if chosen.response or score_prefixes(columns) else _recognised(file, first)
+    finder = _finder(file, first, columns)
+    names, said = (ours, []) if ours else name_columns(rows, chosen, finder, joined=options.join is not None)
     layout = RowLayout(
         kind=kind.name if kind else None,
         names=names,
@@ -116,8 +153,14 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     fields = _first_fields(layout, [first, *rows])
     layout = replace(layout, data_source=layout.data_source or _source_told(layout, kind, file, fields, rows))
     _check(layout, file, fields, [first, *rows])
-    batches = kind is None and _is_batch(first, names)
-    return replace(layout, many=_has_many(layout, file, fields), batches=batches)
+    lists_as_text = kind is None and are_lists_as_text(first, names.response)
+    return replace(
+        layout,
+        many=lists_as_text or _has_many(layout, file, fields),
+        batches=kind is None and _is_batch(first, names),
+        lists_as_text=lists_as_text,
+        reports=report_columns(tuple(columns)),
+    )
 
 
 def names_of(file: RowFile) -> RowNames:
@@ -177,23 +220,62 @@ def _holds_response(row: RawRow, name: str | None) -> bool:
     return False
 
 
-def score_prefix(columns: Collection[str]) -> str:
-    """Return what stands before the names of the columns that scoring added last, if anything does."""
-    names = list(columns)
-    found = [name.removesuffix("scorer") for name in names if name.endswith("scorer")]
-    return next((p for p in reversed(found) if f"{p}score" in names and f"{p}status" in names), "")
+def score_prefixes(columns: Collection[str]) -> list[str]:
+    """Return the prefixes under which rewardkit has added scores to columns of these names, the last one
+    last; none for rows that it has not scored."""
+    found = [name.removesuffix("scorer") for name in columns if name.endswith("scorer")]
+    return [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
 
 
-def _response_of_scored(first: RawRow, names: RowNames) -> str | None:
-    """The column that was named as the response when a file was scored: the one text that is nothing else."""
-    prefix = score_prefix(first)  # the names are those of the columns, as scoring writes all of them
-    if f"{prefix}scorer" not in first:
+def names_of_ours(columns: Collection[str], chosen: RowNames) -> RowNames | None:
+    """Return the names of the fields of rows that rewardkit has scored; None for others."""
+    response = next((name for name in ("responses", "response") if name in columns), None)
+    if not score_prefixes(columns) or response is None:
         return None
-    known = {name.partition(".")[0] for name in (getattr(names, field) for field in _FIELDS) if name}
-    known |= {prefix + name for name in SCORE_COLUMNS} | set(PROMPT_IDS)
-    texts = [name for name, value in first.items() if isinstance(value, str) and name not in known]
-    return texts[0] if len(texts) == 1 else None
+    ours = RowNames("data_source", response, "ground_truth", "prompt", "extra_info", None, GROUP)
+    there = (name if name in columns else None for name in astuple(ours))
+    return RowNames(*(given or name for given, name in zip(astuple(chosen), there, strict=True)))
 
+
+def renamed(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a row whose own fields make room for those of these names."""
+    return dict(zip(renamed_names(list(row), names), row.values(), strict=True))
+
+
+def renamed_names(columns: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return the names of a row's own columns, which make room for those of these names."""
+    return [_free(f"{RENAMED}{name}", columns) if name in names else name for name in columns]
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    return _free(f"{RENAMED}{name}", taken) if name in taken else name
+
+
+def are_lists_as_text(row: RawRow, name: str | None) -> bool:
+    """Return True where a row's column of responses, in the plural, holds the text of a list of them."""
+    found = list_in_text(value_at(row, name)) if name is not None and name.endswith("s") else None
+    return bool(found) and all(isinstance(one, str | list | None) for one in found or ())
+
+
+def list_in_text(value: Any) -> list[Any] | None:
+    """Return the list whose JSON a text is; None for anything else."""
+    if isinstance(value, str) and value.startswith("["):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(value, type=list[Any])
+    return None
+
+
+def with_lists(row: RawRow, name: str | None) -> RawRow:
+    """Return a row whose lists are the text of their JSON with those that have an item for each response."""
+    responses = list_in_text(value_at(row, name))
+    if responses is None:
+        return row
+    lists = {key: found for key, value in row.items() if (found := list_in_text(value)) is not None}
+    return {**row, **{key: found for key, found in lists.items() if len(found) == len(responses)}}
+
+
+RENAMED = "logged_"
+"""Put before the names of a row's own columns that ours take."""
 
 SCORE_COLUMNS = ("score", "status", "correct", "extracted", "detail", "scorer", "parts", "seconds")
 """What scoring adds to a row."""

@@ -15,6 +15,7 @@ from rewardkit.rows import (
     DATA_SOURCE,
     EXTRA_INFO,
     GROUND_TRUTH,
+    GROUP,
     PROMPT,
     RESPONSE,
     RowNames,
@@ -45,6 +46,7 @@ _KNOWN = (
     *_QUESTIONS,
     *EXTRA_INFO,
     *_CHOICES,
+    GROUP,
 )
 
 Cells = Mapping[str, Sequence[Any]]
@@ -83,6 +85,7 @@ def name_columns(
         first_of((*PROMPT, *_QUESTIONS), lambda name: name in cells and name != response),
         first_of(EXTRA_INFO, cells.__contains__),
         first_of(_CHOICES, lambda name: name in cells and all(map(_are_options, cells[name]))),
+        GROUP if GROUP in cells else None,
     )
     return RowNames(
         *(getattr(chosen, name) or written.get(getattr(found, name)) for name in RowNames.__slots__)

@@ -5,9 +5,8 @@ and comparing share.
     ...     for sample, row in zip(batch.samples, batch.rows):
     ...         print(row, sample.response)
 
-`batch.bad` says which samples cannot be used and why, `batch.groups` which belong to one prompt where the log
-says, and `batch.records` has the rows as they were read, with all their other columns (`samples.parsed` gives
-them as mappings).
+`batch.bad` says which samples cannot be used and why, and `batch.records` has the rows as they were read,
+with all their other columns (`samples.parsed` gives them as mappings).
 """
 
 from __future__ import annotations

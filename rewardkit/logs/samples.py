@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import NoResponseError
 from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
 from rewardkit.files.values import in_python
 from rewardkit.logs.kind import SkippedRowError
-from rewardkit.logs.layout import RowLayout, batch_rows, reader_of
+from rewardkit.logs.kinds import facts_of
+from rewardkit.logs.layout import RowLayout, batch_rows, reader_of, with_lists
+from rewardkit.row_reports import episode_facts, known_score, report_columns
 from rewardkit.rows import (
     Fields,
     ground_truth_text,
@@ -24,7 +28,7 @@ from rewardkit.rows import (
     values_at,
 )
 from rewardkit.tables import column_of
-from rewardkit.types import Sample
+from rewardkit.types import Sample, failure, to_score
 
 ALL = frozenset({"prompt", "extra_info"})
 """What a Sample can hold besides what every reward reads."""
@@ -37,22 +41,27 @@ class SampleBatch:
     records: Records
     """The rows they come from, as they were read."""
     samples: list[Sample]
-    """One for each response, in order; an empty one where the row cannot be used."""
+    """One for each response, in order. That of a row that cannot be used has failed (`Sample.known`)."""
     bad: dict[int, str]
-    """Why samples cannot be scored, by their index."""
+    """Why rows cannot be used, by the index of their samples."""
     lengths: list[int] | None = None
     """How many samples each row has. None: one each."""
     skipped: frozenset[int] = frozenset()
     """Rows, by index, that are none or repeat another's responses: they have no samples and do not go out."""
     parsed: Sequence[RawRow | BadRowError | None] = ()
     """The rows that are lines as mappings, or why one is none; None: an empty line."""
-    groups: list[str | None] | None = None
-    """What the samples of one prompt have in common, where the log says; None: see `Sample.prompt`."""
+    finish_reasons: list[str | None] | None = None
+    """Why each response ended, where the log says it in its own way; None: a column says it, or nothing."""
 
     @property
-    def usable(self) -> list[Sample]:
-        """The samples that can be scored."""
-        return [s for i, s in enumerate(self.samples) if i not in self.bad] if self.bad else self.samples
+    def usable(self) -> Sequence[Sample]:
+        """The samples that are to be scored."""
+        return to_score(self.samples)
+
+    def refuse(self, index: int, why: str) -> None:
+        """Note that the row of a sample cannot be used."""
+        self.bad[index] = why
+        self.samples[index] = msgspec.structs.replace(self.samples[index], known=failure("invalid", why))
 
     @property
     def rows(self) -> list[int]:
@@ -74,13 +83,26 @@ def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) 
     """
     if records.damaged is not None:
         bad = dict.fromkeys(range(records.count), records.damaged)
-        return SampleBatch(records, [Sample(layout.data_source or "", "", "")] * records.count, bad)
+        lost = _unusable(layout.data_source or "", records.damaged)
+        return SampleBatch(records, [lost] * records.count, bad)
     if records.table is not None and not layout.by_row:
         return _from_columns(records, _table_columns(records.table, layout, reads), layout)
     rows = parsed(records)
     if not layout.by_row:
-        return _from_columns(records, _row_columns(rows, layout, reads), layout, rows)
+        found = replace(layout, reports=_reports_of(rows))
+        return _from_columns(records, _row_columns(rows, found, reads), found, rows)
     return _from_rows(records, rows, layout, reads)
+
+
+def _unusable(data_source: str, why: str) -> Sample:
+    """The sample of a row of which nothing else is known."""
+    return Sample(data_source, "", "", known=failure("invalid", why))
+
+
+def _reports_of(rows: Sequence[RawRow | BadRowError | None]) -> tuple[str, ...]:
+    """The columns in which some of these rows report failures or episodes."""
+    names = {tuple(row) for row in rows if type(row) is dict}
+    return tuple(dict.fromkeys(chain.from_iterable(map(report_columns, names))))
 
 
 def parsed(records: Records) -> Sequence[RawRow | BadRowError | None]:
@@ -109,27 +131,27 @@ def _from_rows(
     bad: dict[int, str] = {}
     lengths: list[int] = []
     skipped: set[int] = set()
-    groups: list[str | None] = []
+    finish_reasons: list[str | None] = []
     for row in rows:
         try:
             if row is None:
                 raise SkippedRowError
             if isinstance(row, BadRowError):
                 raise row
-            found, group = _row_samples(row, read, layout, reads)
+            found = _row_samples(row, read, layout, reads)
         except SkippedRowError:
             skipped.add(len(lengths))
             lengths.append(0)
             continue
         except BadRowError as error:
-            found = [(Sample(_source_of(row, layout), "", ""), str(error))]
-            group = None
+            found = [(_unusable(_source_of(row, layout), str(error)), str(error))]
         for sample, why in found:
             if why is not None:
                 bad[len(samples)] = why
             samples.append(sample)
         lengths.append(len(found))
-        groups += [group] * len(found)
+        if layout.kind is not None:
+            finish_reasons += _finish_reasons(row, layout.kind, len(found))
     alone = not layout.many and not skipped
     return SampleBatch(
         records,
@@ -138,8 +160,15 @@ def _from_rows(
         None if alone else lengths,
         frozenset(skipped),
         rows if records.table is None else (),
-        groups if layout.kind else None,
+        finish_reasons if layout.kind else None,
     )
+
+
+def _finish_reasons(row: RawRow | BadRowError | None, kind: str, count: int) -> list[str | None]:
+    """Why the responses of a log's row ended."""
+    said = facts_of(row, kind).get("finish_reason") if isinstance(row, Mapping) else None
+    said = said if isinstance(said, list) else [said] * count
+    return [None if one is None else str(one) for one in (*said, *[None] * count)[:count]]
 
 
 def _source_of(row: RawRow | BadRowError | None, layout: RowLayout) -> str:
@@ -150,22 +179,27 @@ def _source_of(row: RawRow | BadRowError | None, layout: RowLayout) -> str:
 
 def _row_samples(
     row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout, reads: Collection[str]
-) -> tuple[list[tuple[Sample, str | None]], str | None]:
-    """The samples of a row, each with why it cannot be used, and the row's group."""
+) -> list[tuple[Sample, str | None]]:
+    """The samples of a row, each with why it cannot be used."""
+    if layout.lists_as_text:
+        row = with_lists(row, layout.names.response)
     if layout.batches:
         alone = replace(layout, batches=False)
-        return [_row_samples(one, read, alone, reads)[0][0] for one in batch_rows(row, layout.names)], None
+        return [_row_samples(one, read, alone, reads)[0] for one in batch_rows(row, layout.names)]
     if layout.filter is not None and row.get("filter") != layout.filter:
         raise SkippedRowError
     fields = _completed(_fields(row, read, layout), row, layout)
     prompt = prompt_of(fields.prompt) if "prompt" in reads else None
     extra = plain_mapping(fields.extra_info) if "extra_info" in reads else {}
-    group = None if fields.group is None else str(fields.group)
-    return _samples_of(fields._replace(prompt=prompt, extra_info=extra), layout), group
+    return _samples_of(fields._replace(prompt=prompt, extra_info=extra), layout, row)
 
 
-def _samples_of(fields: Fields, layout: RowLayout) -> list[tuple[Sample, str | None]]:
-    """The samples of what a row says, each with why it cannot be used; prompt and `extra_info` as in one."""
+def _samples_of(fields: Fields, layout: RowLayout, reports: RawRow) -> list[tuple[Sample, str | None]]:
+    """The samples of what a row says, each with why it cannot be used; prompt and `extra_info` as in one.
+
+    Args:
+        reports: the row, or its columns in which it may report something of itself.
+    """
     source = fields.data_source
     ground_truth = ground_truth_text(fields.ground_truth)
     why = _lacking(layout, source, ground_truth)
@@ -173,12 +207,24 @@ def _samples_of(fields: Fields, layout: RowLayout) -> list[tuple[Sample, str | N
     if several and not layout.many:
         several = None
         why = "the row has a list of responses, but the first row of the file has a single response"
+    named = "" if source is None else str(source)
+    group = None if fields.group is None else str(fields.group)
     samples: list[tuple[Sample, str | None]] = []
-    for response in several or [fields.response]:
+    for i, response in enumerate(several or [fields.response]):
         text, lacking = _text_of(response, layout.names.response)
-        named = "" if source is None else str(source)
-        sample = Sample(named, text or "", ground_truth or "", fields.prompt, fields.extra_info)
-        samples.append((sample, why or lacking))
+        place = i if layout.many else None
+        known = known_score(reports, place)
+        unusable = None if known else why or lacking
+        sample = Sample(
+            named,
+            text or "",
+            ground_truth or "",
+            fields.prompt,
+            {**fields.extra_info, **episode_facts(reports, place)},
+            group,
+            failure("invalid", unusable) if unusable else known,
+        )
+        samples.append((sample, unusable))
     return samples
 
 
@@ -270,7 +316,7 @@ def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -
 
 
 def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
-    """The names of what is looked at, in the order of `_Columns`; None: nothing is there."""
+    """The names of the columns that are read, in the order of `_Columns`; None: nothing is there."""
     names = layout.names
     return [
         names.response,
@@ -278,6 +324,8 @@ def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
         names.prompt if "prompt" in reads else None,
         names.data_source if layout.data_source is None else None,
         names.extra_info if "extra_info" in reads else None,
+        names.group,
+        *layout.reports,
     ]
 
 
@@ -286,7 +334,7 @@ class _Columns:
     """What the rows of a chunk say, a list for each field of a Sample."""
 
     values: Sequence[Sequence[Any]]
-    """In the order of `Fields`."""
+    """In the order of `Fields`, then the columns of `RowLayout.reports`."""
     bad: Mapping[int, str]
     """Why rows cannot be read, by their index; they lack a value."""
 
@@ -315,7 +363,7 @@ def _from_columns(
     layout: RowLayout,
     rows: Sequence[RawRow | BadRowError | None] = (),
 ) -> SampleBatch:
-    responses, ground_truths, prompts, sources, extras = columns.values
+    responses, ground_truths, prompts, sources, extras, groups, *reported = columns.values
     ground_truths = [value if type(value) is str else ground_truth_text(value) for value in ground_truths]
     prompts = [value if value is None else prompt_of(value) for value in prompts]
     sources = sources if layout.data_source is None else [layout.data_source] * records.count
@@ -325,17 +373,22 @@ def _from_columns(
     samples: list[Sample] = []
     bad: dict[int, str] = {}
     lengths: list[int] = []
-    each = zip(responses, ground_truths, prompts, sources, extras, strict=True)
-    for i, (response, ground_truth, prompt, source, extra) in enumerate(each):
-        if type(response) is str and type(ground_truth) is str and type(source) is str:  # nearly all rows
+    no_reports = not reported and not any(groups)
+    each = zip(responses, ground_truths, prompts, sources, extras, groups, strict=True)
+    for i, (response, ground_truth, prompt, source, extra, group) in enumerate(each):
+        is_plain = type(response) is str and type(ground_truth) is str and type(source) is str
+        if is_plain and no_reports:  # nearly all rows
             samples.append(Sample(source, response, ground_truth, prompt, extra))
             lengths.append(1)
             continue
-        fields = Fields(response, ground_truth, prompt, source, extra)
-        found = [] if i in skipped else _samples_of(fields, layout)
+        fields = Fields(response, ground_truth, prompt, source, extra, group)
+        reports = {name: values[i] for name, values in zip(layout.reports, reported, strict=True)}
+        found = [] if i in skipped else _samples_of(fields, layout, reports)
         for sample, lacking in found:
-            if why := columns.bad.get(i, lacking):
+            why = columns.bad.get(i, lacking)
+            if why is not None:
                 bad[len(samples)] = why
+                sample = msgspec.structs.replace(sample, known=failure("invalid", why))
             samples.append(sample)
         lengths.append(len(found))
     return SampleBatch(records, samples, bad, lengths if layout.many or skipped else None, skipped, rows)

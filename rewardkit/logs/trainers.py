@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind, anything, ground_truth_in, is_array, is_number
+from rewardkit.logs.kind import LogKind, anything, ground_truth_in, is_array, is_number, reward_in
 from rewardkit.model_api.failures import why_broken
 from rewardkit.rows import Fields, value_at
 
 
 def _verl_dump(row: RawRow) -> Fields:
     """`<global_step>.jsonl` of verl's rollout_data_dir and validation_data_dir (0.9)."""
-    group = row.get("uid")
-    parts = str(group).rsplit("_", 2)
-    if group is not None and len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
-        group = parts[0]  # {sample}_{rollout}_{output}
-    prompt = row["input"]
-    return Fields(row["output"], row.get("gts"), prompt, row.get("data_source"), None, group or prompt)
+    return Fields(row["output"], row.get("gts"), row["input"], row.get("data_source"))
+
+
+def _verl_facts(row: RawRow) -> Mapping[str, Any]:
+    return {"score": row.get("score"), "correct": row.get("acc"), "extracted": row.get("pred")}
 
 
 def _trl(row: RawRow) -> Fields:
@@ -29,8 +28,6 @@ def _trl(row: RawRow) -> Fields:
         ground_truth_in(row),
         prompt,
         row.get("data_source"),
-        None,
-        str(prompt),
     )
 
 
@@ -41,7 +38,7 @@ def _nemo_rl(row: RawRow) -> Fields:
         raise BadRowError("'content' must be a list of at least two turns: a prompt and a response")
     last = len(said) // 2 * 2 - 1
     prompt = said[0] if last == 1 else "\n".join(map(str, said[:last]))
-    return Fields(said[last], ground_truth_in(row), prompt, row.get("data_source"), None, prompt)
+    return Fields(said[last], ground_truth_in(row), prompt, row.get("data_source"))
 
 
 def _skyrl(row: RawRow) -> Fields:
@@ -55,7 +52,7 @@ def _skyrl(row: RawRow) -> Fields:
         value_at(extras, "ground_truth"),
     )
     prompt = row["input_prompt"]
-    return Fields(row["output_response"], ground_truth, prompt, row.get("data_source"), None, str(prompt))
+    return Fields(row["output_response"], ground_truth, prompt, row.get("data_source"))
 
 
 def _skyrl_facts(row: RawRow) -> Mapping[str, Any]:
@@ -82,7 +79,13 @@ def _slime(row: RawRow) -> Fields:
 
 
 KINDS = (
-    LogKind("verl rollout dump", {"input": anything, "output": anything, "gts": anything}, _verl_dump, _step),
+    LogKind(
+        "verl rollout dump",
+        {"input": anything, "output": anything, "gts": anything},
+        _verl_dump,
+        _step,
+        _verl_facts,
+    ),
     LogKind(
         "SkyRL evaluation",
         {"input_prompt": anything, "output_response": anything},
@@ -95,8 +98,17 @@ KINDS = (
         _trl,
         _step,
     ),
-    LogKind("slime rollouts", {"response": anything, "label": anything, "status": _is_status}, _slime),
     LogKind(
-        "NeMo-RL training data", {"content": is_array, "rewards": anything}, _nemo_rl, unless_answered=True
+        "slime rollouts",
+        {"response": anything, "label": anything, "status": _is_status},
+        _slime,
+        facts=reward_in,
+    ),
+    LogKind(
+        "NeMo-RL training data",
+        {"content": is_array, "rewards": anything},
+        _nemo_rl,
+        facts=lambda row: {"score": row["rewards"]},
+        unless_answered=True,
     ),
 )

@@ -6,7 +6,6 @@ To read files of responses of any known kind, for scoring, viewing or comparing,
         batch.samples    # a Sample for each response
         batch.rows       # the number of the row in its file, of each
         batch.bad        # why some cannot be used, by index
-        batch.groups     # what the responses to one prompt have in common, where the log says
         batch.records    # the rows as they were read
 
 `score_file` and `score_frame` score them.

@@ -4,28 +4,34 @@ the workers of `file_workers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import UnknownDataSourceError
 from rewardkit.files.records import BadRowError
-from rewardkit.logs.layout import RowLayout
+from rewardkit.logs.layout import RowLayout, renamed
 from rewardkit.logs.samples import SampleBatch
-from rewardkit.offline.columns import score_columns, score_names, score_objects
+from rewardkit.offline.columns import (
+    carried_columns,
+    carried_objects,
+    carried_values,
+    score_columns,
+    score_names,
+    score_objects,
+)
 from rewardkit.offline.report import Report, SourceReport
-from rewardkit.types import Sample, Score, failure
+from rewardkit.types import Score, with_known
 
 BadRowPolicy = Literal["fail", "mark", "drop"]
 TOLD = 20
 """Bad rows of a chunk whose reasons are kept; the others are counted."""
-RENAMED = "logged_"
-"""Put before a log's own columns where they have the names of ours."""
 
 _encoder = msgspec.json.Encoder()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,13 @@ class Output:
     bad_rows: BadRowPolicy = "mark"
     as_lines: bool = False
     """Rows that are lines go out as lines."""
+    carried: tuple[str, ...] = ()
+    """The fields of a Sample that go out as columns beside the scores: see `RowLayout.to_add`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that are added."""
+        return (*self.carried, *score_names(self.prefix))
 
 
 class ChunkResult(msgspec.Struct):
@@ -49,12 +62,21 @@ class ChunkResult(msgspec.Struct):
     """Which of the chunk's rows go out, by index; None: all."""
     columns: bytes = b""
     """The score columns of those rows, in Arrow's stream format."""
+    carried: bytes = b""
+    """The columns of `Output.carried`, in the same format; empty if there are none."""
     lines: bytes = b""
     """Those rows with their scores, as lines of JSON."""
 
     def table(self) -> pa.RecordBatch:
         """The score columns."""
         with pa.ipc.open_stream(self.columns) as stream:
+            return stream.read_next_batch()
+
+    def carried_table(self) -> pa.RecordBatch | None:
+        """The columns of `Output.carried`; None if there are none."""
+        if not self.carried:
+            return None
+        with pa.ipc.open_stream(self.carried) as stream:
             return stream.read_next_batch()
 
     def parts(self) -> set[str]:
@@ -76,20 +98,23 @@ def mark_unknown_sources(batch: SampleBatch, check: Callable[[Sequence[str]], No
         try:
             check([source])
         except UnknownDataSourceError as error:
-            strange = (i for i, sample in enumerate(batch.samples) if sample.data_source == source)
-            batch.bad.update(dict.fromkeys(strange, str(error)))
+            for i, sample in enumerate(batch.samples):
+                if sample.data_source == source and sample.known is None:
+                    batch.refuse(i, str(error))
 
 
 def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:
     """Return the output and the counts of a chunk.
 
     Args:
-        scores: of the usable samples, in order.
+        scores: of the samples that had none, in order.
     """
-    merged = _with_bad(batch, scores)
-    kept, lengths, merged_kept, samples_kept = _kept(batch, merged, output)
+    found = with_known(batch.samples, scores)
+    kept, lengths, places = _kept(batch, output)
+    samples = _taken(batch.samples, places)
+    found = _taken(found, places)
     report = Report()
-    report.add(samples_kept, merged_kept)
+    report.add(samples, found)
     rows = batch.rows if batch.bad else []
     result = ChunkResult(
         sources=report.sources,
@@ -97,31 +122,29 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
         bad_count=len(batch.bad),
         kept=kept,
     )
+    ends = None if batch.finish_reasons is None else _taken(batch.finish_reasons, places)
+    each = lengths if layout.many else None
+    fields = carried_values(output.carried, samples, ends, each, batches=layout.batches)
     if output.as_lines and batch.records.lines:
-        result.lines = _lines(batch, kept, lengths, merged_kept, layout, output)
+        result.lines = _lines(batch, kept, lengths, found, fields, layout, output)
     else:
-        many_lengths = lengths if layout.many else None
-        result.columns = _stream(score_columns(merged_kept, many_lengths))
+        result.columns = _stream(score_columns(found, each))
+        result.carried = (
+            _stream(carried_columns(fields, many=layout.many, batches=layout.batches)) if fields else b""
+        )
     return result
 
 
-def _with_bad(batch: SampleBatch, scores: Sequence[Score]) -> list[Score]:
-    if not batch.bad:
-        return list(scores)
-    good = iter(scores)
-    return [
-        failure("invalid", batch.bad[i]) if i in batch.bad else next(good) for i in range(len(batch.samples))
-    ]
+def _taken(values: list[T], places: Sequence[int] | None) -> list[T]:
+    return values if places is None else [values[i] for i in places]
 
 
-def _kept(
-    batch: SampleBatch, scores: list[Score], output: Output
-) -> tuple[list[int] | None, list[int], list[Score], list[Sample]]:
-    """The rows that go out, how many samples each has, and their scores and samples."""
+def _kept(batch: SampleBatch, output: Output) -> tuple[list[int] | None, list[int], list[int] | None]:
+    """The rows that go out, how many samples each has, and the places of these samples; None: all."""
     lengths = batch.lengths if batch.lengths is not None else [1] * batch.records.count
     drop = output.bad_rows == "drop" and bool(batch.bad)
     if not drop and not batch.skipped:
-        return None, lengths, scores, batch.samples
+        return None, lengths, None
     kept: list[int] = []
     places: list[int] = []
     start = 0
@@ -131,8 +154,7 @@ def _kept(
         if row not in batch.skipped and not (drop and any(i in batch.bad for i in mine)):
             kept.append(row)
             places += mine
-    samples = [batch.samples[i] for i in places]
-    return kept, [lengths[row] for row in kept], [scores[i] for i in places], samples
+    return kept, [lengths[row] for row in kept], places
 
 
 def _stream(columns: pa.RecordBatch) -> bytes:
@@ -148,13 +170,16 @@ def _lines(
     kept: list[int] | None,
     lengths: Sequence[int],
     scores: Sequence[Score],
+    fields: Mapping[str, Sequence[Any]],
     layout: RowLayout,
     output: Output,
 ) -> bytes:
     lines = batch.records.lines
-    names = frozenset(score_names(output.prefix))
+    names = frozenset(output.names)
     found: list[bytes] = []
     added = score_objects(scores, lengths, output.prefix, many=layout.many)
+    if fields:
+        added = [_spliced(row, more)[:-1] for row, more in zip(carried_objects(fields), added, strict=True)]
     for at, more in zip(range(len(lines)) if kept is None else kept, added, strict=True):
         line = lines[at]
         row = batch.parsed[at]
@@ -171,8 +196,3 @@ def _spliced(line: bytes, added: bytes) -> bytes:
     head = line[:-1].rstrip()
     comma = b"" if head.endswith(b"{") or added == b"{}" else b","
     return b"".join((head, comma, added[1:], b"\n"))
-
-
-def renamed(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a row whose own fields make room for those of these names."""
-    return {f"{RENAMED}{key}" if key in names else key: value for key, value in row.items()}

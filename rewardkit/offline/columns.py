@@ -1,10 +1,11 @@
-"""Scores as columns of a table, or as fields of a JSON object. No reading or writing of files here."""
+"""Scores, and the fields of their samples, as columns of a table or as fields of a JSON object. No reading or
+writing of files here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import pyarrow as pa
 from rewardkit.errors import InputError
 from rewardkit.offline import arrays
 from rewardkit.text import writable
-from rewardkit.types import Score
+from rewardkit.types import Sample, Score
 
 TYPES = {
     "score": pa.float64(),
@@ -26,6 +27,90 @@ TYPES = {
 """The columns that scoring adds, besides `parts`."""
 
 _encoder = msgspec.json.Encoder()
+
+
+def carried_values(
+    names: Sequence[str],
+    samples: Sequence[Sample],
+    finish_reasons: Sequence[str | None] | None,
+    lengths: Sequence[int] | None,
+    *,
+    batches: bool,
+) -> dict[str, list[Any]]:
+    """Return the fields of samples by our names, a value for each row.
+
+    Args:
+        names: which fields; see `rewardkit.logs.layout.carried_fields`.
+        lengths: how many of the samples each row has, in lists; None: one each.
+        batches: all fields are lists, not only those of responses.
+    """
+    found: dict[str, list[Any]] = {}
+    starts = None if lengths is None else list(accumulate(lengths, initial=0))
+    for name in names:
+        ends = finish_reasons if name == "finish_reason" else None
+        values = [_FIELDS[name](one) for one in samples] if ends is None else list(ends)
+        if starts is None:
+            found[name] = values
+        elif batches or name in OF_RESPONSES:
+            found[name] = [values[start:end] for start, end in pairwise(starts)]
+        else:
+            found[name] = [values[start] for start in starts[:-1]]
+    return found
+
+
+OF_RESPONSES = ("responses", "finish_reason")
+"""The fields that rows with several responses have for each of them."""
+
+
+def _unless_lost(text: str, sample: Sample) -> str | None:
+    """A text of a sample; None where its row had none."""
+    return text if text or sample.known is None else None
+
+
+_FIELDS: dict[str, Callable[[Sample], Any]] = {
+    "data_source": lambda one: one.data_source or None,
+    "prompt_id": lambda one: one.group,
+    "prompt": lambda one: one.prompt,
+    "response": lambda one: _unless_lost(one.response, one),
+    "responses": lambda one: _unless_lost(one.response, one),
+    "ground_truth": lambda one: _unless_lost(one.ground_truth, one),
+    "extra_info": lambda one: one.extra_info or None,
+    "finish_reason": lambda one: None,
+}
+
+
+def carried_fields_of(names: Sequence[str], *, many: bool, batches: bool) -> list[pa.Field]:
+    """Return the columns of these fields: text, or lists of text as in `carried_values`."""
+    lists = [many and (batches or name in OF_RESPONSES) for name in names]
+    kinds = (pa.list_(pa.string()) if is_list else pa.string() for is_list in lists)
+    return [pa.field(name, kind) for name, kind in zip(names, kinds, strict=True)]
+
+
+def carried_columns(values: Mapping[str, Sequence[Any]], *, many: bool, batches: bool) -> pa.RecordBatch:
+    """Return the values of `carried_values` as columns of text; messages and objects are their JSON."""
+    fields = carried_fields_of(list(values), many=many, batches=batches)
+    columns = (_text_column(values[field.name], lists=pa.types.is_list(field.type)) for field in fields)
+    return pa.RecordBatch.from_arrays(list(columns), schema=pa.schema(fields))
+
+
+def _text_column(column: Sequence[Any], *, lists: bool) -> pa.Array:
+    if lists:
+        items = arrays.texts([_as_text(one) for row in column for one in row])
+        return arrays.lists(items, [len(row) for row in column])
+    return arrays.texts([_as_text(one) for one in column])
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else _encoder.encode(writable(value)).decode()
+
+
+def carried_objects(values: Mapping[str, Sequence[Any]]) -> list[bytes]:
+    """Return the values of `carried_values` as a JSON object for each row."""
+    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    try:
+        return [_encoder.encode(row) for row in rows]
+    except UnicodeEncodeError:
+        return [_encoder.encode(writable(row)) for row in rows]
 
 
 def score_names(prefix: str = "") -> list[str]:

@@ -12,13 +12,20 @@ from rewardkit.files.formats import line_of
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import RawRow, Records, parse, require_names_once
 from rewardkit.files.values import in_python
-from rewardkit.logs.layout import ReadOptions, layout_of
+from rewardkit.logs.layout import ReadOptions, carried_fields, layout_of, renamed_names
 from rewardkit.logs.reader import PLAIN
 from rewardkit.logs.samples import to_batch
-from rewardkit.offline.columns import conform, parts_of, score_columns, score_fields, score_names
+from rewardkit.offline.columns import (
+    carried_columns,
+    carried_values,
+    conform,
+    parts_of,
+    score_columns,
+    score_fields,
+    score_names,
+)
 from rewardkit.rows import plain_mapping
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import failure
 
 
 class TableRows:
@@ -55,7 +62,8 @@ def score_frame(
     prefix: str = "",
     mark_bad: bool = False,
 ) -> Any:
-    """Return the frame with score columns added.
+    """Return the frame with score columns added, and columns of what the rows did not say themselves (such as
+    `data_source`).
 
     Args:
         frame: a `pandas.DataFrame` (its index is kept) or a `pyarrow.Table`, with columns as `score_file`
@@ -76,6 +84,7 @@ def score_frame(
     columns = _columns_of(frame)
     file = TableRows(_records_of(frame))
     layout = layout_of(file, options)
+    carried = tuple(filter(layout.to_add.__contains__, carried_fields(layout.response_name)))
     taken = [name for name in score_names(prefix) if name in columns]
     if taken:
         raise InputError(f"the table already has a column '{taken[0]}'; pass another prefix=")
@@ -85,18 +94,24 @@ def score_frame(
         raise InputError(f"row {batch.rows[at]}: {why}; fix the row, or pass mark_bad=True to score the rest")
     sources = {sample.data_source for sample in batch.usable}
     scorer.check(sources)
-    good = iter(scorer.score_batch(batch.usable))
-    scores = [
-        failure("invalid", batch.bad[i]) if i in batch.bad else next(good) for i in range(len(batch.samples))
-    ]
+    scores = scorer.score_batch(batch.samples)
     declared = {part for source in sources for part in scorer.reward_for(source).parts}
     fields = score_fields(prefix, declared | parts_of(scores), many=layout.many)
-    scored = score_columns(scores, batch.lengths if layout.many else None)
+    each = batch.lengths if layout.many else None
+    scored = score_columns(scores, each)
     new = dict(zip(fields, conform(scored, fields, prefix), strict=True))
+    values = carried_values(carried, batch.samples, batch.finish_reasons, each, batches=layout.batches)
+    added = carried_columns(values, many=layout.many, batches=layout.batches)
+    new = dict(zip(added.schema, added.columns, strict=True)) | new
+    renamed = renamed_names(columns, {*carried, *score_names(prefix)})
     if isinstance(frame, pa.Table):
+        frame = frame.rename_columns(renamed)
         for one, array in new.items():
             frame = frame.append_column(one, array)
         return frame
+    frame = frame.rename(
+        columns={old: to for old, to in zip(frame.columns, renamed, strict=True) if str(old) != to}
+    )
     return frame.assign(**{one.name: array.to_pylist() for one, array in new.items()})
 
 

@@ -1,4 +1,4 @@
-"""The receipt of a scored file: which rewards made its scores, and how its rows were read.
+"""The receipt of a scored file: which rewards made its scores.
 
 A parquet has it in its metadata, any other file beside it, in `FILE.receipt`. `rewardkit.lock.replay` scores
 the file again by it. It holds nothing of the machine, so that equal runs write equal bytes.
@@ -10,8 +10,6 @@ import hashlib
 import io
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,9 +23,6 @@ from rewardkit.files.publishing import published
 from rewardkit.files.records import UNREADABLE
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.lock.identity import Identity
-from rewardkit.logs.layout import RowLayout
-from rewardkit.offline.chunk import RENAMED
-from rewardkit.offline.columns import score_names
 
 KEY = b"rewardkit.receipt"
 """In a parquet's metadata."""
@@ -41,36 +36,13 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """By data source."""
     prefix: str = ""
     """Of the score columns."""
-    data_source: str | None = None
-    """Of every row; None: the rows say it."""
-    names: dict[str, str] = {}
-    """The columns that were read, by field; empty for a log of a known kind."""
-    join: str | None = None
-    """The key by which ground truths were joined; None: the rows have them."""
     content: str = ""
     """`content_digest` of the file; empty in files of rewardkit 0.1."""
 
 
-def receipt_of(
-    layouts: Sequence[RowLayout], rewards: dict[str, Identity], prefix: str, content: str
-) -> Receipt:
-    """Return the receipt of a file of this content, whose rows come from files of these layouts."""
-    sources = {layout.data_source for layout in layouts}
-    names = [asdict(layout.names) if layout.kind is None else {} for layout in layouts]
-    shared = names[0] if all(one == names[0] for one in names) else {}
-    return Receipt(
-        dict(sorted(rewards.items())),
-        prefix,
-        sources.pop() if len(sources) == 1 else None,
-        {field: _as_written(name, prefix) for field, name in shared.items() if name is not None},
-        next((layout.join.key for layout in layouts if layout.join is not None), None),
-        content,
-    )
-
-
-def _as_written(name: str, prefix: str) -> str:
-    """Return the name that a column of the input has in the output."""
-    return f"{RENAMED}{name}" if name.partition(".")[0] in score_names(prefix) else name
+def receipt_of(rewards: dict[str, Identity], prefix: str, content: str) -> Receipt:
+    """Return the receipt of a file of this content."""
+    return Receipt(dict(sorted(rewards.items())), prefix, content)
 
 
 def encoded(receipt: Receipt) -> bytes:

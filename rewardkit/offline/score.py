@@ -26,11 +26,15 @@ from rewardkit.files.publishing import exists_already, make_folder, sole_writer
 from rewardkit.files.records import Records
 from rewardkit.lock.identity import identities, known_sources
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
-from rewardkit.logs.layout import ReadOptions, RowLayout
+from rewardkit.logs.layout import (
+    ReadOptions,
+    RowLayout,
+    carried_fields,
+    renamed_names,
+)
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import ALL, SampleBatch, to_batch
 from rewardkit.offline.chunk import (
-    RENAMED,
     TOLD,
     BadRowPolicy,
     ChunkResult,
@@ -38,7 +42,7 @@ from rewardkit.offline.chunk import (
     finish,
     mark_unknown_sources,
 )
-from rewardkit.offline.columns import score_fields, score_names
+from rewardkit.offline.columns import carried_fields_of, score_fields
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
 from rewardkit.offline.receipt import DigestingSink, receipt_of, write_beside
@@ -178,29 +182,13 @@ def _score_to(
         for file, layout in files:
             if layout.kind is not None or layout.note:
                 settings.on_note(f"{file.source.path}: {layout.describe(file.total)}")
-            _refuse_taken_names(file, layout, settings)
-        if len({layout.many for _, layout in files}) > 1:
+        if len({(layout.many, layout.batches) for _, layout in files}) > 1:
             raise InputError(
                 "some files have a list of responses in each row, and others a single response; pass a "
                 "folder as --out"
             )
         run = _FileRun(files, out, kind, settings, workers)
         return run.go()
-
-
-def _refuse_taken_names(file: RowFile, layout: RowLayout, settings: _Settings) -> None:
-    """A log's own scores move aside; ours of an earlier run stay, and the user chooses other names."""
-    columns = columns_of(file)
-    prefix = settings.prefix
-    taken = [name for name in score_names(prefix) if name in columns]
-    if taken and layout.kind is None and f"{prefix}scorer" in taken:
-        raise InputError(
-            f"{file.source.path} already has a column '{taken[0]}'; "
-            "pass --prefix, for example --prefix new_, to name the score columns differently"
-        )
-    if taken and layout.kind is None:
-        named = ", ".join(f"'{name}' is written as '{RENAMED}{name}'" for name in taken)
-        settings.on_note(f"{file.source.path}: the file's own column {named}")
 
 
 @dataclass
@@ -234,9 +222,12 @@ class _FileRun:
         known = self._known_sources()
         rewards = {source: (scorer.reward_for(source), scorer.options_for(source)) for source in known}
         as_lines = self.kind == "jsonl"
-        self.output = Output(settings.prefix, settings.bad_rows, as_lines)
+        self.output = Output(settings.prefix, settings.bad_rows, as_lines, self._carried())
+        for file, layout in self.files:
+            self._refuse_taken_names(file, layout)
         self.by_group = next((r.name for r, _ in rewards.values() if r.by_group), None)
-        self.reads = sorted(ALL if self.by_group else {n for r, _ in rewards.values() for n in r.reads})
+        of_rewards = ALL if self.by_group else {n for r, _ in rewards.values() for n in r.reads}
+        self.reads = sorted(of_rewards | (ALL & set(self.output.carried)))
         self.parts = {part for reward, _ in rewards.values() for part in reward.parts}
         self._say_how_grouped()
         self.setups = self._setups(rewards)
@@ -256,6 +247,26 @@ class _FileRun:
         return self.report
 
     # --- before anything is scored -------------------------------------------------------------------
+
+    def _carried(self) -> tuple[str, ...]:
+        """The fields of a Sample that some file does not have as columns of our names."""
+        layouts = [layout for _, layout in self.files]
+        to_add = set().union(*(layout.to_add for layout in layouts))
+        return tuple(name for name in carried_fields(layouts[0].response_name) if name in to_add)
+
+    def _refuse_taken_names(self, file: RowFile, layout: RowLayout) -> None:
+        """Say which of a file's own columns move aside. Scores of ours stay: the user chooses other names."""
+        prefix = self.settings.prefix
+        columns = columns_of(file)
+        if f"{prefix}scorer" in columns:
+            raise InputError(
+                f"{file.source.path} already has a column '{prefix}score'; "
+                "pass --prefix, for example --prefix new_, to name the score columns differently"
+            )
+        own = dict(zip(columns, renamed_names(columns, self.output.names), strict=True))
+        moved = [f"'{name}' is written as '{new}'" for name, new in own.items() if new != name]
+        if moved and layout.kind is None:
+            self.settings.on_note(f"{file.source.path}: the file's own column {', '.join(moved)}")
 
     def _say_how_grouped(self) -> None:
         """Say of rows that name no prompt what then counts as one, if a reward looks at groups."""
@@ -343,8 +354,7 @@ class _FileRun:
         """Put the receipt into the file's metadata, or beside it; standard output has none."""
         scorer = self.settings.scorer
         rewards = identities(scorer, known_sources(self.report.sources, scorer))
-        layouts = [layout for _, layout in self.files]
-        receipt = receipt_of(layouts, rewards, self.settings.prefix, content)
+        receipt = receipt_of(rewards, self.settings.prefix, content)
         if isinstance(writer, ParquetWriter):
             writer.add_receipt(receipt)
         elif self.out != STDIN:
@@ -358,13 +368,13 @@ class _FileRun:
     def _writer(self, sink: DigestingSink, first: ChunkResult) -> Writer:
         prefix = self.settings.prefix
         if self.kind == "jsonl":
-            return LinesWriter(sink, prefix)
+            return LinesWriter(sink, self.output)
         if self.kind == "csv":
-            return CsvWriter(sink, prefix)
-        fields = score_fields(
-            prefix, self.parts | first.parts(), many=any(layout.many for _, layout in self.files)
-        )
-        return ParquetWriter(sink, self._schema(), fields, prefix, self.run_id)
+            return CsvWriter(sink, self.output)
+        layout = self.files[0][1]
+        carried = carried_fields_of(self.output.carried, many=layout.many, batches=layout.batches)
+        fields = score_fields(prefix, self.parts | first.parts(), many=layout.many)
+        return ParquetWriter(sink, self._schema(), carried, fields, prefix, self.run_id)
 
     def _schema(self) -> pa.Schema:
         """The columns of all files."""

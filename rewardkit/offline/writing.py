@@ -21,9 +21,10 @@ from rewardkit.files.inputs import COMPRESSIONS, STDIN, format_of
 from rewardkit.files.publishing import published
 from rewardkit.files.records import BadRowError, Records
 from rewardkit.files.values import in_python, moment_text
+from rewardkit.logs.layout import renamed, renamed_names
 from rewardkit.logs.samples import parsed
-from rewardkit.offline.chunk import RENAMED, ChunkResult, renamed
-from rewardkit.offline.columns import conform, score_names
+from rewardkit.offline.chunk import ChunkResult, Output
+from rewardkit.offline.columns import conform
 from rewardkit.offline.receipt import KEY, Receipt, encoded
 from rewardkit.tables import is_text
 
@@ -95,15 +96,31 @@ class ParquetWriter:
     """Rows as a parquet, with the score columns behind their own."""
 
     def __init__(
-        self, sink: io.BufferedIOBase, schema: pa.Schema, fields: Sequence[pa.Field], prefix: str, run: bytes
+        self,
+        sink: io.BufferedIOBase,
+        schema: pa.Schema,
+        carried: Sequence[pa.Field],
+        fields: Sequence[pa.Field],
+        prefix: str,
+        run: bytes,
     ) -> None:
+        """Begin a file.
+
+        Args:
+            schema: of the rows' own columns.
+            carried: the columns of `Output.carried`.
+            fields: the score columns.
+        """
         schema = parquet_schema(schema)
         self._fields = fields
         self._prefix = prefix
         self._input = schema
-        self._schema = _renamed_schema(schema, score_names(prefix))
+        self._added = {field.name for field in (*carried, *fields)}
+        own = renamed_names(schema.names, self._added)
+        self._schema = pa.schema([f.with_name(name) for f, name in zip(schema, own, strict=True)])
+        self._carried = carried
         metadata = {**(schema.metadata or {}), RUN_KEY: run}
-        whole = pa.schema([*self._schema, *fields], metadata)
+        whole = pa.schema([*self._schema, *carried, *fields], metadata)
         # Those of texts cost a third of the writing; nobody looks for a response by its least and greatest.
         counted = [field.name for field in whole if not (is_text(field.type) or field.type.num_fields)]
         self._writer = pq.ParquetWriter(sink, whole, compression="zstd", write_statistics=counted)
@@ -117,9 +134,11 @@ class ParquetWriter:
     def _write(self, table: pa.Table, result: ChunkResult) -> None:
         if result.kept is not None:
             table = table.take(pa.array(result.kept, pa.int64()))
-        for field, array in zip(
-            self._fields, conform(result.table(), self._fields, self._prefix), strict=True
-        ):
+        carried = result.carried_table()
+        fields = [*(self._carried if carried is not None else ()), *self._fields]
+        arrays = [*(carried.columns if carried is not None else ())]
+        arrays += conform(result.table(), self._fields, self._prefix)
+        for field, array in zip(fields, arrays, strict=True):
             table = table.append_column(field, array)
         if len(table):
             self._writer.write_table(table, row_group_size=len(table))
@@ -131,8 +150,7 @@ class ParquetWriter:
             table = parquet_table(records.table)
             if table.schema.equals(self._input):
                 return table.rename_columns(self._schema.names)
-        names = score_names(self._prefix)
-        rows = [renamed(row, names) if isinstance(row, Mapping) else {} for row in parsed(records)]
+        rows = [renamed(row, self._added) if isinstance(row, Mapping) else {} for row in parsed(records)]
         return table_of(rows, self._schema)
 
     def add_receipt(self, receipt: Receipt) -> None:
@@ -146,15 +164,15 @@ class ParquetWriter:
 class LinesWriter:
     """Rows as JSON objects, one a line."""
 
-    def __init__(self, sink: io.BufferedIOBase, prefix: str) -> None:
+    def __init__(self, sink: io.BufferedIOBase, output: Output) -> None:
         self._sink = sink
-        self._prefix = prefix
+        self._output = output
 
     def write(self, records: Records, result: ChunkResult) -> None:
         if result.lines or records.lines:
             self._sink.write(result.lines)
             return
-        for row in _objects(records, result, self._prefix):
+        for row in _objects(records, result, self._output):
             self._sink.write(_encoder.encode(row) + b"\n")
 
     def close(self) -> None:
@@ -164,15 +182,15 @@ class LinesWriter:
 class CsvWriter:
     """Rows as csv, in UTF-8; what is no text or number is JSON."""
 
-    def __init__(self, sink: io.BufferedIOBase, prefix: str) -> None:
+    def __init__(self, sink: io.BufferedIOBase, output: Output) -> None:
         self._text = io.TextIOWrapper(
             cast("IO[bytes]", sink), encoding="utf-8", newline="", write_through=True
         )
-        self._prefix = prefix
+        self._output = output
         self._writer: csv.DictWriter[str] | None = None
 
     def write(self, records: Records, result: ChunkResult) -> None:
-        for row in _objects(records, result, self._prefix):
+        for row in _objects(records, result, self._output):
             if self._writer is None:
                 self._writer = csv.DictWriter(self._text, list(row))
                 self._writer.writeheader()
@@ -187,22 +205,20 @@ class CsvWriter:
         self._text.detach()
 
 
-def _objects(records: Records, result: ChunkResult, prefix: str) -> Iterator[dict[str, Any]]:
+def _objects(records: Records, result: ChunkResult, output: Output) -> Iterator[dict[str, Any]]:
     """The rows of a chunk that go out, with their scores, as mappings."""
     rows: list[Any] = [{}] * records.count if records.damaged is not None else list(parsed(records))
-    names = score_names(prefix)
+    names = frozenset(output.names)
     scores = result.table().to_pylist()
+    carried = result.carried_table()
+    fields = [{}] * len(scores) if carried is None else carried.to_pylist()
     kept = range(len(rows)) if result.kept is None else result.kept
-    for at, score in zip(kept, scores, strict=True):
+    for at, own_fields, score in zip(kept, fields, scores, strict=True):
         row = rows[at]
         own = renamed(row, names) if isinstance(row, Mapping) else {}
         if isinstance(row, BadRowError) and records.lines:
             own = {"unreadable": records.lines[at].decode("utf-8", "replace")}
-        yield own | {prefix + name: value for name, value in score.items()}
-
-
-def _renamed_schema(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    return pa.schema([f.with_name(f"{RENAMED}{f.name}") if f.name in names else f for f in schema])
+        yield own | own_fields | {output.prefix + name: value for name, value in score.items()}
 
 
 def _cell(value: Any) -> Any:

@@ -65,7 +65,7 @@ class Pending:
         """Take the samples.
 
         Args:
-            fit: the fields of all have their types; else each is looked at.
+            fit: all can be scored, as `types.fits` says; else each is looked at.
         """
         self._samples = samples
         self._fit = fit
@@ -141,7 +141,7 @@ class Pending:
             if self._fit or fits(sample):
                 places.setdefault(sample.data_source, []).append(i)
             else:
-                self._put([i], [failure("invalid", misfit(sample))])
+                self._put([i], [sample.known or failure("invalid", misfit(sample))])
             if not i % _STRIDE:
                 yield
         plans = {data_source: self._plan_of(data_source) for data_source in places}

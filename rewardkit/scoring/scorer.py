@@ -347,8 +347,8 @@ class Scorer:
             raise ScoringError("this Scorer is closed; create a new Scorer")
 
     def _fit(self, samples: Sequence[Sample]) -> bool:
-        """Whether the fields of all samples have their types, at no cost for each. All that is to be scored
-        comes by here."""
+        """Whether all samples can be scored as `types.fits` says, at no cost for each. All that is to be
+        scored comes by here."""
         self._require_open()
         _require_samples(samples)
         return all(types.issuperset(map(type, map(get, samples))) for get, types in _TYPES)

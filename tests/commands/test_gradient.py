@@ -50,7 +50,7 @@ def test_dumps_without_scores_are_scored_beside_those_that_have_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for unscored in ([2], [2, 3]):
-        dump(tmp_path / "d", 1, [WRONG, WRONG], score=1.0)
+        dump(tmp_path / "d", 1, [WRONG, WRONG], score=1.0, status="ok", scorer="mine@1")
         for step in unscored:
             dump(tmp_path / "d", step, [RIGHT, WRONG])
         found = shown(capsys, tmp_path / "d")
@@ -74,12 +74,12 @@ def test_scores_that_a_dump_has_are_used_and_no_verdict_is_made_up(
 ) -> None:
     dump(tmp_path / "d", 1, [WRONG, WRONG], score=0.25)
     dump(tmp_path / "d", 2, [WRONG], score=0.5)
-    found = shown(capsys, tmp_path / "d")
+    found = shown(capsys, tmp_path / "d", "--score-key", "score")
     assert [(one["right"], one["equal"]) for one in found.values()] == [(None, 1.0), (None, None)]
     (tmp_path / "rm.jsonl").write_text(
         "".join(f'{{"data_source": "d", "prompt": "p", "response": "x", "score": {n}}}\n' for n in (1, 2))
     )
-    assert run(["gradient", str(tmp_path / "rm.jsonl")]) == 0
+    assert run(["gradient", str(tmp_path / "rm.jsonl"), "--score-key", "score"]) == 0
     assert "nobody" not in capsys.readouterr().out, "a reward that says no verdict has none"
 
 
@@ -87,6 +87,6 @@ def test_steps_whose_scores_do_not_say_what_is_right_are_shown_with_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for step in (1, 2):
-        dump(tmp_path / "d", step, [RIGHT, WRONG], score=1.0, status="ok")
+        dump(tmp_path / "d", step, [RIGHT, WRONG], score=1.0, status="ok", scorer="mine@1")
     assert run(["gradient", str(tmp_path / "d")]) == 0
     assert "have no `correct`" in capsys.readouterr().out

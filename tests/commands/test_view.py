@@ -16,9 +16,22 @@ from rewardkit.scoring.scorer import Scorer
 
 ROWS = [
     {"data_source": "gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ground_truth": "4"}
-    | {"response": "so\n#### 4", "score": 1.0, "status": "ok", "correct": True, "extracted": "4"},
+    | {
+        "response": "so\n#### 4",
+        "score": 1.0,
+        "status": "ok",
+        "scorer": "gsm8k@1",
+        "correct": True,
+        "extracted": "4",
+    },
     {"data_source": "gsm8k", "prompt": "3+3?", "ground_truth": "6"}
-    | {"response": "\x1b]0;gone\x07[bold]no[/]", "score": 0.0, "status": "ok", "correct": False},
+    | {
+        "response": "\x1b]0;gone\x07[bold]no[/]",
+        "score": 0.0,
+        "status": "ok",
+        "scorer": "gsm8k@1",
+        "correct": False,
+    },
     {"data_source": "math", "prompt": "?", "ground_truth": "1", "response": "...", "score": 0.0}
     | {"status": "timeout", "correct": None, "detail": "killed after 10 s"},
 ]
@@ -141,7 +154,11 @@ def _divided(folder: Path) -> Path:
     scores = [(1.0, 1.0), (0.0, 1.0), (0.0, None)]
     made = [
         {"data_source": "gsm8k", "prompt": f"p{p}", "response": "x" * (10 * p + i), "ground_truth": "1"}
-        | ({} if score is None else {"score": score, "status": "ok", "correct": score == 1.0})
+        | (
+            {}
+            if score is None
+            else {"score": score, "status": "ok", "scorer": "gsm8k@1", "correct": score == 1.0}
+        )
         for p, pair in enumerate(scores)
         for i, score in enumerate(pair)
     ]
@@ -204,7 +221,7 @@ def test_one_row_is_counted_as_one(dump: Path, capsys: pytest.CaptureFixture[str
     assert run(["check", str(dump / "9.jsonl")]) == 0
     assert ", 1 row\n" in capsys.readouterr().out
     scored = dump / "scored.jsonl"
-    assert run(["score", str(dump / "9.jsonl"), "--out", str(scored)]) == 0
+    assert run(["score", str(dump / "9.jsonl"), "--prefix", "new_", "--out", str(scored)]) == 0
     capsys.readouterr()
     assert run(["replay", str(scored)]) == 0
     assert "scored.jsonl: the row gets the same score\n" in capsys.readouterr().out

@@ -93,7 +93,7 @@ def test_several_data_sources_have_figures_of_all_together() -> None:
 def write(path: Path, rights: str, **more: object) -> Path:
     rows = [
         {"data_source": "gsm8k", "prompt": f"p{i}", "response": "r", "ground_truth": "1"}
-        | {"score": float(right), "status": "ok", "correct": right == "1", **more}
+        | {"score": float(right), "status": "ok", "scorer": "gsm8k@1", "correct": right == "1", **more}
         for i, right in enumerate(rights)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -114,7 +114,7 @@ def test_the_command_prints_intervals_and_flips(tmp_path: Path, capsys: pytest.C
 def test_a_prompt_that_flipped_is_shown_as_a_chat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = {"data_source": "gsm8k", "prompt": [{"role": "user", "content": "What is\n2+2?"}], "response": "a"}
     for name, correct in (("a", True), ("b", False)):
-        scored = row | {"score": float(correct), "correct": correct, "status": "ok"}
+        scored = row | {"score": float(correct), "correct": correct, "status": "ok", "scorer": "gsm8k@1"}
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(scored) + "\n")
     assert run(["compare", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]) == 0
     printed = capsys.readouterr().out
@@ -136,7 +136,14 @@ def test_gradient_prints_the_shares_of_each_estimator(
 ) -> None:
     path = tmp_path / "rollouts.jsonl"
     rows = [
-        {"data_source": "gsm8k", "prompt": f"p{i % 2}", "response": "r", "score": score, "status": "ok"}
+        {
+            "data_source": "gsm8k",
+            "prompt": f"p{i % 2}",
+            "response": "r",
+            "score": score,
+            "status": "ok",
+            "scorer": "gsm8k@1",
+        }
         | {"correct": score == 1.0, "parts": {"format": float(score > 0)}}
         for i, score in enumerate((1.0, 0.1, 0.0, 0.0, 0.1, 0.0))
     ]
@@ -166,6 +173,7 @@ def test_without_a_terminal_no_line_is_broken(
         "data_source": "hiyouga/geometry3k-of-some-length",
         "ground_truth": "5",
         "status": "ok",
+        "scorer": "gsm8k@1",
         "score": 1.0,
     }
     paths = []

@@ -110,7 +110,10 @@ def test_a_score_that_no_figure_can_be_made_of_is_refused(
     path = tmp_path / "scored.jsonl"
     row = {"data_source": "gsm8k", "prompt": "q", "response": "a", "ground_truth": "4", "scorer": "mine@1"}
     path.write_text(
-        "".join(json.dumps(row | {"score": score, "status": "ok"}) + "\n" for score in (1e308, 1e308))
+        "".join(
+            json.dumps(row | {"score": score, "status": "ok", "scorer": "gsm8k@1"}) + "\n"
+            for score in (1e308, 1e308)
+        )
     )
     assert run([command, str(path)]) == 2
     assert f"{path}, row 0: the score 1e+308 is too large" in capsys.readouterr().err

@@ -24,7 +24,13 @@ def rows(n: int) -> list[dict[str, Any]]:
             {"data_source": "gsm8k" if i // 4 % 2 else "math", "ground_truth": str(i // 4)}
             | {"prompt": [{"role": "user", "content": f"Question {i // 4}?"}]}
             | {"response": f"It costs $5 and $6; so $x = \\frac{{{i}}}{{2}}$\n#### {i}", "extracted": str(i)}
-            | {"score": float(right), "status": "ok", "correct": right, "parts": {"format": 1.0}}
+            | {
+                "score": float(right),
+                "status": "ok",
+                "scorer": "gsm8k@1",
+                "correct": right,
+                "parts": {"format": 1.0},
+            }
         )
     made[5] |= {"response": HOSTILE, "extracted": None, "data_source": "<b>bold</b>"}
     made[2] |= {

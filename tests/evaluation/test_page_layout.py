@@ -43,7 +43,10 @@ def rows(sources: tuple[str, ...], prompts: int, n: int, low: float = 0.0, high:
         score = drawn.choice([low, high, drawn.uniform(low, high)])
         row = {"row": i, "file_row": i, "data_source": sources[i // n % len(sources)], "prompt": f"p{i // n}"}
         row |= {"ground_truth": "7", "response": "word " * drawn.randint(1, 400) + "$\\frac{1}{2}$"}
-        made.append(row | {"score": score, "status": "ok", "correct": score > 0.5, "extracted": "7"})
+        made.append(
+            row
+            | {"score": score, "status": "ok", "scorer": "gsm8k@1", "correct": score > 0.5, "extracted": "7"}
+        )
     return made
 
 
@@ -79,7 +82,14 @@ def test_a_run_page_fits_every_screen(tab: Any, tmp_path: Path) -> None:
         for step in range(1, 1500)
     ]
     response = "So $$" + "+".join(f"x_{{{i}}}" for i in range(60)) + "$$ " + "y" * 200
-    kept = {"data_source": LONG[2], "response": response, "score": -1.0, "status": "ok", "detail": LONG[2]}
+    kept = {
+        "data_source": LONG[2],
+        "response": response,
+        "score": -1.0,
+        "status": "ok",
+        "scorer": "gsm8k@1",
+        "detail": LONG[2],
+    }
     (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in metrics))
     (tmp_path / "samples.jsonl").write_text(json.dumps({"step": 1, "rows": [kept]}) + "\n")
     tab.goto(write_run_page(tmp_path).as_uri())

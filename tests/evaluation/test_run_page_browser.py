@@ -43,6 +43,7 @@ def run(tmp_path: Path) -> Path:
         "response": "It is 72.\n#### 72",
         "score": 1.0,
         "status": "ok",
+        "scorer": "gsm8k@1",
         "correct": True,
         "extracted": "72",
     }
@@ -121,7 +122,10 @@ def test_a_long_response_is_a_box_at_its_answer_until_it_is_shown_whole(page: An
     long = "Step by step. " * 400 + "\n#### 72"
     row = {"data_source": "gsm8k", "prompt": [], "ground_truth": "72", "response": long, "extracted": "72"}
     with (run / "samples.jsonl").open("a") as file:
-        file.write(json.dumps({"step": 4, "rows": [{**row, "score": 1.0, "status": "ok"}]}) + "\n")
+        file.write(
+            json.dumps({"step": 4, "rows": [{**row, "score": 1.0, "status": "ok", "scorer": "gsm8k@1"}]})
+            + "\n"
+        )
     load(page, write_run_page(run))
     box = page.locator("#shown pre", has_text="Step by step.")
     assert box.evaluate("box => box.clientHeight < box.scrollHeight")

@@ -15,7 +15,7 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import InputError, UnknownDataSourceError
-from rewardkit.generation.scoring import ScoringAlong, samples_to_answer
+from rewardkit.generation.scoring import ScoringAlong
 from rewardkit.generation.types import Completion
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.registry import Registry, Reward
@@ -72,7 +72,7 @@ def test_a_file_is_scored_as_score_would_score_it(
 def test_each_response_is_scored_from_when_it_ends() -> None:
     table = prompts(data_source=["gsm8k"] * 3)
     with Watched() as scorer:
-        along = ScoringAlong(scorer, samples_to_answer(table, ReadOptions()), 2)
+        along = ScoringAlong(scorer, table, ReadOptions(), 2)
         ends = [(2, 1), (0, 0), (1, 1), (0, 1), (2, 0), (1, 0)]
         for number, (row, sample) in enumerate(ends, 1):
             along.take(Completion(row, sample, f"#### {row}"))
@@ -87,7 +87,7 @@ def test_a_group_is_scored_when_all_of_it_is_there() -> None:
     registry.register(Reward("best", 1, longest, ("best",), runs="inline", batch="group"))
     table = prompts(data_source=["best"] * 3)
     with Watched(registry=registry) as scorer:
-        along = ScoringAlong(scorer, samples_to_answer(table, ReadOptions()), 2)
+        along = ScoringAlong(scorer, table, ReadOptions(), 2)
         for sample in range(2):
             for row in range(3):
                 along.take(Completion(row, 1 - sample, "long" if sample else "longer"))
@@ -96,10 +96,10 @@ def test_a_group_is_scored_when_all_of_it_is_there() -> None:
 
 
 def test_what_cannot_be_scored_is_said_before_anything_is_generated(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--data-source"):
-        samples_to_answer(prompts(), ReadOptions())
+    with Scorer() as scorer, pytest.raises(InputError, match="--data-source"):
+        ScoringAlong(scorer, prompts(), ReadOptions(), 1)
     with Scorer() as scorer, pytest.raises(UnknownDataSourceError):
-        ScoringAlong(scorer, samples_to_answer(prompts(), ReadOptions(data_source="gsm9k")), 1)
+        ScoringAlong(scorer, prompts(), ReadOptions(data_source="gsm9k"), 1)
     path = tmp_path / "prompts.parquet"
     pq.write_table(prompts(), path)
     words = ["generate", str(path), "--url", server.url, "--model", "m", "--out", str(tmp_path / "o.parquet")]
@@ -110,7 +110,7 @@ def test_what_cannot_be_scored_is_said_before_anything_is_generated(server: Serv
 def test_a_row_without_ground_truth_is_generated_and_invalid() -> None:
     table = pa.table({"prompt": ["a", "b"], "ground_truth": ["1", None]})
     with Scorer() as scorer:
-        along = ScoringAlong(scorer, samples_to_answer(table, ReadOptions(data_source="gsm8k")), 1)
+        along = ScoringAlong(scorer, table, ReadOptions(data_source="gsm8k"), 1)
         for row in range(2):
             along.take(Completion(row, 0, "#### 1"))
         scored, _ = along.into(table)

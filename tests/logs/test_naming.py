@@ -209,7 +209,7 @@ def test_a_log_of_inspect_is_read_whatever_packs_its_members(tmp_path: Path) -> 
         archive.writestr("header.json", json.dumps(header))
         archive.writestr("samples/1_epoch_1.json", json.dumps(sample))
     (read_one,) = read(tmp_path / "log.eval", ReadOptions())
-    assert read_one == Sample("cais/mmlu", "(B)", "B", "?", {"choices": ["3", "7"]})
+    assert read_one == Sample("cais/mmlu", "(B)", "B", "?", {"choices": ["3", "7"]}, "1")
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as packed:
         packed.write(json.dumps(sample).encode())

@@ -35,7 +35,7 @@ def plain(**more: Any) -> Rows:
 
 def scored() -> Rows:
     verdicts = {RIGHT: (1.0, True), WRONG: (0.1, False)}
-    rows = plain(status="ok", parts={"format": 1.0})
+    rows = plain(status="ok", parts={"format": 1.0}, scorer="gsm8k@1")
     for row in rows:
         row["score"], row["correct"] = verdicts[row["response"]]
     return rows
@@ -174,7 +174,14 @@ def _objects(*rows: dict[str, Any]) -> Callable[[Path], None]:
 
 
 GOOD = json.dumps(scored()[0]).encode()
-ODD = {"data_source": "gsm8k", "response": "x", "ground_truth": "7", "prompt": "p", "status": "ok"}
+ODD = {
+    "data_source": "gsm8k",
+    "response": "x",
+    "ground_truth": "7",
+    "prompt": "p",
+    "status": "ok",
+    "scorer": "gsm8k@1",
+}
 BAD: dict[str, Callable[[Path], None]] = {
     "utf8.parquet": _not_utf8,
     "flipped.parquet": _flipped,
@@ -279,14 +286,15 @@ def test_what_scoring_was_told_need_not_be_said_again(tmp_path: Path, capsys: Ca
         assert source["score"]["mean"] == 0.0
 
 
-def test_of_two_texts_neither_is_guessed_to_be_the_response(tmp_path: Path, capsys: Capture) -> None:
+def test_the_response_that_was_named_is_the_response_of_the_scored_file(
+    tmp_path: Path, capsys: Capture
+) -> None:
     rows = [{"data_source": "gsm8k", "out": RIGHT, "other": "x", "ground_truth": "7"}]
     path = write(tmp_path / "log.jsonl", rows)
     out = tmp_path / "scored.jsonl"
     assert run(["score", str(path), "--response-key", "out", "--out", str(out)]) == 0
     capsys.readouterr()
-    assert run(["view", str(out)]) == 2
-    assert "--response-key" in capsys.readouterr().err
+    assert [row["response"] for row in shown(capsys, out)] == [RIGHT]
 
 
 def test_skyrls_evaluations_are_scored_beside_their_own_scores(tmp_path: Path, capsys: Capture) -> None:

@@ -19,6 +19,7 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, run_episode
 from rewardkit.agents.types import ENDED, TokenModel, Turn
+from rewardkit.row_reports import episode_facts, interaction_score
 from rewardkit.trainer.agents import episode_row
 from rewardkit.trainer.batch import Batch, PromptRow, TokenHistory, make_batch, pad_prompts
 from rewardkit.trainer.distributed import World
@@ -88,9 +89,7 @@ class Played:
         """The score of an episode that no reward is asked for: it failed, or its interaction knows."""
         if self.status != "ok":
             return failure(self.status, f"the episode ended with {self.ended}: {self.detail}")
-        if self.interaction_score is not None:
-            return Score(self.interaction_score, scorer="interaction@1")
-        return None
+        return interaction_score(self.interaction_score)
 
     @property
     def turn_rewards(self) -> list[float | None]:
@@ -104,12 +103,15 @@ class Played:
         return mine
 
     def facts(self) -> dict[str, Any]:
-        """What a reward may know of an episode, beside its answer: as verl names it."""
-        return {
-            "num_turns": self.num_turns,
-            "turn_scores": [0.0 if reward is None else reward for reward in self.turn_rewards],
-            "tool_rewards": dict(self.tool_rewards),
-        }
+        """Return the fields of `extra_info` by which a reward sees the episode."""
+        return episode_facts(
+            {
+                "num_turns": self.num_turns,
+                "turn_rewards": [turn.reward for turn in self.turns if turn.role == "assistant"],
+                "tool_rewards": self.tool_rewards,
+                "interaction_score": self.interaction_score,
+            }
+        )
 
     def columns(self) -> dict[str, Any]:
         """Return what a dump says of an episode."""

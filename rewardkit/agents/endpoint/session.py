@@ -8,9 +8,10 @@ from typing import Any
 
 from rewardkit.agents.endpoint.asking import ApiError, AskedTurn, SaidTurn
 from rewardkit.agents.endpoint.branches import TOO_LONG, EpisodeBranch, EpisodeBranches
-from rewardkit.agents.episode import FAILED, Episode, EpisodeEnded
+from rewardkit.agents.episode import Episode, EpisodeEnded
 from rewardkit.agents.executing import describe
 from rewardkit.agents.transcript import TemplateError
+from rewardkit.row_reports import FAILED_ENDS
 from rewardkit.types import Message
 
 REFUSALS = 16
@@ -124,7 +125,7 @@ class ProgramSession:
         """The answer to a request that is over a limit, which may end the episode."""
         self.refused = reason
         self._refusals += 1
-        if reason in FAILED:
+        if reason in FAILED_ENDS:
             self.episode.end(reason, detail)
         if reason not in OF_A_BRANCH or self._refusals >= REFUSALS:
             self.over.set()

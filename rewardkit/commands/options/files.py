@@ -28,6 +28,11 @@ PROMPT_KEY = click.option(
     "--prompt-key",
     help="Column with the prompt. Default: the column is detected by name (docs/files.md).",
 )
+SCORE_KEY = click.option(
+    "--score-key",
+    help="Column with scores from another tool, which are used as they are. Default: only scores from "
+    "rewardkit, or the scores in logs of a known format.",
+)
 _SHOWN = click.option(
     "--data-source",
     help="Show only rows from this data source. Rows without a data source are always shown.",

@@ -1,0 +1,181 @@
+"""What rows report of how they came about: failures (broken episodes, aborted requests, masked or filtered
+samples) and episodes.
+
+Every reader of rows asks here, once; from there on `Sample.known` and `Sample.extra_info` carry the answers.
+Logs of known kinds report failures in their own words too (`rewardkit.logs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from rewardkit.model_api.failures import error_said, why_broken
+from rewardkit.types import Score, Status, failure
+
+FAILED_ENDS: Mapping[str, Status] = {
+    "seconds": "timeout",
+    "tool_failed": "error",
+    "interaction_failed": "error",
+    "cancelled": "error",
+    "error": "error",
+}
+"""The status of an episode that ended for a reason other than the model. After every other reason it is
+`ok`."""
+
+_FAILING: Mapping[str, Status] = {
+    **dict.fromkeys(("failed", "failure", "error", "errored", "abort", "aborted", "crashed"), "error"),
+    **dict.fromkeys(("cancelled", "canceled", "expired", "filtered", "content_filter", "masked"), "error"),
+    **dict.fromkeys(("timeout", "timed_out", "timedout"), "timeout"),
+    "invalid": "invalid",
+}
+"""Words for the status of a row that failed; any other word says nothing."""
+
+_Report = Callable[[str, Any], tuple[Status, str] | None]
+"""Takes the name and the value of a column; returns the status and the reason of a failure."""
+
+
+EPISODE = frozenset({"turns", "num_turns", "turn_rewards", "tool_rewards", "interaction_score"})
+"""Columns that describe an episode of several turns."""
+
+
+def known_score(row: Mapping[str, Any], place: int | None = None) -> Score | None:
+    """Return the Score that a row has before it is scored: the failure that it reports, or the score that an
+    episode's interaction gave. None for a row that is to be scored.
+
+    Args:
+        place: number of the response, in a row with lists of responses.
+    """
+    return own_failure(row, place) or interaction_score(_of_response(row.get("interaction_score"), place))
+
+
+def interaction_score(value: Any) -> Score | None:
+    """Return the Score of an episode that its interaction or environment scored; None for any other."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return Score(float(value), scorer="interaction@1") if is_number else None
+
+
+def episode_facts(row: Mapping[str, Any], place: int | None = None) -> dict[str, Any]:
+    """Return the fields of `extra_info` by which a reward sees an episode, named as in verl; none for a row
+    that is no episode.
+
+    Args:
+        row: has the columns of `EPISODE`, as far as they are known.
+        place: number of the response, in a row with lists of responses.
+    """
+    said = {name: _of_response(row.get(name), place) for name in EPISODE}
+    if said["turns"] is None and said["turn_rewards"] is None:
+        return {}
+    rewards = list(said["turn_rewards"] or ())
+    tools = said["tool_rewards"] or {}
+    if isinstance(tools, list):
+        tools = {one["tool"]: one["reward"] for one in tools}
+    scores = [reward or 0.0 for reward in rewards]
+    if scores:
+        scores[-1] += sum(reward or 0.0 for reward in tools.values())
+    return {
+        "num_turns": said["num_turns"] or len(said["turns"] or ()) + 1,  # verl counts the prompt
+        "turn_rewards": rewards,
+        "turn_scores": scores,
+        "tool_rewards": dict(tools),
+        "interaction_score": said["interaction_score"],
+    }
+
+
+def own_failure(row: Mapping[str, Any], place: int | None = None) -> Score | None:
+    """Return the failure that a row reports of itself; None for a row without one.
+
+    Args:
+        place: number of the response, in a row with lists of responses.
+    """
+    for name, report in _reports_in(tuple(row)):
+        value = _of_response(row[name], place)
+        found = None if value is None else report(name, value)
+        if found is not None:
+            status, why = found
+            end = _of_response(row.get("ended"), place) if name == "episode_status" else None
+            return failure(status, why if end is None else f"the episode ended with {end}")
+    return None
+
+
+def _of_response(value: Any, place: int | None) -> Any:
+    """The value of one response, in a row with lists of responses."""
+    if place is None or not isinstance(value, list):
+        return value
+    return value[place] if place < len(value) else None
+
+
+def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns, of those with these names, in which a row may report a failure or an episode."""
+    found = [name for name, _ in _reports_in(names)]
+    if not {"turn_rewards", "interaction_score"}.isdisjoint(names):
+        found += [name for name in names if name in EPISODE]
+    if found and "ended" in names:
+        found.append("ended")
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=1024)  # the rows of a file have the same names
+def _reports_in(names: tuple[str, ...]) -> tuple[tuple[str, _Report], ...]:
+    """The columns that may report a failure, but those that say how scoring went."""
+    ours = {f"{name.removesuffix('scorer')}status" for name in names if name.endswith("scorer")}
+    passed = ours | ({"ended"} if "episode_status" in names else set())  # its status counts, not its end
+    return tuple((name, report) for name in names if name not in passed and (report := _report_of(name)))
+
+
+def _report_of(name: str) -> _Report | None:
+    whose, _, report = name.rpartition("_")
+    return _NAMED.get(name) or (_BY_LAST_WORD.get(report) if whose in _OF_A_RESPONSE else None)
+
+
+def _of_status(name: str, value: Any) -> tuple[Status, str] | None:
+    status = _FAILING.get(value.lower()) if isinstance(value, str) else None
+    return None if status is None else (status, f"the row failed: '{name}' is '{value}'")
+
+
+def _of_end(name: str, value: Any) -> tuple[Status, str] | None:
+    status = FAILED_ENDS.get(value) if isinstance(value, str) else None
+    return None if status is None else (status, f"the episode ended with {value}")
+
+
+def _of_finish(name: str, value: Any) -> tuple[Status, str] | None:
+    why = why_broken(value) if isinstance(value, str | Mapping) else None
+    return None if why is None else ("error", why)
+
+
+def _of_error(name: str, value: Any) -> tuple[Status, str] | None:
+    if not value or not isinstance(value, str | Mapping) or str(value).lower() in ("none", "null", "nan"):
+        return None
+    return "error", f"the row failed: {error_said(value)}"
+
+
+def _of_flag(name: str, value: Any) -> tuple[Status, str] | None:
+    return ("error", f"the row is left out: '{name}' is true") if value in (True, 1, "true", "True") else None
+
+
+def _of_mask(name: str, value: Any) -> tuple[Status, str] | None:
+    items = value if isinstance(value, list) else [value]
+    kept = any(item not in (0, "0", False) for item in items)
+    return None if kept or not items else ("error", f"the row is left out: '{name}' is zero")
+
+
+_NAMED: Mapping[str, _Report] = {
+    "ended": _of_end,
+    "finish_reason": _of_finish,
+    "stop_reason": _of_finish,
+    "remove_sample": _of_flag,
+    "loss_multiplier": _of_mask,
+}
+_BY_LAST_WORD: Mapping[str, _Report] = {
+    "status": _of_status,
+    "error": _of_error,
+    **dict.fromkeys(("masked", "filtered", "aborted"), _of_flag),
+    "mask": _of_mask,
+}
+_OF_A_RESPONSE = frozenset(
+    {"", "is", "was", "logged", "loss", "rollout", "episode", "generation", "request", "response", "judge"}
+    | {"completion", "sample", "trajectory", "run", "eval"}
+)
+"""First words of the columns of a response: `is_filtered`, `episode_status`, `response_mask`."""
