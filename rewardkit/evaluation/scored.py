@@ -383,8 +383,10 @@ def _with_plain_scores(row: ScoredRow, path: str) -> ScoredRow:
     if row.get("parts") is not None:
         row["parts"] = _parts(row["parts"])
     for name in ("status", "extracted", "detail", "finish_reason"):
-        if row.get(name) is not None and not isinstance(row[name], str):
+        if name in row and not isinstance(row[name], str | None):
             row[name] = str(row[name])
+        elif row.get(name) == "":  # csv has no null
+            row[name] = None
     return row
 
 

@@ -93,8 +93,8 @@ class ScoringAlong:
         layout = replace(self._layout, names=replace(self._layout.names, response="responses"), many=True)
         carried = list(filter(layout.to_add.__contains__, carried_fields(layout.response_name)))
         samples = [sample for sample in self._prompts.samples for _ in range(self._n)]
-        values = carried_values(carried, samples, None, lengths, batches=False)
-        added = carried_columns(values, many=True, batches=False)
+        values = carried_values(carried, samples, None, lengths)
+        added = carried_columns(values, many=True)
         table = table.rename_columns(renamed_names(table.schema.names, carried))
         for field, column in zip(added.schema, added.columns, strict=True):
             table = table.append_column(field, column)

@@ -26,7 +26,7 @@ from rewardkit.logs.kind import (
 )
 from rewardkit.logs.tasks import source_of_task
 from rewardkit.model_api.answers import output_text
-from rewardkit.model_api.failures import error_said, why_failed
+from rewardkit.model_api.failures import why_failed
 from rewardkit.rows import Fields, find_names, has_value, plain_mapping, value_at
 
 
@@ -108,8 +108,6 @@ def _output_text(answer: Any) -> str:
 
 def _verifiers(row: RawRow) -> Fields:
     """`results.jsonl` of verifiers' evaluations."""
-    if row.get("error"):
-        raise BadRowError(f"the rollout failed: {error_said(row['error'])}")
     info = plain_mapping(row.get("info"))
     said = (row.get("data_source"), info.get("data_source"))
     source = (
@@ -123,8 +121,6 @@ def _verifiers(row: RawRow) -> Fields:
 
 def _inspect(row: RawRow) -> Fields:
     """A sample of an inspect log, as the reader of files hands it over."""
-    if row.get("error"):
-        raise BadRowError(f"the sample failed: {error_said(row['error'])}")
     target = row["target"]
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
     metadata = row.get("metadata") or {}

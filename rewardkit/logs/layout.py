@@ -77,17 +77,17 @@ class RowLayout:
     note: str = ""
     to_score: bool = True
     """False: a ground truth or data source may be missing."""
-    batches: bool = False
-    """A row holds a whole batch: lists of prompts, responses, ground truths, ..., of one length."""
     lists_as_text: bool = False
     """Lists of responses, and of what there is for each response, are the text of their JSON, as in csv."""
+    as_text: bool = True
+    """Responses are texts, not messages or answers of an API."""
     reports: tuple[str, ...] = ()
     """Columns in which rows report failures of their own, or episodes. Of lines each chunk is asked again."""
 
     @property
     def by_row(self) -> bool:
         """Whether a row has to be seen as a whole; else each field stands in a column of its own."""
-        return bool(self.kind or self.join or self.batches or self.names.choices or self.lists_as_text)
+        return bool(self.kind or self.join or self.names.choices or self.lists_as_text)
 
     @property
     def response_name(self) -> str:
@@ -99,13 +99,15 @@ class RowLayout:
         """Our names of the fields that the rows do not have as such. Scored rows get them as columns, so that
         nobody has to find out again what the rows mean."""
         names = self.names
-        if self.kind is not None or self.batches:
+        if self.kind is not None:
             return frozenset(carried_fields(self.response_name))
         joined = self.join is not None
         given = {
             "data_source": joined or self.data_source is not None or names.data_source != "data_source",
             "prompt": joined or names.prompt not in (None, "prompt"),
-            self.response_name: self.lists_as_text or names.response != self.response_name,
+            self.response_name: (
+                self.lists_as_text or not self.as_text or names.response != self.response_name
+            ),
             "ground_truth": joined or names.ground_truth not in (None, "ground_truth"),
             "extra_info": joined or names.choices is not None,
         }
@@ -157,8 +159,8 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     return replace(
         layout,
         many=lists_as_text or _has_many(layout, file, fields),
-        batches=kind is None and _is_batch(first, names),
         lists_as_text=lists_as_text,
+        as_text=all(_is_text(value_at(row, names.response)) for row in rows),
         reports=report_columns(tuple(columns)),
     )
 
@@ -249,6 +251,12 @@ def renamed_names(columns: Sequence[str], names: Collection[str]) -> list[str]:
 
 def _free(name: str, taken: Collection[str]) -> str:
     return _free(f"{RENAMED}{name}", taken) if name in taken else name
+
+
+def _is_text(response: Any) -> bool:
+    if isinstance(response, list):
+        return all(isinstance(one, str | None) for one in response)
+    return isinstance(response, str | None)
 
 
 def are_lists_as_text(row: RawRow, name: str | None) -> bool:
@@ -406,9 +414,9 @@ def _has_many(layout: RowLayout, file: RowFile, said: Fields | None) -> bool:
     return said is not None and responses_of(said.response) is not None
 
 
-def _is_batch(row: RawRow, names: RowNames) -> bool:
-    """Whether a row holds a batch, a list in each column, as ms-swift and ROLL write them: a prompt for each
-    response. A list of messages is one prompt."""
+def is_batch(row: RawRow, names: RowNames) -> bool:
+    """Return True for a row that holds a batch, a list in each column, as ms-swift and ROLL write them: a
+    prompt for each response. A list of messages is one prompt."""
     prompts = value_at(row, names.prompt)
     responses = value_at(row, names.response)
     if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
@@ -417,15 +425,10 @@ def _is_batch(row: RawRow, names: RowNames) -> bool:
 
 
 def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
-    """Return the rows of a batch that stands in one, each with its element of every list of that length.
-
-    Raises:
-        BadRowError: it is no batch.
-    """
-    if not _is_batch(row, names):
-        raise BadRowError(
-            "the first row of the file is a batch with one prompt per response, but this row is not"
-        )
+    """Return the rows of a batch that stands in one, each with its element of every list of that length; the
+    row itself if it is none."""
+    if not is_batch(row, names):
+        return [row]
     count = len(value_at(row, names.response))
     return [_element(row, i, count) for i in range(count)]
 

@@ -12,15 +12,23 @@ with all their other columns (`samples.parsed` gives them as mappings).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from rewardkit.errors import InputError
-from rewardkit.files.formats import KeyedRows, RowFile, columns_of, open_rows
+from rewardkit.files.formats import KeyedRows, RowFile, columns_of, line_of, open_rows
 from rewardkit.files.inputs import Input, find_inputs
-from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.layout import Joined, ReadOptions, RowLayout, layout_of, names_of
+from rewardkit.files.records import BadRowError, RawRow, Records
+from rewardkit.logs.layout import (
+    Joined,
+    ReadOptions,
+    RowLayout,
+    batch_rows,
+    is_batch,
+    layout_of,
+    names_of,
+)
 from rewardkit.logs.samples import ALL, SampleBatch, parsed, to_batch
 from rewardkit.rows import Fields, RowNames, ground_truth_text, has_value, value_at
 
@@ -40,14 +48,56 @@ def opened(
     Raises:
         InputError: it cannot be read, or a column is missing.
     """
-    file = open_rows(source)
+    file: RowFile = open_rows(source)
     try:
         layout = layout_of(file, options)
+        if layout.kind is None and is_batch(file.first_row(), layout.names):
+            file = BatchedRows(file, layout.names)
+            layout = layout_of(file, options)
         columns = columns_of(file)
         keys = {key: value for key, value in source.keys.items() if with_keys and key not in columns}
         yield KeyedRows(file, keys) if keys else file, layout
     finally:
         file.close()
+
+
+class BatchedRows:
+    """A file in which each row holds a batch, as the rows of the batches."""
+
+    schema = None
+    total = None
+
+    def __init__(self, file: RowFile, names: RowNames) -> None:
+        self.source = file.source
+        self._file = file
+        self._names = names
+
+    def first_row(self) -> RawRow:
+        return self.first_rows(1)[0]
+
+    def first_rows(self, count: int) -> list[RawRow]:
+        return [one for row in self._file.first_rows(count) for one in batch_rows(row, self._names)][:count]
+
+    def chunks(self) -> Iterator[Records]:
+        first = 0
+        for records in self._file.chunks():
+            if records.damaged is None:
+                lines = tuple(self._lines(records))
+                records = Records(first, len(lines), lines=lines)
+            else:
+                records = replace(records, first_row=first)
+            yield records
+            first += records.count
+
+    def _lines(self, records: Records) -> Iterator[bytes]:
+        for i, row in enumerate(parsed(records)):
+            if isinstance(row, Mapping):
+                yield from map(line_of, batch_rows(row, self._names))
+            else:
+                yield records.lines[i] if records.lines else b""
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def read_samples(

@@ -15,7 +15,7 @@ from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
 from rewardkit.files.values import in_python
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.kinds import facts_of
-from rewardkit.logs.layout import RowLayout, batch_rows, reader_of, with_lists
+from rewardkit.logs.layout import RowLayout, reader_of, with_lists
 from rewardkit.row_reports import episode_facts, known_score, report_columns
 from rewardkit.rows import (
     Fields,
@@ -183,9 +183,6 @@ def _row_samples(
     """The samples of a row, each with why it cannot be used."""
     if layout.lists_as_text:
         row = with_lists(row, layout.names.response)
-    if layout.batches:
-        alone = replace(layout, batches=False)
-        return [_row_samples(one, read, alone, reads)[0] for one in batch_rows(row, layout.names)]
     if layout.filter is not None and row.get("filter") != layout.filter:
         raise SkippedRowError
     fields = _completed(_fields(row, read, layout), row, layout)

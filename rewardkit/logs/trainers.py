@@ -7,7 +7,6 @@ from typing import Any
 
 from rewardkit.files.records import BadRowError, RawRow
 from rewardkit.logs.kind import LogKind, anything, ground_truth_in, is_array, is_number, reward_in
-from rewardkit.model_api.failures import why_broken
 from rewardkit.rows import Fields, value_at
 
 
@@ -43,8 +42,6 @@ def _nemo_rl(row: RawRow) -> Fields:
 
 def _skyrl(row: RawRow) -> Fields:
     """A row of SkyRL's `dumped_evals/*/*.jsonl`; the ground truth stands in the row of the environment."""
-    if (why := why_broken(row.get("stop_reason"))) is not None:
-        raise BadRowError(why)
     extras = row.get("env_extras")
     ground_truths = (value_at(extras, f"{holder}.ground_truth") for holder in ("reward_spec", "reward_model"))
     ground_truth = next(
@@ -73,8 +70,6 @@ def _is_status(value: Any) -> bool:
 
 def _slime(row: RawRow) -> Fields:
     """A rollout of slime, which says in `status` how it ended."""
-    if (why := why_broken(row.get("status"))) is not None:
-        raise BadRowError(why)
     return Fields(row["response"], row["label"], row.get("prompt"), row.get("data_source"))
 
 

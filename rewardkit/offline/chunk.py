@@ -124,14 +124,12 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
     )
     ends = None if batch.finish_reasons is None else _taken(batch.finish_reasons, places)
     each = lengths if layout.many else None
-    fields = carried_values(output.carried, samples, ends, each, batches=layout.batches)
+    fields = carried_values(output.carried, samples, ends, each)
     if output.as_lines and batch.records.lines:
         result.lines = _lines(batch, kept, lengths, found, fields, layout, output)
     else:
         result.columns = _stream(score_columns(found, each))
-        result.carried = (
-            _stream(carried_columns(fields, many=layout.many, batches=layout.batches)) if fields else b""
-        )
+        result.carried = _stream(carried_columns(fields, many=layout.many)) if fields else b""
     return result
 
 

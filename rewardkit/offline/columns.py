@@ -34,15 +34,12 @@ def carried_values(
     samples: Sequence[Sample],
     finish_reasons: Sequence[str | None] | None,
     lengths: Sequence[int] | None,
-    *,
-    batches: bool,
 ) -> dict[str, list[Any]]:
     """Return the fields of samples by our names, a value for each row.
 
     Args:
         names: which fields; see `rewardkit.logs.layout.carried_fields`.
         lengths: how many of the samples each row has, in lists; None: one each.
-        batches: all fields are lists, not only those of responses.
     """
     found: dict[str, list[Any]] = {}
     starts = None if lengths is None else list(accumulate(lengths, initial=0))
@@ -51,7 +48,7 @@ def carried_values(
         values = [_FIELDS[name](one) for one in samples] if ends is None else list(ends)
         if starts is None:
             found[name] = values
-        elif batches or name in OF_RESPONSES:
+        elif name in OF_RESPONSES:
             found[name] = [values[start:end] for start, end in pairwise(starts)]
         else:
             found[name] = [values[start] for start in starts[:-1]]
@@ -79,16 +76,15 @@ _FIELDS: dict[str, Callable[[Sample], Any]] = {
 }
 
 
-def carried_fields_of(names: Sequence[str], *, many: bool, batches: bool) -> list[pa.Field]:
+def carried_fields_of(names: Sequence[str], *, many: bool) -> list[pa.Field]:
     """Return the columns of these fields: text, or lists of text as in `carried_values`."""
-    lists = [many and (batches or name in OF_RESPONSES) for name in names]
-    kinds = (pa.list_(pa.string()) if is_list else pa.string() for is_list in lists)
+    kinds = (pa.list_(pa.string()) if many and name in OF_RESPONSES else pa.string() for name in names)
     return [pa.field(name, kind) for name, kind in zip(names, kinds, strict=True)]
 
 
-def carried_columns(values: Mapping[str, Sequence[Any]], *, many: bool, batches: bool) -> pa.RecordBatch:
+def carried_columns(values: Mapping[str, Sequence[Any]], *, many: bool) -> pa.RecordBatch:
     """Return the values of `carried_values` as columns of text; messages and objects are their JSON."""
-    fields = carried_fields_of(list(values), many=many, batches=batches)
+    fields = carried_fields_of(list(values), many=many)
     columns = (_text_column(values[field.name], lists=pa.types.is_list(field.type)) for field in fields)
     return pa.RecordBatch.from_arrays(list(columns), schema=pa.schema(fields))
 

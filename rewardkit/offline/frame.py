@@ -100,8 +100,8 @@ def score_frame(
     each = batch.lengths if layout.many else None
     scored = score_columns(scores, each)
     new = dict(zip(fields, conform(scored, fields, prefix), strict=True))
-    values = carried_values(carried, batch.samples, batch.finish_reasons, each, batches=layout.batches)
-    added = carried_columns(values, many=layout.many, batches=layout.batches)
+    values = carried_values(carried, batch.samples, batch.finish_reasons, each)
+    added = carried_columns(values, many=layout.many)
     new = dict(zip(added.schema, added.columns, strict=True)) | new
     renamed = renamed_names(columns, {*carried, *score_names(prefix)})
     if isinstance(frame, pa.Table):

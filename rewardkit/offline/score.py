@@ -182,7 +182,7 @@ def _score_to(
         for file, layout in files:
             if layout.kind is not None or layout.note:
                 settings.on_note(f"{file.source.path}: {layout.describe(file.total)}")
-        if len({(layout.many, layout.batches) for _, layout in files}) > 1:
+        if len({layout.many for _, layout in files}) > 1:
             raise InputError(
                 "some files have a list of responses in each row, and others a single response; pass a "
                 "folder as --out"
@@ -370,9 +370,9 @@ class _FileRun:
         if self.kind == "jsonl":
             return LinesWriter(sink, self.output)
         if self.kind == "csv":
-            return CsvWriter(sink, self.output)
+            return CsvWriter(sink, self._schema().names, self.output)
         layout = self.files[0][1]
-        carried = carried_fields_of(self.output.carried, many=layout.many, batches=layout.batches)
+        carried = carried_fields_of(self.output.carried, many=layout.many)
         fields = score_fields(prefix, self.parts | first.parts(), many=layout.many)
         return ParquetWriter(sink, self._schema(), carried, fields, prefix, self.run_id)
 

@@ -182,24 +182,23 @@ class LinesWriter:
 class CsvWriter:
     """Rows as csv, in UTF-8; what is no text or number is JSON."""
 
-    def __init__(self, sink: io.BufferedIOBase, output: Output) -> None:
+    def __init__(self, sink: io.BufferedIOBase, columns: Sequence[str], output: Output) -> None:
+        """Begin a file.
+
+        Args:
+            columns: the rows' own.
+        """
         self._text = io.TextIOWrapper(
             cast("IO[bytes]", sink), encoding="utf-8", newline="", write_through=True
         )
         self._output = output
-        self._writer: csv.DictWriter[str] | None = None
+        names = [*renamed_names(columns, output.names), *output.names]
+        self._writer = csv.DictWriter(self._text, names, extrasaction="ignore")
+        self._writer.writeheader()
 
     def write(self, records: Records, result: ChunkResult) -> None:
         for row in _objects(records, result, self._output):
-            if self._writer is None:
-                self._writer = csv.DictWriter(self._text, list(row))
-                self._writer.writeheader()
-            try:
-                self._writer.writerow({name: _cell(value) for name, value in row.items()})
-            except ValueError as error:
-                raise InputError(
-                    f"cannot write CSV: the rows have different columns ({error}); write .jsonl or .parquet"
-                ) from None
+            self._writer.writerow({name: _cell(value) for name, value in row.items()})
 
     def close(self) -> None:
         self._text.detach()
