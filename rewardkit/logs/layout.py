@@ -17,7 +17,7 @@ from rewardkit.logs.kind import LogKind, SkippedRowError
 from rewardkit.logs.kinds import by_name, recognise
 from rewardkit.logs.naming import EITHER, free_texts, is_multiple_choice, name_columns
 from rewardkit.logs.tasks import is_data_source, source_of_task
-from rewardkit.row_reports import report_columns
+from rewardkit.row_reports import own_failure, report_columns
 from rewardkit.rows import (
     GROUP,
     PROMPT,
@@ -213,6 +213,8 @@ def _source_told(
 
 
 def _holds_response(row: RawRow, name: str | None) -> bool:
+    if own_failure(row) is not None:
+        return False
     name = name or find_names(lambda one: has_value(row, one)).response
     if value_at(row, name) is not None:
         return True
@@ -359,7 +361,8 @@ def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
     for row in rows:
         try:
             found = read(row)
-            if found.response is not None and responses_of(found.response) != []:
+            answered = found.response is not None and responses_of(found.response) != []
+            if answered and own_failure(row) is None:
                 return found
         except _UNREADABLE:
             continue
