@@ -17,6 +17,7 @@ from rewardkit.adapters import backend
 from rewardkit.adapters.callable import make_reward
 from rewardkit.offline import score_file
 from rewardkit.server.app import create_app
+from rewardkit.types import failure
 from tests.server.serving import serve
 
 TEXT = "6 * 12 = 72\n#### 72"
@@ -127,3 +128,32 @@ def test_an_extra_info_that_is_null_is_none(http: TestClient) -> None:
     sent = body(TEXT) | {"extra_info": None, "prompt": None}
     assert http.post("/score", json=sent).json()["score"] == 1.0
     assert http.post("/score", json=[sent, body("#### 7")]).json()[0]["score"] == 1.0
+
+
+REPORTS: dict[str, dict[str, Any]] = {
+    "a broken tool": {"response": "", "ended": "tool_failed", "episode_status": "error"},
+    "an episode out of time": {"response": "", "ended": "seconds", "episode_status": "timeout"},
+    "an aborted rollout": {"status": "aborted"},
+    "an error": {"error": {"message": "rate limit"}},
+    "a filter": {"finish_reason": "content_filter"},
+    "a mask": {"response_mask": [0, 0, 0]},
+    "a filtered sample": {"is_filtered": True},
+    "nothing but the failure": {"response": None, "rollout_status": "failed"},
+}
+
+
+def test_a_row_that_reports_a_failure_has_the_same_status_at_every_entrance(
+    http: TestClient, tmp_path: Path
+) -> None:
+    sent = [body(TEXT) | report for report in REPORTS.values()]
+    statuses = [[one["status"] for one in scores] for scores in in_every_way(http, sent, tmp_path)]
+    assert statuses[0] == ["timeout" if "time" in name else "error" for name in REPORTS]
+    assert all(one == statuses[0] for one in statuses)
+
+
+def test_a_known_score_travels_to_the_server_and_back() -> None:
+    known = failure("timeout", "the tool did not answer")
+    samples = [Sample("gsm8k", TEXT, "72"), Sample("gsm8k", TEXT, "72", known=known)]
+    with serve() as serving, Client(serving.url) as client:
+        assert [one.status for one in client.score_batch(samples)] == ["ok", "timeout"]
+        assert client.score(samples[1]) == known
