@@ -14,8 +14,9 @@ import pytest
 
 from rewardkit import Sample, Scorer, score_file
 from rewardkit.agents.loading import load_tools
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits
 from tests.agents.conftest import Script, call_of, make_tokenizer

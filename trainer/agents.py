@@ -6,15 +6,23 @@ Episodes themselves are in `rewardkit.agents`, batches of them in `steps/episode
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from rewardkit.agents.agent_files import register_agents
 from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
-from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
+from rewardkit.agents.registry import AGENTS, SINGLE_TURN
+from rewardkit.agents.resolving import (
+    EpisodeSetup,
+    ResolvedEpisode,
+    default_agent,
+    notes_on,
+    refuse_unused,
+    resolve_rows,
+)
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, agent_of, check_rows, check_tools, notes_on, prompt_ids
+from rewardkit.agents.runner import prompt_ids
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import ConfigError, InputError
@@ -22,11 +30,17 @@ from rewardkit.tool_calls.formats import format_named
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.config.workers import MultiTurnConfig, RolloutConfig
 
 KEY = "actor_rollout_ref.rollout"
-DEFAULT_INTERACTION = "gsm8k"
-"""The interaction of a run that names no file of interactions: it needs no configuration."""
+GIVEN_BY = {
+    "tools": f"{KEY}.multi_turn.tool_config_path",
+    "interactions": f"{KEY}.multi_turn.interaction_config_path",
+    "env": f"{KEY}.agent.env",
+    "default_agent": f"{KEY}.agent.default_agent_loop",
+    "agents": f"{KEY}.agent.agent_loop_config_path",
+}
+"""How a training run is given what its episodes have."""
 
 
 def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
@@ -36,7 +50,13 @@ def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
     Args:
         agent_names: As rows name them; None: the run's default.
     """
-    default = config.actor_rollout_ref.rollout.agent.default_agent_loop
+    rollout = config.actor_rollout_ref.rollout
+    default = default_agent(
+        rollout.agent.default_agent_loop,
+        tools=bool(_tool_files(config)),
+        interaction=rollout.multi_turn.interaction_config_path is not None,
+        env=bool(rollout.agent.env),
+    )
     return default != SINGLE_TURN or any(name not in (None, "", SINGLE_TURN) for name in agent_names)
 
 
@@ -49,14 +69,15 @@ def open_agents(config: Config) -> EpisodeSetup:
     rollout = config.actor_rollout_ref.rollout
     given = rollout.multi_turn
     format_named(given.format)
-    register_agents(rollout.agent.agent_loop_config_path, f"{KEY}.agent.agent_loop_config_path")
+    agents = register_agents(rollout.agent.agent_loop_config_path, GIVEN_BY["agents"])
     AGENTS.resolve(rollout.agent.default_agent_loop)
     sources = _tool_files(config)
     tools: dict[str, Callable[[], Tool]] = {}
     if sources:
         tools = {name: kind.open for name, kind in load_tools(",".join(sources)).kinds.items()}
-    interactions: Mapping[str, Callable[[], Interaction]]
-    interactions = load_interactions(given.interaction_config_path or DEFAULT_INTERACTION)
+    interactions: Mapping[str, Callable[[], Interaction]] = {}
+    if given.interaction_config_path:
+        interactions = load_interactions(given.interaction_config_path)
     return EpisodeSetup(
         limits=limits_of(rollout),
         tools=tools,
@@ -64,6 +85,7 @@ def open_agents(config: Config) -> EpisodeSetup:
         calls=given.format,
         default_agent=rollout.agent.default_agent_loop,
         env=rollout.agent.env,
+        agents=agents,
     )
 
 
@@ -104,7 +126,7 @@ def with_tokenizer(
 
 
 def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> list[str]:
-    """Check the agents, tools and interactions of all rows of files, and the chat template for them.
+    """Resolve the episodes of all rows of files, and check the chat template for their agents.
 
     Args:
         files: The rows of each file, by its path.
@@ -113,38 +135,30 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
         One line for each thing that the user should know about the rows and the chat template.
 
     Raises:
-        RewardkitError: an agent, tool or interaction does not exist; the template cannot take the turns that
-            an agent appends; or `reward.mode` needs turns, or the run has tools, and no row has an agent of
-            several turns.
+        RewardkitError: a row names an agent, tool or interaction that the run does not have; no row uses
+            something that the config gives the run; or the template cannot take the turns that an agent
+            appends.
     """
-    if not uses_agents(config, {row.agent_name for rows in files.values() for row in rows}):
-        if config.reward.mode != "trajectory":
-            raise ConfigError(
-                f"reward.mode={config.reward.mode} needs multi-turn episodes, but no row has a multi-turn "
-                f"agent; set agent_name in the data, or {KEY}.agent.default_agent_loop"
-            )
-        if tools := _tool_files(config):
-            raise ConfigError(
-                f"{KEY}: {', '.join(tools)} needs a multi-turn agent, but no row has one; "
-                f"set agent_name in the data, or {KEY}.agent.default_agent_loop=tool_agent"
-            )
-        return []
-    from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import
-
     setting = open_agents(config)
-    used: dict[str, Agent] = {}
+    episodes: list[ResolvedEpisode] = []
     notes = []
     for path, rows in files.items():
         try:
-            check_rows(rows, setting)
+            found = resolve_rows(rows, setting)
         except InputError as error:
             raise InputError(f"{path}, {error}") from None
-        notes += [f"{path}: {note}" for note in notes_on(rows, setting)]
-        used |= {agent.name: agent for agent in (agent_of(row, setting) for row in rows)}
-    check_tools(used.values(), setting)
+        notes += [f"{path}: {note}" for note in notes_on(rows, found, setting)]
+        episodes += found
+    refuse_unused(episodes, setting, GIVEN_BY)
+    used = {one.agent.name: one.agent for one in episodes}
+    if not uses_agents(config, used):
+        _refuse_multi_turn(config)
+        return notes
     why = why_last_alone(config) if any(agent.tools == "program" for agent in used.values()) else None
     if why is not None:
         notes.append(f"if a program rewrites its message history, only the last branch is trained on: {why}")
+    from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import
+
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
     transcript = with_tokenizer(setting, config, tokenizer).transcript
@@ -155,6 +169,28 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
             "each token"
         )
     return [*notes, *check_template(transcript, used.values()).lines()]
+
+
+def _refuse_multi_turn(config: Config) -> None:
+    """Refuse settings of episodes in a run that has none.
+
+    Raises:
+        ConfigError: the first of them.
+    """
+    way_out = f"set agent_name in the data, or {KEY}.agent.default_agent_loop"
+    if config.reward.mode != "trajectory":
+        raise ConfigError(
+            f"reward.mode={config.reward.mode} needs multi-turn episodes, but no row has a multi-turn agent; "
+            f"{way_out}"
+        )
+    given, usual = config.actor_rollout_ref.rollout.multi_turn, MultiTurnConfig()
+    for field in fields(MultiTurnConfig):
+        value = getattr(given, field.name)
+        if value != getattr(usual, field.name):
+            raise ConfigError(
+                f"{KEY}.multi_turn.{field.name}={value} has no effect, since no row has a multi-turn agent; "
+                f"{way_out}"
+            )
 
 
 def episode_row(row: PromptRow) -> EpisodeRow:

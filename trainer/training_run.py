@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.agents.runner import EpisodeSetup
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import PromptRow

@@ -18,8 +18,8 @@ from rewardkit.agents.registry import AGENTS, Agent, load_agent
 from rewardkit.errors import ConfigError, InputError, OptionsError, reason_of
 
 
-def register_agents(path: str | None, option: str) -> None:
-    """Register the agents of a file; None: there is none.
+def register_agents(path: str | None, option: str) -> tuple[str, ...]:
+    """Register the agents of a file, and return their names; None: there is none.
 
     Args:
         option: What named the file, for messages.
@@ -29,7 +29,7 @@ def register_agents(path: str | None, option: str) -> None:
         ConfigError: a target is not a loop, or its settings do not fit.
     """
     if path is None:
-        return
+        return ()
     try:
         entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -50,6 +50,7 @@ def register_agents(path: str | None, option: str) -> None:
             AGENTS.register(replace(found, name=name, given=_given(name, found, settings)))
         except (InputError, ConfigError, OptionsError) as error:
             raise type(error)(f"{path}: {error}") from None
+    return tuple(str(entry["name"]) for entry in entries)
 
 
 def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:

@@ -241,13 +241,13 @@ class Episode:
 
         Raises:
             EpisodeEnded: the interaction failed, it says that the episode is done, or a limit is reached.
-            RuntimeError: the row has no interaction.
+            RuntimeError: the episode has no interaction.
         """
         self._go_on()
         if self.interaction is None:
             raise RuntimeError(
-                f"the agent '{self.agent_name}' needs an interaction, but the row has no "
-                "extra_info.interaction_kwargs with a name"
+                f"the agent '{self.agent_name}' needs an interaction, but the run has none; pass one with "
+                "--interactions (in training: rollout.multi_turn.interaction_config_path)"
             )
         self._user_turn_left()
         left = self.seconds_left()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINT_GROUP = "rewardkit.agents"
 SINGLE_TURN = "single_turn_agent"
-"""The loop of rows that name none."""
+"""The loop of one turn. A row that names it names none: it is what everything writes that knows no agents."""
 
 Loop = Callable[..., Awaitable[object]]
 """Gets an `Episode`, and the settings of its agent where that takes some."""

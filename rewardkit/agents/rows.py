@@ -1,4 +1,7 @@
-"""Reads what a row says of its episode: the agent, the tools and their settings, the interaction."""
+"""Reads what a row says of its episode: the agent, the tools and their settings, the interaction.
+
+What comes of it in a run, which has agents, tools and interactions of its own, is in `resolving.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class EpisodeRow:
     ground_truth: str = ""
     extra_info: Mapping[str, Any] = field(default_factory=dict)
     agent_name: str | None = None
-    """None: the run's default."""
+    """None, an empty text and `single_turn_agent` name no agent: the run decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +70,15 @@ def says_nothing(settings: Any) -> bool:
     return all(value is None or (isinstance(value, str) and not value) for value in create.values())
 
 
-def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the name of the row's interaction and its other `interaction_kwargs`; None where it has none.
+def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
+    """Return the name of the row's interaction, None where it names none, and its other `interaction_kwargs`.
 
     Raises:
         InputError: it is no mapping.
     """
-    given = _plain(extra_info, "interaction_kwargs", Mapping)
-    if not given or not given.get("name"):
-        return None
-    return str(given["name"]), {key: value for key, value in given.items() if key != "name"}
+    given = _plain(extra_info, "interaction_kwargs", Mapping) or {}
+    name = given.get("name")
+    return str(name) if name else None, {key: value for key, value in given.items() if key != "name"}
 
 
 def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:

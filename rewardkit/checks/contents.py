@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from rewardkit.agents.resolving import default_agent
 from rewardkit.agents.rows import says_nothing
 from rewardkit.checks.agents import (
     INTERACTIONS,
@@ -35,9 +36,6 @@ class Known:
     agents: tuple[str, ...] = field(default_factory=agent_names)
     tools: frozenset[str] = frozenset()
     interactions: frozenset[str] = frozenset()
-    shipped: bool = True
-    """Tools and interactions that ship with rewardkit are allowed. A run allows only those of its
-    configuration."""
     any_source: bool = False
     """Any data source is allowed, since the scoring is done elsewhere."""
 
@@ -72,7 +70,6 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
         _check_ground_truths(item, say)
     if form.names.prompt is not None:
         _check_prompt(item, form, say)
-    _check_agent(item, known, say)
 
 
 def _check_ground_truths(item: Item, say: Any) -> None:
@@ -129,8 +126,12 @@ def _is_medium(part: Any) -> bool:
     return isinstance(part, Mapping) and any(part.get(name) or part.get("type") == name for name in MEDIA)
 
 
-def _check_agent(item: Item, known: Known, say: Any) -> None:
-    """Find an agent, tools or an interaction that do not exist, and tools of an agent that calls none."""
+def check_agent(item: Item, file: str, known: Known, findings: Findings) -> None:
+    """Find what a row names and no run can have, and tools that its agent would not call."""
+
+    def say(level: FindingLevel, check: str, what: str, key: str = "") -> None:
+        findings.add(level, check, file, what, item.row, key=key)
+
     agent = item.raw.get("agent_name")
     if "agent_name" in item.raw:
         if not agent:
@@ -149,18 +150,19 @@ def _check_agent(item: Item, known: Known, say: Any) -> None:
             )
         elif says_nothing(settings):
             continue
-        elif name not in known.tools and not (known.shipped and name in TOOLS):
+        elif name not in known.tools and name not in TOOLS:
             near = did_you_mean(name, known.tools)
             what = f"tools_kwargs['{name}'] is ignored: unknown tool; pass the tool's file with --tools{near}"
             say("warning", "tools", what, name)
-    shipped = known.shipped and interaction in INTERACTIONS
-    if interaction is not None and interaction not in known.interactions and not shipped:
+    if interaction is not None and interaction not in {*known.interactions, *INTERACTIONS}:
         near = did_you_mean(interaction, known.interactions)
         what = f"unknown interaction '{interaction}'; pass the interaction's file with --interactions{near}"
         say("error", "interaction", what, interaction)
-    if (tools or interaction) and (agent or SINGLE_TURN) == SINGLE_TURN:
-        kind = "tools" if tools else "interaction"
-        say("warning", "agent", f"the row has {kind}, but the agent '{SINGLE_TURN}' uses no {kind}", "unused")
+    named = None if agent in (None, "", SINGLE_TURN) else str(agent)
+    given = bool(known.interactions) or interaction is not None
+    if tools and default_agent(named, tools=bool(known.tools), interaction=given, env=False) == SINGLE_TURN:
+        what = f"the row has tools, but names no agent; a run without --tools uses '{SINGLE_TURN}'"
+        say("warning", "agent", what, "unused")
 
 
 def _tools(item: Item) -> Mapping[str, Any]:

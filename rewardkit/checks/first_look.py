@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rewardkit.checks.agents import agent_names
 from rewardkit.checks.contents import Known, check_contents
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.forms import check_columns, form_of
@@ -36,31 +35,20 @@ def look_at_prompts(
     scorer: Scorer | None = None,
     *,
     data_source: str | None = None,
-    agents: tuple[str, ...] | None = None,
-    tools: frozenset[str] = frozenset(),
-    interactions: frozenset[str] = frozenset(),
 ) -> list[CheckFinding]:
-    """Return the findings of the first rows of files of prompts. URLs and standard input are left out.
+    """Return the findings of the first rows of files of prompts, but of their agents, tools and interactions,
+    which a run resolves for all rows. URLs and standard input are left out.
 
     Args:
         names: Of columns; a name that is None stands for the first known column that the file has.
         scorer: Checks data sources and ground truths; None: neither is checked.
         data_source: Of every row, whatever the file says.
-        agents: Names of agents that rows may use; None: all that exist.
-        tools, interactions: Names of those of the run.
 
     Raises:
         InputError: a file cannot be read, or is no file of prompts.
     """
     findings = Findings()
-    known = Known(
-        REGISTRY,
-        agent_names() if agents is None else agents,
-        tools,
-        interactions,
-        shipped=False,
-        any_source=scorer is None,
-    )
+    known = Known(REGISTRY, any_source=scorer is None)
     for source in near_inputs(paths):
         file = open_rows(source)
         try:

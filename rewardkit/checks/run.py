@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rewardkit.checks.contents import Known, check_contents
+from rewardkit.checks.contents import Known, check_agent, check_contents
 from rewardkit.checks.findings import Findings
 from rewardkit.checks.forms import FileForm, check_columns, form_of
 from rewardkit.checks.ground_truths import check_ground_truths
@@ -184,6 +184,7 @@ def check_rows(
     for row in rows:
         if isinstance(row, Item):
             check_contents(row, form, file, settings.known, findings)
+            check_agent(row, file, settings.known, findings)
             items.append(row)
         else:
             findings.add("error", "row", file, row[1], row[0])

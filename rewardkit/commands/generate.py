@@ -14,10 +14,14 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
-from rewardkit.commands.options.generation import check_settings, generation_options, to_settings
+from rewardkit.commands.options.generation import (
+    check_settings,
+    generation_options,
+    refuse_without_effect,
+    to_settings,
+)
 from rewardkit.commands.options.given import REWARDS, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
@@ -27,13 +31,13 @@ from rewardkit.commands.options.rewards import RewardOptions, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
 from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.generation.engines import require_engine
-from rewardkit.generation.episodes import episode_rows, names_agents
+from rewardkit.generation.episodes import episode_rows
 from rewardkit.generation.files import check_form, read_prompts_table, write_table
-from rewardkit.generation.playing import check_episodes, names_of
+from rewardkit.generation.playing import check_episodes
 from rewardkit.generation.prompts import messages_of
 from rewardkit.generation.run import GenerationReport, check_columns, generate, with_responses
 from rewardkit.generation.scoring import ScoringAlong
-from rewardkit.generation.types import Completion, GenerationSettings
+from rewardkit.generation.types import Completion, EpisodeSettings
 from rewardkit.generation.verl_config import read_generation_config
 from rewardkit.logs.reader import PLAIN
 from rewardkit.offline import ReadOptions, Report
@@ -97,7 +101,7 @@ def command(
     are lists with one item per response. Runs with the same settings give the same responses. KEY=VALUE
     sets a configuration key, such as model.path, as in verl's main_generation.
 
-    If you use an option from the group `episodes`, or if a row has an agent_name, a multi-turn agent runs.
+    With --agent, --tools, --interactions or --env, or if a row has an agent_name, a multi-turn agent runs.
     The agent's last message is the response. Additional columns describe the episode (docs/agents.md).
     """
     files, assigned = files_and_settings(words)
@@ -178,17 +182,18 @@ def generate_file(
         raise exists_already(out)
     table = read_prompts_table(file, form.limit)
     check_columns(table.schema)
-    engine, settings = to_settings(values, episodes=names_agents(table))
+    engine, settings = to_settings(values)
     require_engine(engine.name)
     prompts = messages_of(table, file, prompt_key=form.key, system=form.system, template=form.template)
-    episodes = None
-    if settings.episodes is not None:
-        episodes = episode_rows(table, prompts, read_options.names)
-        if "agent" in values:  # what the command says goes before what rows say
-            episodes = [replace(row, agent_name=SINGLE_TURN) for row in episodes]
-        for line in check_episodes(episodes, settings, file):
-            note(line)
-    _look_at(file, form, scorer, read_options, settings)
+    rows = episode_rows(table, prompts, read_options.names)
+    checked = check_episodes(rows, settings, file)
+    refuse_without_effect(engine.name, multi_turn=checked.multi_turn)
+    if checked.multi_turn and settings.episodes is None:
+        settings = replace(settings, episodes=EpisodeSettings())
+    episodes = rows if settings.episodes is not None else None
+    for line in checked.notes:
+        note(line)
+    _look_at(file, form, scorer, read_options)
     along: ScoringAlong | None = None
     if scorer is not None:
         along = ScoringAlong(scorer, table, read_options, settings.n)
@@ -231,27 +236,12 @@ def generate_file(
     return Generated(report, scores)
 
 
-def _look_at(
-    file: str | Path,
-    form: PromptForm,
-    scorer: Scorer | None,
-    read_options: ReadOptions,
-    settings: GenerationSettings,
-) -> None:
+def _look_at(file: str | Path, form: PromptForm, scorer: Scorer | None, read_options: ReadOptions) -> None:
     """Tell what is odd about the first rows, before a model is loaded."""
     names = replace(read_options.names, prompt=form.key)
     with ExitStack() as stack:
         used = scorer or stack.enter_context(Scorer(workers=1))
-        tools, interactions = names_of(settings)
-        found = look_at_prompts(
-            [file],
-            names,
-            used,
-            data_source=read_options.data_source,
-            tools=tools,
-            interactions=interactions,
-        )
-        print_findings(found)
+        print_findings(look_at_prompts([file], names, used, data_source=read_options.data_source))
 
 
 def _expanded(value: Any) -> str | None:

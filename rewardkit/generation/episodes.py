@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.generation.types import Completion, EpisodeRecord
 from rewardkit.rows import RowNames, ground_truth_text, plain_mapping
@@ -46,13 +45,6 @@ EPISODE_COLUMNS = tuple(_COLUMNS)
 def episode_values(episode: EpisodeRecord) -> dict[str, Any]:
     """Return what those columns have of one episode."""
     return {name: value(episode) for name, (_, value) in _COLUMNS.items()}
-
-
-def names_agents(table: pa.Table) -> bool:
-    """Return whether a row of a table names an agent other than that of a single turn."""
-    if type_of(table.schema, AGENT) is None:
-        return False
-    return any(name not in (None, "", SINGLE_TURN) for name in values_of(table, AGENT))
 
 
 def episode_rows(table: pa.Table, prompts: Sequence[Sequence[Message]], given: RowNames) -> list[EpisodeRow]:

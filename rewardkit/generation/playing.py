@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,10 @@ from typing import Any
 from rewardkit.agents.agent_files import register_agents
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.probe import check_template
-from rewardkit.agents.registry import AGENTS
+from rewardkit.agents.registry import AGENTS, SINGLE_TURN
+from rewardkit.agents.resolving import EpisodeSetup, notes_on, refuse_unused, resolve, resolve_rows
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import (
-    EpisodeSetup,
-    agent_of,
-    check_rows,
-    check_tools,
-    notes_on,
-    prompt_ids,
-    run_episode,
-)
+from rewardkit.agents.runner import prompt_ids, run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import ChatModel, EpisodeLimits, TokenModel, Turn
 from rewardkit.errors import ConfigError, InputError
@@ -70,7 +64,8 @@ class Player:
             ConfigError: it does not.
         """
         transcript = self._setting.transcript
-        used = (agent_of(one.episode, self._setting) for one in requests if one.episode is not None)
+        rows = (one.episode for one in requests if one.episode is not None)
+        used = (resolve(row, self._setting).agent for row in rows)
         loops = {agent.name: agent for agent in used}  # settings of an agent need not be hashable
         if transcript is not None:
             check_template(transcript, [loops[name] for name in sorted(loops)])
@@ -80,7 +75,7 @@ class Player:
         row = request.episode
         assert row is not None, "an episode needs its row"
         try:
-            check_rows([row], self._setting)
+            resolve_rows([row], self._setting)
             length = len(prompt_ids(row, self._setting))
         except (InputError, ConfigError) as error:
             return Completion(request.row, request.sample, error=str(error))
@@ -116,17 +111,21 @@ def setting_of(
         chosen.tool_seconds,
     )
     calls = _format_of(chosen, transcript)
-    register_agents(chosen.agent_file or None, "--agent-file")
-    AGENTS.resolve(chosen.agent)
+    agents = register_agents(chosen.agent_file or None, "--agent-file")
+    for name in (chosen.agent, chosen.default_agent):
+        if name is not None:
+            AGENTS.resolve(name)
     return EpisodeSetup(
         limits,
         transcript,
         _tools(chosen.tools),
         _interactions(chosen.interactions),
         calls,
-        chosen.agent,
+        chosen.default_agent,
         settings.stop,
         chosen.env,
+        chosen.agent,
+        agents,
     )
 
 
@@ -145,31 +144,44 @@ def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
     return found or "hermes"
 
 
-def check_episodes(rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path) -> list[str]:
-    """Check the agents, tools and interactions of all rows of a file before a model is loaded.
+GIVEN_BY = {
+    "tools": "--tools",
+    "interactions": "--interactions",
+    "env": "--env",
+    "default_agent": "rollout.agent.default_agent_loop",
+    "agents": "--agent-file",
+}
+"""How a run of generation is given what its episodes have."""
 
-    Returns what is to be told of them, in lines.
+
+@dataclass(frozen=True, slots=True)
+class CheckedEpisodes:
+    """The result of `check_episodes`."""
+
+    multi_turn: bool
+    """A row has an agent other than that of a single turn."""
+    notes: list[str]
+    """A line for each thing that the user should know."""
+
+
+def check_episodes(
+    rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path
+) -> CheckedEpisodes:
+    """Resolve the episodes of all rows of a file before a model is loaded.
 
     Raises:
-        InputError: a row names an agent, tool or interaction that does not exist. The first one is named. Or
-            no row's agent takes the tools of the settings.
+        InputError: a row names an agent, tool or interaction that the run does not have; the first such row
+            is named. Or no row uses something that the settings give the run.
         ConfigError: a tool, an interaction or the format of calls of the settings does not exist.
     """
     setting = setting_of(settings)
     try:
-        check_rows(rows, setting)
+        episodes = resolve_rows(rows, setting)
     except InputError as error:
         raise InputError(f"{path}, {error}") from None
-    check_tools((agent_of(row, setting) for row in rows), setting)
-    return notes_on(rows, setting)
-
-
-def names_of(settings: GenerationSettings) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of a run's tools and of its interactions."""
-    chosen = settings.episodes
-    if chosen is None:
-        return frozenset(), frozenset()
-    return frozenset(_tools(chosen.tools)), frozenset(_interactions(chosen.interactions))
+    refuse_unused(episodes, setting, GIVEN_BY)
+    multi_turn = any(one.agent.name != SINGLE_TURN for one in episodes)
+    return CheckedEpisodes(multi_turn, notes_on(rows, episodes, setting))
 
 
 def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bool) -> Completion:

@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from rewardkit.agents.registry import SINGLE_TURN
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.http_addresses import CredentialsUnshown
 from rewardkit.types import Message, Status
@@ -20,14 +19,16 @@ class EpisodeSettings:
     """How episodes of several turns are run. Names are those of verl's `multi_turn` keys where there are
     any."""
 
-    agent: str = SINGLE_TURN
-    """The loop of rows that name none."""
+    agent: str | None = None
+    """Loop of every row, whatever rows name; None: rows choose."""
+    default_agent: str | None = None
+    """Loop of rows that name none; None: the one that fits the tools, interactions and environment."""
     agent_file: str = ""
     """A file of agents, see `rewardkit.agents.agent_files`; empty: none."""
     tools: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.loading.load_tools` takes them."""
     env: str = ""
-    """The environment of rows that name none, `KIND:TARGET`, for the loop `env`."""
+    """Environment of every row, `KIND:TARGET`, for the loop `env`; empty: rows name theirs."""
     interactions: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.interactions.load_interactions` takes them."""
     calls: str | None = None

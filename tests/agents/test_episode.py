@@ -10,8 +10,9 @@ import pytest
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS, Agent
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, run_episode, run_episodes
+from rewardkit.agents.runner import run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Observation, Reply, UserTurn
 from rewardkit.errors import InputError
@@ -54,10 +55,11 @@ def run_one(
     agent: str = "tool_agent",
     tool: Any = Echo,
     extra_info: dict[str, Any] | None = None,
-    interaction: Any = Teacher,
+    interaction: Any = None,
 ) -> tuple[Episode, Script]:
     model = Script(tokenizer, turns)
-    setting = EpisodeSetup(limits, Transcript(tokenizer), {"echo": tool}, {"teacher": interaction})
+    interactions = {} if interaction is None else {"teacher": interaction}
+    setting = EpisodeSetup(limits, Transcript(tokenizer), {"echo": tool}, interactions)
     row = EpisodeRow(ASKED, "gsm8k", "42", extra_info or {}, agent)
     return asyncio.run(run_episode(row, model, setting, seed=7)), model
 
@@ -188,11 +190,13 @@ def test_an_observation_that_fills_the_budget_exactly_is_kept(tokenizer: Any) ->
 def test_a_turn_that_was_cut_is_closed_by_context(tokenizer: Any) -> None:
     limits = EpisodeLimits(2000, turn_tokens=4, assistant_turns=2)
     extra = {"interaction_kwargs": {"name": "teacher"}}
-    episode, _ = run_one(tokenizer, ["I think that it is"], limits=limits, extra_info=extra)
+    episode, _ = run_one(
+        tokenizer, ["I think that it is"], limits=limits, extra_info=extra, interaction=Teacher
+    )
     end = tokenizer.eos_token_id
     assert end not in episode.response_ids[:4]
     assert (episode.response_ids[4], episode.response_mask[4]) == (end, 0)
-    whole, _ = run_one(tokenizer, ["It is", "It is 42"], extra_info=extra)
+    whole, _ = run_one(tokenizer, ["It is", "It is 42"], extra_info=extra, interaction=Teacher)
     after = whole.turns[0].end
     assert (whole.response_ids[after - 1], whole.response_mask[after - 1]) == (end, 1)
     assert whole.response_ids[after] != end

@@ -14,8 +14,9 @@ import pytest
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS, Agent, agent, load_agent
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, run_episode, run_episodes
+from rewardkit.agents.runner import run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Observation, Reply
 from rewardkit.errors import InputError, OptionsError
@@ -218,7 +219,8 @@ def test_a_rows_kwargs_reach_its_tool_and_its_selection_holds() -> None:
 
 DRIVEN = """
 import asyncio, sys
-from rewardkit.agents.runner import EpisodeSetup, drive, run_episodes
+from rewardkit.agents.resolving import EpisodeSetup
+from rewardkit.agents.runner import drive, run_episodes
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.types import EpisodeLimits
 from tests.agents.test_runner import Calls, Echo

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from rewardkit.agents.encoding import TextEncoder, plain_text
 from rewardkit.agents.probe import check_template, probe
 from rewardkit.agents.registry import AGENTS
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import TemplateError, Transcript
 from rewardkit.agents.types import EpisodeLimits, Observation
 from tests.agents.conftest import CHATML, Echo, Script, call_of, make_tokenizer

@@ -163,11 +163,12 @@ def test_what_ships_is_known(check: Check, tmp_path: Path) -> None:
     assert "did you mean loop" in finding["what"]
 
 
-def test_tools_of_a_single_turn_agent_are_never_called(check: Check, tmp_path: Path) -> None:
+def test_tools_of_rows_without_an_agent_are_called_where_they_are_given(check: Check, tmp_path: Path) -> None:
     tools = tmp_path / "tools.yaml"
     tools.write_text("tools: [{tool_schema: {function: {name: calculator}}}]")
     extra = {**row()["extra_info"], "tools_kwargs": {"calculator": {}}}
-    only(check([row(0, extra_info=extra)], "--tools", str(tools)), "warning", "agent")
+    only(check([row(0, extra_info=extra)]), "warning", "agent")
+    assert check([row(0, extra_info=extra)], "--tools", str(tools))["findings"] == []
 
 
 def test_tools_that_another_set_has_filled_with_null_are_an_error(check: Check, tmp_path: Path) -> None:

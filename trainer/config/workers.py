@@ -304,7 +304,8 @@ class MultiTurnConfig:
     function_tool_path: str | None = None
     """Python file that defines additional tools."""
     interaction_config_path: str | None = None
-    """Interactions: a YAML file in verl's format, or names separated by commas."""
+    """Interactions: a YAML file in verl's format, or names separated by commas. All rows use a single
+    interaction. Of several, each row names one."""
     format: str = "hermes"
     """Format of tool calls (docs/tools.md)."""
     max_assistant_turns: int | None = None
@@ -330,12 +331,13 @@ class MultiTurnConfig:
 @dataclass
 class AgentConfig:
     default_agent_loop: str = "single_turn_agent"
-    """Agent loop for rows without an `agent_name`."""
+    """Agent loop for rows without an `agent_name`, and for rows that name `single_turn_agent`. If it is
+    `single_turn_agent`, runs with tools or interactions use `tool_agent`, and runs with `env` use `env`."""
     agent_loop_config_path: str | None = None
     """YAML file with a list of agent loops. Each entry has a `name` and a `_target_` (`path.py:name`). Use it
     for your own agents and for the program of the `external` agent."""
     env: str = ""
-    """Environment (`KIND:TARGET`) for rows that use the agent `env` but do not name an environment."""
+    """Environment (`KIND:TARGET`) for all rows that use the agent `env`."""
 
 
 @dataclass

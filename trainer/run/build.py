@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from rewardkit.agents.runner import EpisodeSetup
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.errors import ConfigError
 from rewardkit.lock.run_folders import write_identities
 from rewardkit.model_folders import model_folder

@@ -135,11 +135,10 @@ def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping
 
 
 def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> list[str]:
-    """Look at the first rows of the files, and return what is odd; for agents see `check_agents`."""
+    """Look at the first rows of the files, and return what is odd."""
     scorer = rewards if isinstance(rewards, Scorer) else None
     found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer)
-    said = [one for one in found if one.check != "agent" or one.level == "warning"]
-    return [one.line() for one in said if one.check in ("agent", "ground truth", "shaping")]
+    return [one.line() for one in found if one.check in ("ground truth", "shaping")]
 
 
 def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str, Any]]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from rewardkit.agents.runner import EpisodeSetup
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.evaluation.metrics import group_metrics
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World

@@ -86,13 +86,13 @@ class Environment(Protocol):
         ...
 
 
-def spec_of(row: EpisodeRow, default: str) -> EnvironmentSpec:
-    """Return the environment of a row: its own `extra_info.env`, else the run's.
+def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
+    """Return the environment of a row: the run's, else its own `extra_info.env`.
 
     Raises:
         InputError: neither names one, or one that does not exist.
     """
-    given = row.extra_info.get("env") or default
+    given = of_run or row.extra_info.get("env")
     if not given:
         raise InputError(
             "the agent 'env' has no environment; set extra_info.env in the row, or set an environment for "

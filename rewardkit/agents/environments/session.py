@@ -26,13 +26,13 @@ T = TypeVar("T")
 class EnvironmentSession:
     """The environment of one episode; an `Interaction`. `begin` shows the episode its prompt and tools."""
 
-    def __init__(self, row: EpisodeRow, default: str) -> None:
-        """Make the environment that the row or the run names; nothing is asked of it yet.
+    def __init__(self, row: EpisodeRow, of_run: str) -> None:
+        """Make the environment that the run or the row names; nothing is asked of it yet.
 
         Raises:
             InputError: neither names one that can be made.
         """
-        self._spec = spec_of(row, default)
+        self._spec = spec_of(row, of_run)
         self._environment = make_environment(self._spec, row)
         self._opening = Opening()
         self._rewards: list[float] = []

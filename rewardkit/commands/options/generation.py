@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.numbers import (
     ABOVE_0,
     COUNT,
@@ -92,11 +93,12 @@ _EPISODE_OPTIONS = (
     ),
     click.option(
         "--env",
-        help="Environment for the agent loop `env`, such as ors:URL, openenv:URL or harbor:FOLDER.",
+        help="Environment of all rows, such as ors:URL, openenv:URL or harbor:FOLDER.",
     ),
     click.option(
         "--interactions",
-        help="YAML file in verl's format that defines interactions. An interaction plays the user.",
+        help="Interaction that plays the user: a name, or a YAML file in verl's format. If you pass several, "
+        "each row names one.",
     ),
     click.option(
         "--tool-format",
@@ -182,26 +184,35 @@ def check_settings(values: Mapping[str, Any]) -> None:
             raise ConfigError(f"setting {option.name} in the configuration: {error.message}") from None
 
 
-def to_settings(
-    values: dict[str, Any], *, episodes: bool = False
-) -> tuple[EngineSettings, GenerationSettings]:
-    """Sort what was given, `model` among it, into the engine's settings and the responses'.
-
-    Args:
-        episodes: rows ask for episodes, whether or not an option does.
-    """
+def to_settings(values: dict[str, Any]) -> tuple[EngineSettings, GenerationSettings]:
+    """Sort what was given, `model` among it, into the engine's settings and the responses'."""
     name = values.get("engine") or "ray"
     name = default_engine(values.get("url")) if name == "ray" else name
     of_engine = {key: value for key, value in values.items() if key in EngineSettings.__dataclass_fields__}
     of_run = {key: value for key, value in values.items() if key in GenerationSettings.__dataclass_fields__}
     of_episodes = {k: value for k, value in values.items() if k in EpisodeSettings.__dataclass_fields__}
-    chosen = EpisodeSettings(**_with_agent(of_episodes)) if episodes or of_episodes else None
+    chosen = EpisodeSettings(**of_episodes) if of_episodes else None
     return EngineSettings(name=name, **of_engine), GenerationSettings(**of_run, episodes=chosen)
 
 
-def _with_agent(values: dict[str, Any]) -> dict[str, Any]:
-    """Whoever names an environment, tools or an interaction wants it used by rows that name no agent."""
-    if values.get("env"):
-        return {"agent": "env", **values}
-    uses = bool(values.get("tools") or values.get("interactions"))
-    return {"agent": "tool_agent", **values} if uses else values
+MULTI_TURN_ONLY = (
+    "calls",
+    "max_assistant_turns",
+    "max_user_turns",
+    "max_parallel_calls",
+    "max_tool_response_length",
+    "tool_seconds",
+)
+"""Options that change nothing where every row is answered in one turn."""
+
+
+def refuse_without_effect(engine: str, *, multi_turn: bool) -> None:
+    """Refuse options of the command line that the engine or the rows of a run do not use.
+
+    Raises:
+        OptionsError: the first of them, and why.
+    """
+    others = {name for one in ENGINES.values() for name in one.settings} - set(ENGINES[engine].settings)
+    refuse_given(others, f"the engine {engine} does not use it")
+    if not multi_turn:
+        refuse_given(MULTI_TURN_ONLY, "no row has a multi-turn agent, and nothing else asks for one")

@@ -23,12 +23,24 @@ class EngineEntry:
     packages: tuple[str, ...]
     extra: str
     """What it needs, and the extra of ours that brings it."""
+    settings: tuple[str, ...]
+    """Names of the `EngineSettings` that it uses, of those that not every engine uses."""
 
 
+_LOCAL = ("dtype", "max_model_len", "trust_remote_code")
+_VLLM = ("tensor_parallel_size", "gpu_memory_utilization", "max_num_seqs")
 ENGINES = {
-    "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm"),
-    "hf": EngineEntry("rewardkit.generation.engines.hf", 32, ("torch", "transformers", "omegaconf"), "train"),
-    "endpoint": EngineEntry("rewardkit.generation.engines.endpoint", 1, ("openai",), "openai"),
+    "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm", (*_LOCAL, *_VLLM)),
+    "hf": EngineEntry(
+        "rewardkit.generation.engines.hf", 32, ("torch", "transformers", "omegaconf"), "train", _LOCAL
+    ),
+    "endpoint": EngineEntry(
+        "rewardkit.generation.engines.endpoint",
+        1,
+        ("openai",),
+        "openai",
+        ("api_key_env", "concurrency", "retries"),
+    ),
 }
 
 

@@ -13,8 +13,9 @@ import aiohttp
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.executing import describe
 from rewardkit.agents.registry import AGENTS
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits
 from tests.agents.conftest import Echo, Script

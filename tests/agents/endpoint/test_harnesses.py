@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, run_episode
+from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Observation, UserTurn
 from tests.agents.conftest import Echo, Script, call_of

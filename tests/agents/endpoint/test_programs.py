@@ -16,8 +16,9 @@ from rewardkit.agents.agent_files import register_agents
 from rewardkit.agents.endpoint.program import HarnessProgram
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import AGENTS
+from rewardkit.agents.resolving import EpisodeSetup, resolve_rows
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, check_rows, run_episodes
+from rewardkit.agents.runner import run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.errors import ConfigError, InputError
 from tests.agents.conftest import Script
@@ -172,4 +173,4 @@ def test_settings_that_do_not_fit_are_refused_before_a_run(tmp_path: Path, entry
 def test_an_external_agent_without_a_program_is_refused_before_a_run() -> None:
     give(None)
     with pytest.raises(InputError, match="'external' needs settings"):
-        check_rows([EpisodeRow([], agent_name="external")], EpisodeSetup(PLENTY))
+        resolve_rows([EpisodeRow([], agent_name="external")], EpisodeSetup(PLENTY))

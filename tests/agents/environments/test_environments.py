@@ -13,8 +13,9 @@ import pytest
 
 from rewardkit.agents.environments.openenv import one_text
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.resolving import EpisodeSetup, resolve_rows
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.agents.runner import EpisodeSetup, check_rows, run_episode
+from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits
 from rewardkit.errors import InputError
@@ -105,14 +106,18 @@ def test_options_say_which_reward_counts(tokenizer: Any, server: GameServer) -> 
 
 def test_a_row_names_its_own_environment_and_task(tokenizer: Any, server: GameServer) -> None:
     own = {"kind": "ors", "target": server.url, "name": "digits"}
-    episode = play(
-        tokenizer, "ors:http://nowhere", ors("3"), env=own, env_kwargs={"split": "test", "index": 3}
-    )
+    episode = play(tokenizer, "", ors("3"), env=own, env_kwargs={"split": "test", "index": 3})
     assert episode.interaction_score == 1.0
     assert server.game.opened == [{"env_name": "digits", "split": "test", "index": 3}]
     episode = play(tokenizer, f"openenv:{server.url}", ["5"], env_kwargs={"seed": 5, "level": "easy"})
     assert episode.interaction_score == 1.0
     assert server.game.opened[-1] == {"seed": 5, "level": "easy"}
+
+
+def test_the_environment_of_a_run_is_that_of_every_row(tokenizer: Any, server: GameServer) -> None:
+    at = {"split": "test", "index": 3}
+    episode = play(tokenizer, f"ors:{server.url}", ors("3"), env="ors:http://nowhere", env_kwargs=at)
+    assert episode.interaction_score == 1.0
 
 
 def test_a_plain_message_goes_where_the_server_takes_it(tokenizer: Any, server: GameServer) -> None:
@@ -144,7 +149,7 @@ def test_what_cannot_be_played_is_said_before_a_model_loads(
 ) -> None:
     row = EpisodeRow([SYSTEM], "env/digits", "", {"split": "train", "index": 7, **extra}, "env")
     with pytest.raises(InputError, match=why):
-        check_rows([row], EpisodeSetup(LIMITS, env=env))
+        resolve_rows([row], EpisodeSetup(LIMITS, env=env))
 
 
 @pytest.mark.parametrize(

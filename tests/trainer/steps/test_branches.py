@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rewardkit.agents.runner import EpisodeSetup
+from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits
 from rewardkit.tool_calls.call import Call

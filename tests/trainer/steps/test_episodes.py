@@ -251,9 +251,17 @@ def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
             {"agent_name": "single_turn_agent"},
             [
                 f"{ROLLOUT}.multi_turn.tool_config_path=calculator",
-                f"{ROLLOUT}.agent.default_agent_loop=single_turn_agent",
+                f"{ROLLOUT}.agent.default_agent_loop=math_expression",
             ],
-            "calculator needs a multi-turn agent",
+            "tool_config_path: no row uses the tool 'calculator'",
+        ),
+        (
+            {},
+            [
+                f"{ROLLOUT}.agent.default_agent_loop=single_turn_agent",
+                f"{ROLLOUT}.multi_turn.max_user_turns=2",
+            ],
+            "max_user_turns=2 has no effect",
         ),
         (
             {"agent_name": "tool_agent", "extra_info": {"interaction_kwargs": {"name": "gms8k"}}},

@@ -1,0 +1,212 @@
+"""Resolves rows to episodes: the agent, tools and interaction that each row's episode has in a run.
+
+One rule for all that a run is given: it applies to every row, and the keys of a row choose among what is
+given. A row that names what the run does not have is an error, and so is what no row uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rewardkit.agents.loops import BUILT_IN
+from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
+from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
+from rewardkit.agents.transcript import Transcript
+from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
+from rewardkit.errors import InputError, did_you_mean
+
+AGENTS.offer(BUILT_IN)
+MULTI_TURN = "tool_agent"
+"""Loop of rows that name none, where there is a tool or an interaction for them."""
+ENVIRONMENT = "env"
+"""Loop of rows that name none, in a run that has an environment."""
+
+
+@dataclass(frozen=True)
+class EpisodeSetup:
+    """Everything that all episodes of a run have in common, except the model."""
+
+    limits: EpisodeLimits
+    transcript: Transcript | None = None
+    """Transcript of the model's tokenizer. None for a ChatModel."""
+    tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
+    """By name, a function that makes a new tool for an episode."""
+    interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
+    """By name, a function that makes a new interaction for an episode."""
+    calls: str = "hermes"
+    """The format in which the model writes calls, see `tool_calls/formats.py`."""
+    default_agent: str | None = None
+    """Loop of rows that name none; None: the loop that fits what the run has, see `default_agent`."""
+    stop: tuple[str, ...] = ()
+    """Texts that end every turn of the model."""
+    env: str = ""
+    """Environment of every row, for the loop `env`; empty: rows name theirs."""
+    agent: str | None = None
+    """Loop of every row, whatever rows name."""
+    agents: tuple[str, ...] = ()
+    """Names of the loops in the run's file of agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedEpisode:
+    """Everything that a row's episode has, by name."""
+
+    agent: Agent
+    tools: tuple[str, ...] = ()
+    """Tools that the model is offered."""
+    create_kwargs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Arguments of each tool's `create`, also of tools that the run does not have."""
+    interaction: str | None = None
+    interaction_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments that the interaction is started with."""
+
+
+def default_agent(named: str | None, *, tools: bool, interaction: bool, env: bool) -> str:
+    """Return the loop of rows that name none.
+
+    Args:
+        named: The loop that the run names for them; `single_turn_agent`, which everything has by default,
+            names none.
+        tools: The run has tools.
+        interaction: The run has an interaction, or the row names one.
+        env: The run has an environment.
+    """
+    if named and named != SINGLE_TURN:
+        return named
+    return ENVIRONMENT if env else MULTI_TURN if tools or interaction else SINGLE_TURN
+
+
+def resolve(row: EpisodeRow, setting: EpisodeSetup) -> ResolvedEpisode:
+    """Return what a row's episode has.
+
+    Raises:
+        InputError: the row names an agent, tool or interaction that the run does not have, or none of
+            several interactions; or its agent needs settings that no file gives it.
+    """
+    named, kwargs = interaction_of(row.extra_info)
+    agent = _agent(row, setting, interaction=bool(named or setting.interactions))
+    said = tools_of(row.extra_info)
+    tools: tuple[str, ...] = ()
+    if agent.takes_tools:
+        tools = tuple(setting.tools) if said.selection is None else said.selection
+        for name in tools:
+            _require(name, setting.tools, "tool")
+    interaction = _interaction(named, setting) if agent.interaction and agent.opens is None else None
+    if interaction is not None:
+        kwargs = {"ground_truth": row.ground_truth, "data_source": row.data_source, **kwargs}
+    return ResolvedEpisode(agent, tools, said.create_kwargs, interaction, kwargs)
+
+
+def _agent(row: EpisodeRow, setting: EpisodeSetup, *, interaction: bool) -> Agent:
+    named = None if row.agent_name == SINGLE_TURN else row.agent_name
+    has = {"tools": bool(setting.tools), "interaction": interaction, "env": bool(setting.env)}
+    found = AGENTS.resolve(setting.agent or named or default_agent(setting.default_agent, **has))
+    if found.settings is not None and found.given is None:
+        raise InputError(
+            f"the agent '{found.name}' needs settings; pass an agent file that has an entry with "
+            "this name (--agent-file, or rollout.agent.agent_loop_config_path; docs/programs.md)"
+        )
+    return found
+
+
+def _interaction(named: str | None, setting: EpisodeSetup) -> str | None:
+    """Return the interaction that a row names, or the run's only one."""
+    if named is not None:
+        _require(named, setting.interactions, "interaction")
+    elif len(setting.interactions) > 1:
+        raise InputError(
+            f"the row names none of this run's interactions ({', '.join(setting.interactions)}); set "
+            "extra_info.interaction_kwargs.name"
+        )
+    return named or next(iter(setting.interactions), None)
+
+
+def _require(name: str, known: Mapping[str, object], what: str) -> None:
+    if name not in known:
+        has = f"; this run has {', '.join(known)}" if known else f"; this run has no {what}s"
+        raise InputError(f"there is no {what} '{name}'{did_you_mean(name, known) or has}")
+
+
+def resolve_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[ResolvedEpisode]:
+    """Return what the episodes of some rows have, and make sure that their environments can be made.
+
+    Raises:
+        InputError: as of `resolve`, of the first such row, which is named.
+    """
+    episodes = []
+    for i, row in enumerate(rows):
+        try:
+            episodes.append(found := resolve(row, setting))
+            if found.agent.opens is not None:
+                found.agent.opens(row, setting.env)
+        except InputError as error:
+            raise InputError(f"row {i}: {error}") from None
+    return episodes
+
+
+def refuse_unused(
+    episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup, words: Mapping[str, str]
+) -> None:
+    """Make sure that each thing that a run is given is used by a row.
+
+    Args:
+        episodes: Those of all rows of the run.
+        words: By `tools`, `interactions`, `env`, `default_agent` and `agents`, how the run is given them.
+
+    Raises:
+        InputError: nobody uses one; the message says why.
+    """
+    agents = {one.agent.name: one.agent for one in episodes}
+    every = f"the agents of the rows are {', '.join(sorted(agents))}"
+    tools = {name for one in episodes for name in one.tools}
+    for name in setting.tools:
+        if name not in tools:
+            few = f"rows select only {', '.join(sorted(tools))} (extra_info.tool_selection)"
+            none = f"no row has an agent that calls tools ({every})"
+            selected = any(agent.takes_tools for agent in agents.values())
+            why = few if tools else "extra_info.tool_selection of each row is empty" if selected else none
+            raise _unused(words["tools"], f"the tool '{name}'", why)
+    interactions = {one.interaction for one in episodes if one.interaction is not None}
+    for name in setting.interactions:
+        if name not in interactions:
+            few = f"rows name only {', '.join(sorted(interactions))} (extra_info.interaction_kwargs.name)"
+            why = few if interactions else f"no row has an agent that takes an interaction ({every})"
+            raise _unused(words["interactions"], f"the interaction '{name}'", why)
+    if setting.env and not any(agent.opens for agent in agents.values()):
+        raise _unused(words["env"], f"the environment {setting.env}", every)
+    if setting.agent is None and setting.default_agent not in (None, SINGLE_TURN):
+        default = AGENTS.resolve(str(setting.default_agent)).name
+        if default not in agents:
+            raise _unused(words["default_agent"], f"the agent '{default}'", every)
+    for name in setting.agents:
+        if name not in agents:
+            raise _unused(words["agents"], f"the agent '{name}'", every)
+
+
+def _unused(word: str, what: str, why: str) -> InputError:
+    return InputError(f"{word}: no row uses {what}: {why}")
+
+
+def notes_on(
+    rows: Sequence[EpisodeRow], episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup
+) -> list[str]:
+    """Return a line for each thing that rows say and that their episodes leave out.
+
+    Args:
+        episodes: Those of the rows, in order.
+    """
+    notes = []
+    ignored = {name for one in episodes for name in one.create_kwargs.keys() - set(one.tools)}
+    if names := ignored - set(setting.tools):
+        listed = ", ".join(sorted(names))
+        notes.append(f"rows have tools_kwargs for tools that this run does not have; ignored: {listed}")
+    if setting.env:
+        own = sum(
+            one.agent.opens is not None and row.extra_info.get("env") not in (None, "", setting.env)
+            for row, one in zip(rows, episodes, strict=True)
+        )
+        if own:
+            notes.append(f"{own:,} rows name an environment of their own; the run's is used instead")
+    return notes
