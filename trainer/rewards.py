@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 from rewardkit.client import Client
 from rewardkit.composition import load_compositions
-from rewardkit.errors import RefusedError, ServerError, UnknownDataSourceError
+from rewardkit.composition.given import GivenRewards
+from rewardkit.errors import ConfigError, RefusedError, ServerError, UnknownDataSourceError
 from rewardkit.foreign import load_reward, verl_function
 from rewardkit.groups import group_places
 from rewardkit.lock.identity import Identity, identities
@@ -246,6 +247,49 @@ def open_rewards(
     cores = max(1, (os.cpu_count() or 1) // config.trainer.n_gpus_per_node)
     scorer = Scorer(options=reward.options or None, workers=reward.num_workers or cores)
     return scorer if there is None else DividedRewards(scorer, there, scored)
+
+
+def refuse_unused_rewards(config: Config, data_sources: Iterable[str], by_model: Collection[str]) -> None:
+    """Make sure that the rows use each reward that a config gives them. `open_rewards` has registered them.
+
+    Args:
+        data_sources: Those of all rows.
+        by_model: Those that the reward model scores.
+
+    Raises:
+        ConfigError: the config gives a reward beside one that scores every data source, or a reward model
+            that is left nothing to score.
+        OptionsError: no row uses a composition, or options.
+    """
+    reward, function = config.reward, config.custom_reward_function.path
+    composed = f"reward.compositions={reward.compositions}"
+    others = {composed: reward.compositions, "reward.options": reward.options}
+    others[f"custom_reward_function.path={function}"] = function
+    model = {"reward_model.enable=true": config.reward_model.enable}
+    here = sorted(set(data_sources) - set(by_model))
+    if reward.url:
+        _refuse(others | model, f"reward.url={reward.url} scores every data source")
+        return
+    if not by_model:
+        _refuse(model, "reward_model.scores=rest, and every data source has another reward")
+    if not here:
+        _refuse(others, "the reward model scores every data source")
+    if function:
+        _refuse({composed: reward.compositions}, f"custom_reward_function.path={function} scores every row")
+    given = GivenRewards()
+    for made in load_compositions(reward.compositions) if reward.compositions else ():
+        given.add_reward(composed, made)
+    for key, values in reward.options.items():
+        given.add_options(f"reward.options.{key}", key, values)
+    given.saw(here)
+    given.refuse_unused()
+
+
+def _refuse(given: Mapping[str, Any], why: str) -> None:
+    """Raise ConfigError if one of the settings, by how it is written, has a value."""
+    for word, value in given.items():
+        if value:
+            raise ConfigError(f"{word} has no effect: {why}")
 
 
 def _connected(

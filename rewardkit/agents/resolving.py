@@ -202,11 +202,8 @@ def notes_on(
     if names := ignored - set(setting.tools):
         listed = ", ".join(sorted(names))
         notes.append(f"rows have tools_kwargs for tools that this run does not have; ignored: {listed}")
-    if setting.env:
-        own = sum(
-            one.agent.opens is not None and row.extra_info.get("env") not in (None, "", setting.env)
-            for row, one in zip(rows, episodes, strict=True)
-        )
-        if own:
-            notes.append(f"{own:,} rows name an environment of their own; the run's is used instead")
+    pairs = zip(rows, episodes, strict=True)
+    others = (row.extra_info.get("env") for row, one in pairs if one.agent.opens is not None)
+    if setting.env and any(other not in (None, "", setting.env) for other in others):
+        notes.append("rows name environments of their own; the run's environment is used instead")
     return notes

@@ -53,6 +53,7 @@ class CheckedFile:
     path: str
     form: str
     rows: int
+    data_sources: list[str] = field(default_factory=list)
 
 
 def check_files(
@@ -66,9 +67,9 @@ def check_files(
     findings = Findings()
     inputs = find_inputs(paths)
     held = Held(_index_of(settings.against), _index_of(_splits_to_hold_out(inputs)), Repeats())
-    sources: set[str] = set()
-    checked = [_check_file(source, scorer, settings, findings, held, sources) for source in inputs]
+    checked = [_check_file(source, scorer, settings, findings, held) for source in inputs]
     known = settings.known
+    sources = {source for file in checked for source in file.data_sources}
     check_shaping((s for s in sources if known.problem_of(s) is None), scorer, findings)
     return checked, findings
 
@@ -145,9 +146,9 @@ def _check_file(
     settings: CheckSettings,
     findings: Findings,
     held: Held,
-    sources: set[str],
 ) -> CheckedFile:
     count = 0
+    sources: set[str] = set()
     template: Template | None = None
     file = open_rows(source)
     try:
@@ -166,7 +167,7 @@ def _check_file(
                     check_near(item, asked, source.path, held.splits, findings)
             sources.update(item.data_source for item in items if item.data_source)
             count += len(rows)
-        return CheckedFile(source.path, form.name, count)
+        return CheckedFile(source.path, form.name, count, sorted(sources))
     finally:
         file.close()
 

@@ -19,11 +19,17 @@ from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
-from rewardkit.commands.options.files import DATA_SOURCE, DATA_SOURCE_KEY, GROUND_TRUTH_KEY, PROMPT_KEY
+from rewardkit.commands.options.files import (
+    DATA_SOURCE,
+    DATA_SOURCE_KEY,
+    GROUND_TRUTH_KEY,
+    PROMPT_KEY,
+    refuse_both,
+)
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import counted, results_console
-from rewardkit.commands.options.rewards import RewardOptions, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
@@ -100,6 +106,7 @@ def command(
     """
     if max_prompt_tokens is not None and tokenizer is None:
         raise OptionsError("--max-prompt-tokens needs --tokenizer, which counts the tokens")
+    refuse_both(data_source, data_source_key)
     options = rewards.read()
     tools = frozenset(name for path in tool_files for name in tool_names(path))
     interactions = frozenset(name for path in interaction_files for name in interaction_names(path))
@@ -112,6 +119,7 @@ def command(
     )
     with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
         checked, findings = check_files(files, scorer, settings)
+    given_to_run().saw(source for file in checked for source in file.data_sources)
     if as_json:
         click.echo(json.dumps(_as_dict(checked, findings), indent=2))
     else:

@@ -6,7 +6,7 @@ Parses, calls `rewardkit.evaluation.rescoring` and prints.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import results_console
-from rewardkit.commands.options.rewards import load_rewards, option_words_to_options
+from rewardkit.commands.options.rewards import given_to_run, load_rewards, option_words_to_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.evaluation.rescoring import (
+    GroupedSample,
     Rescoring,
     ScoreBatch,
     ScorerFlip,
@@ -142,13 +143,14 @@ def command(
             raise click.UsageError(
                 "no files given; pass response files, or --check FILE to check pinned responses"
             )
-        asked = read_grouped(files, read_options, note)
+        asked = _told(read_grouped(files, read_options, note))
         if pin is not None:
             refuse_given(("second_words", "examples"), "--pin only writes the verdicts of the first scorer")
             others = [scorer(options) for options in _variants()]
             pins = pick(asked, first, others, n_pins)
             write_pins(pins, pin)
             click.echo(f"{len(pins)} responses pinned: {pin}; later: rewardkit diff --check {pin}")
+            given_to_run().refuse_unused()
             return 0
         refuse_given(("n_pins",), "no file is written without --pin")
         if not second_words:
@@ -159,7 +161,18 @@ def command(
         second = scorer(option_words_to_options(second_words, "--second"))
         found = rescore(asked, first, second, examples=examples)
     _print(found, as_json)
+    given_to_run().refuse_unused()
     return 0
+
+
+def _told(asked: Iterable[GroupedSample]) -> Iterator[GroupedSample]:
+    """Pass responses on, and say which data sources they have."""
+    seen: set[str] = set()
+    for one in asked:
+        if one.sample.data_source not in seen:
+            seen.add(one.sample.data_source)
+            given_to_run().saw([one.sample.data_source])
+        yield one
 
 
 def _variants() -> Iterator[dict[str, dict[str, Any]]]:
@@ -173,6 +186,8 @@ def _check(path: Path, scorer: ScoreBatch, as_json: bool) -> int:
         raise InputError(
             f"{path} contains no pinned responses; write pins with: rewardkit diff FILES --pin {path}"
         )
+    given_to_run().saw({pin.data_source for pin in pins})
+    given_to_run().refuse_unused()
     found = moved(pins, scorer)
     if as_json:
         lines = [{"line": i, "was": pin.verdict, "is": verdict(score)} for i, pin, score in found]

@@ -126,7 +126,7 @@ def command(
         values = generation | {"model": model}
         if run.resume and generated.exists():
             err.print(f"using the responses of an earlier run: {generated}", highlight=False)
-        elif not generate_file(prompts, generated, values, form, run):
+        elif not generate_file(prompts, generated, values, form, run, read_options=read_options):
             return 1
         files = (str(generated),)
     files = tuple(dumps_in(file) for file in files)

@@ -24,6 +24,7 @@ from rewardkit.commands.generate import PromptForm, generate_file
 from rewardkit.commands.options.benchmarks import Benchmark
 from rewardkit.commands.options.generation import to_settings
 from rewardkit.commands.options.printing import figure, interval, results_console
+from rewardkit.commands.options.rewards import given_to_run
 from rewardkit.commands.options.scoring import RunOptions, note, score_files
 from rewardkit.datasets_prep.cached import prepared, splits
 from rewardkit.errors import InputError, did_you_mean
@@ -73,6 +74,10 @@ def eval_datasets(
     for one in benchmarks:
         require_engine(to_settings(one.generation | {"model": model})[0].name)
     prompts = {one.name: _prompts(one) for one in benchmarks}
+    if given := given_to_run():
+        for path in prompts.values():
+            given.saw(pq.read_table(path, columns=["data_source"]).column(0).unique().to_pylist())
+        given.refuse_unused()
     make_folder(out.parent)
     with sole_writer(out):
         make_folder(out)

@@ -11,7 +11,7 @@ import click
 
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import score_fields
-from rewardkit.commands.options.rewards import RewardOptions, load_rewards, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, load_rewards, reward_options
 from rewardkit.errors import OptionsError
 from rewardkit.foreign import is_spec
 from rewardkit.groups import LOOKS_AT_GROUPS
@@ -54,6 +54,8 @@ def command(
     names = [word for word in rewards.files if word not in files]
     source = data_source or _only(names, files)
     options = replace(rewards, files=files).read()
+    given_to_run().saw([source])
+    given_to_run().refuse_unused()
     with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
         scorer.check([source])
         sample = Sample(source, response, ground_truth, prompt, _extra_info(extra_info))

@@ -27,7 +27,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, print_findings, results_console
-from rewardkit.commands.options.rewards import RewardOptions, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
 from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.generation.engines import require_engine
@@ -36,7 +36,7 @@ from rewardkit.generation.files import check_form, read_prompts_table, write_tab
 from rewardkit.generation.playing import check_episodes
 from rewardkit.generation.prompts import messages_of
 from rewardkit.generation.run import GenerationReport, check_columns, generate, with_responses
-from rewardkit.generation.scoring import ScoringAlong
+from rewardkit.generation.scoring import ScoringAlong, sources_to_answer
 from rewardkit.generation.types import Completion, EpisodeSettings
 from rewardkit.generation.verl_config import read_generation_config
 from rewardkit.logs.reader import PLAIN
@@ -195,6 +195,10 @@ def generate_file(
         note(line)
     _look_at(file, form, scorer, read_options)
     along: ScoringAlong | None = None
+    given = given_to_run()
+    if given:
+        given.saw(sources_to_answer(table, read_options))
+        given.refuse_unused()
     if scorer is not None:
         along = ScoringAlong(scorer, table, read_options, settings.n)
     with sole_writer(out), _progress() as progress:

@@ -18,7 +18,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, results_console
-from rewardkit.commands.options.rewards import RewardOptions, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.errors import InputError
 from rewardkit.files.publishing import published
 from rewardkit.labels.rows import Labelled, add_responses, read_labelled
@@ -94,7 +94,9 @@ def command(
             f"{file} has no worked solutions; pass responses to the same prompts with --responses"
         )
     with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
-        scorer.check({row.item.data_source for row in rows})
+        scorer.check(sources := {row.item.data_source for row in rows})
+        given_to_run().saw(sources)
+        given_to_run().refuse_unused()
         found = find_suspicions(rows, scorer, most=top)[:top]
     if out is not None:
         with published(out) as written:

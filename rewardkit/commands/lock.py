@@ -20,7 +20,7 @@ from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.mistaken import refuse_overwriting
 from rewardkit.commands.options.numbers import COUNT_OR_0
-from rewardkit.commands.options.rewards import RewardOptions, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.files.publishing import exists_already, require_folder_of
 from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, moved_rewards, read_lock, write_lock
@@ -39,7 +39,9 @@ def given_rewards(
     rewards: RewardOptions,
 ) -> ScorerArguments:
     """Register the rewards of the words in a lock, and return the arguments of a Scorer."""
-    return {"options": rewards.read(), "timeout_s": rewards.timeout_s}
+    found: ScorerArguments = {"options": rewards.read(), "timeout_s": rewards.timeout_s}
+    given_to_run().keep_all()  # the lock's data sources have been checked when it was written
+    return found
 
 
 @click.command(
@@ -111,6 +113,8 @@ def command(
             if Path(word.partition("=")[2] or word).is_absolute():
                 note(f"{word} is outside this folder; `lock --check` needs the file at the same path")
         sources, pins = pins_of(files, read_options, scorer, n_pins, note)
+        given_to_run().saw(sources)
+        given_to_run().refuse_unused()
         folder = os.path.relpath(Path.cwd(), path.resolve().parent)
         write_lock(Lock(FORM, words, folder, identities(scorer, sources), pins), path)
     if as_json:
@@ -132,6 +136,7 @@ def _words_of(given: Mapping[str, Any]) -> list[str]:
 
 def _check(path: Path, words: list[str], given: ScorerArguments, as_json: bool) -> int:
     lock = read_lock(path)
+    given_to_run().saw(lock.rewards)
     with contextlib.chdir(Path.cwd() if words else path.resolve().parent / lock.folder):
         if not words:
             given = given_rewards.main(args=lock.rewards_from, standalone_mode=False)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow.parquet as pq
 from rich.progress import Progress
 
 from rewardkit.commands.options.help import GroupedCommand, write_examples
@@ -28,7 +29,7 @@ from rewardkit.commands.options.prep import (
     take_quality,
 )
 from rewardkit.commands.options.prep_output import Bars, as_dict, print_list, print_run, progress_bar
-from rewardkit.commands.options.rewards import COMPOSITIONS, register_compositions
+from rewardkit.commands.options.rewards import COMPOSITIONS, given_to_run, register_compositions
 from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import did_you_mean
@@ -149,7 +150,18 @@ def _run(
     else:
         print_run(prepared, verified)
         print_dropped(screen, out)
+    given_to_run().saw(_data_sources(prepared) if given_to_run() else ())
+    given_to_run().refuse_unused()
     return 1 if any(v.failures for v in verified.values()) else 0
+
+
+def _data_sources(prepared: PrepResult) -> set[str]:
+    found: set[str] = set()
+    for part in (part for file in prepared.files.values() for part in file.parts):
+        if "data_source" in pq.read_schema(part).names:
+            column = pq.read_table(part, columns=["data_source"]).column("data_source")
+            found |= set(column.unique().to_pylist())
+    return found
 
 
 def _verify(prepared: PrepResult, wanted: QualityOptions, bar: Progress) -> dict[str, Verification]:

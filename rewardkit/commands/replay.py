@@ -16,7 +16,7 @@ from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.printing import counted
-from rewardkit.commands.options.rewards import RewardOptions, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError
 from rewardkit.lock.replay import Replay, options_of, replay
@@ -67,6 +67,7 @@ def command(
             options[source] = options.get(source, {}) | values
         with Scorer(options=options, workers=workers, timeout_s=rewards.timeout_s) as scorer:
             found[str(path)] = replay(path, scorer, read_options, prefix)
+        given_to_run().saw(found[str(path)].data_sources)
     if as_json:
         content = {path: _as_dict(one, examples) for path, one in found.items()}
         click.echo(json.dumps(content, indent=2, ensure_ascii=False))

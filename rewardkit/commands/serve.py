@@ -15,7 +15,7 @@ import click
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GROUPS
 from rewardkit.commands.options.numbers import ABOVE_0, COUNT, NOT_NEGATIVE, NUMBER
-from rewardkit.commands.options.rewards import RewardOptions, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.serve_file import ServingCommand, config_option, in_file, is_only_tried
 from rewardkit.errors import ConfigError, InputError, reason_of, require
 from rewardkit.groups import LOOKS_AT_GROUPS
@@ -208,6 +208,7 @@ def command(
         _check_closed(host, tokens)
     serving.check_certificate(certfile, keyfile)
     options = rewards.read(in_file("options", {}))
+    given_to_run().keep_all()  # the rows are those of whoever asks
     if not ground_truth_files:
         refuse_given(("ground_truth_tokenizer",), "the tokenizer is used only for the prompts of --gold")
     ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None

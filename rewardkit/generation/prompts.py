@@ -41,22 +41,33 @@ def messages_of(
         )
     if template and "{prompt}" not in template:
         raise InputError("--template must contain {prompt}")
-    return [
-        _messages(value, row, path, name, system, template)
-        for row, value in enumerate(values_of(table, name))
-    ]
+    asked = [_prompt(value, row, path, name) for row, value in enumerate(values_of(table, name))]
+    if template and asked and not any(isinstance(prompt, str) for prompt in asked):
+        raise InputError(f"--template: no row uses it: every prompt of {path} is a list of messages")
+    if system and asked and all(_has_system(prompt) for prompt in asked):
+        raise InputError(f"--system: no row uses it: every prompt of {path} has a system message")
+    return [_messages(prompt, system, template) for prompt in asked]
 
 
-def _messages(value: Any, row: int, path: str | Path, name: str, system: str, template: str) -> list[Message]:
+def _prompt(value: Any, row: int, path: str | Path, name: str) -> str | list[Message]:
     prompt = prompt_of(value)
     if not prompt:
         raise InputError(f"{path}, row {row}: '{name}' is empty")
+    if not isinstance(prompt, str):
+        _check(prompt, row, path, name)
+    return prompt
+
+
+def _has_system(prompt: str | list[Message]) -> bool:
+    return not isinstance(prompt, str) and prompt[0].get("role") == "system"
+
+
+def _messages(prompt: str | list[Message], system: str, template: str) -> list[Message]:
     if isinstance(prompt, str):
         text = template.replace("{prompt}", prompt) if template else prompt
         prompt = [{"role": "user", "content": text}]
-    _check(prompt, row, path, name)
-    has_system = prompt[0].get("role") == "system"
-    return prompt if has_system or not system else [{"role": "system", "content": system}, *prompt]
+    add = bool(system) and not _has_system(prompt)
+    return [{"role": "system", "content": system}, *prompt] if add else prompt
 
 
 def _check(messages: Sequence[Message], row: int, path: str | Path, name: str) -> None:

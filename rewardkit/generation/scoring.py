@@ -113,6 +113,15 @@ class ScoringAlong:
         return [score for one in pending if one is not None for score in one.wait()]
 
 
+def sources_to_answer(table: pa.Table, options: ReadOptions) -> set[str]:
+    """Return the data sources of a table of prompts.
+
+    Raises:
+        InputError: the table has no column of ground truths, or nothing says the data source.
+    """
+    return {one.data_source for one in _samples_to_answer(table, _layout_of(table, options)).usable}
+
+
 def _layout_of(table: pa.Table, options: ReadOptions) -> RowLayout:
     found = names_in(table.schema)
     names = RowNames(
@@ -131,7 +140,10 @@ def _layout_of(table: pa.Table, options: ReadOptions) -> RowLayout:
 def _samples_to_answer(table: pa.Table, layout: RowLayout) -> SampleBatch:
     """Return a sample for each row of a table of prompts, with an empty response."""
     table = table.append_column(_NO_RESPONSE_YET, pa.array([""] * len(table)))
-    return to_batch(Records(0, len(table), table.combine_chunks()), layout)
+    batch = to_batch(Records(0, len(table), table.combine_chunks()), layout)
+    if layout.join is not None and not batch.usable:
+        raise InputError(f"--join: no row can be scored with this file; row 0: {batch.bad[0]}")
+    return batch
 
 
 def _check(table: pa.Table, names: RowNames, data_source: str | None) -> None:

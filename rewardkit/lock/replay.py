@@ -56,6 +56,7 @@ class Replay:
     """What moved in the rewards since it was scored."""
     edited: bool = False
     """Its content is not what scoring wrote; False also where the receipt does not say what that was."""
+    data_sources: list[str] = field(default_factory=list)
 
 
 def options_of(receipt: Receipt, registry: Registry = REGISTRY) -> dict[str, dict[str, Any]]:
@@ -98,7 +99,8 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
         models = {reward.scorer for reward in rewards if tolerance(reward) == MODEL_TOLERANCE}
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder, output_name(path.name))
-        score_file(path, again, scorer=scorer, options=options, prefix=AGAIN)
+        report = score_file(path, again, scorer=scorer, options=options, prefix=AGAIN)
+        found.data_sources = list(report.sources)
         for raw in _rows(again, prefix or "", path):
             _count(found, raw, prefix or "", models)
     return found

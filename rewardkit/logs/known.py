@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,9 @@ def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
     """Return the data sources of a file: all where a column has them, else those of the first chunk."""
     if layout.data_source is not None:
         return [layout.data_source]
-    name = layout.names.data_source
-    if isinstance(file, ParquetRows) and layout.kind is None and layout.join is None and name is not None:
+    if isinstance(file, ParquetRows) and _in_a_column(file, layout):
         with contextlib.suppress(pa.ArrowException, OSError, UnicodeDecodeError):
-            return _distinct(file, name)
+            return _distinct(file, str(layout.names.data_source))
     for records in file.chunks():
         batch = to_batch(records, layout, ())
         usable = [one.data_source for i, one in enumerate(batch.samples) if i not in batch.bad]
@@ -36,6 +36,19 @@ def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
         if found:
             return list(found)
     return []
+
+
+def all_data_sources_of(file: RowFile, layout: RowLayout) -> list[str] | None:
+    """Return all data sources of a file; None where only reading all of its rows tells them."""
+    found = data_sources_of(file, layout)
+    if layout.data_source is not None or _in_a_column(file, layout):
+        return found
+    return found if len(list(itertools.islice(file.chunks(), 2))) < 2 else None
+
+
+def _in_a_column(file: RowFile, layout: RowLayout) -> bool:
+    has_column = layout.kind is None and layout.join is None and layout.names.data_source is not None
+    return isinstance(file, ParquetRows) and has_column
 
 
 def _distinct(file: ParquetRows, name: str) -> list[str]:

@@ -281,7 +281,7 @@ class Scorer:
         merged: dict[str, Any] = {}
         for rank in range(3):
             for key, values in self._options.items():
-                if _rank(key, data_source, names) == rank:
+                if options_rank(key, data_source, names) == rank:
                     merged |= values
         return reward.make_options(merged)
 
@@ -422,8 +422,15 @@ class Scorer:
         return size if job.concurrent else max(1, min(size, int(_CHUNK_S / job.expected_s)))
 
 
-def _rank(key: str, data_source: str, names: set[str]) -> int | None:
-    """How closely an options key fits: 0 the reward's name or alias, 1 a glob, 2 the exact data source."""
+def options_rank(key: str, data_source: str, names: set[str]) -> int | None:
+    """Return how closely a key of options fits a data source; None where it does not.
+
+    Args:
+        names: Those of the data source's reward.
+
+    Returns:
+        0: the reward's name or alias; 1: a glob; 2: the exact data source.
+    """
     if key == data_source:
         return 2
     if key in names:

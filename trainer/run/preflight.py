@@ -32,6 +32,7 @@ from rewardkit.trainer.rewards import (
     identities_here,
     model_sources,
     open_rewards,
+    refuse_unused_rewards,
     why_no_parts,
 )
 from rewardkit.trainer.rollout.engines import check_model
@@ -69,6 +70,7 @@ def _check_data(config: Config) -> list[str]:
     rewards = open_rewards(config, set(first))
     try:
         rewards.check(sorted(first))
+        refuse_unused_rewards(config, {*first, *by_model}, by_model)
         notes += _check_group_rewards(config, rewards, sources)
         trained = set[str]().union(*(sources[str(path)] for path in file_list(config.data.train_files)))
         _check_lock(config, rewards, trained)

@@ -13,9 +13,7 @@ from rewardkit.offline import ReadOptions, read_join
 from rewardkit.rows import RowNames
 from rewardkit.verl_keys import config_file, is_setting
 
-DATA_SOURCE = click.option(
-    "--data-source", help="Data source for all rows, if the files have no data source column."
-)
+DATA_SOURCE = click.option("--data-source", help="Data source for all rows, whatever the files say.")
 DATA_SOURCE_KEY = click.option(
     "--data-source-key",
     help="Column with the data source. Default: the column is detected by name (docs/files.md).",
@@ -66,7 +64,26 @@ def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
         OptionsError: one of `--join` and `--on` without the other.
         InputError: the joined file cannot be used.
     """
-    return DATA_SOURCE(_collected(function))
+
+    @functools.wraps(function)
+    def with_data_source(*, read_options: ReadOptions, **rest: Any) -> Any:
+        refuse_both(read_options.data_source, read_options.names.data_source)
+        return function(read_options=read_options, **rest)
+
+    return DATA_SOURCE(_collected(with_data_source))
+
+
+def refuse_both(data_source: str | None, data_source_key: str | None) -> None:
+    """Refuse the name of a column that is not read, since every row has the same data source.
+
+    Raises:
+        OptionsError: both are given.
+    """
+    if data_source is not None and data_source_key is not None:
+        raise OptionsError(
+            "--data-source-key has no effect: --data-source is the data source of every row; pass one of the "
+            "two"
+        )
 
 
 def looking_options(function: Callable[..., Any]) -> Callable[..., Any]:

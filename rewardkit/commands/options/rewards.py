@@ -14,6 +14,7 @@ import msgspec
 from rewardkit.commands.options.numbers import ABOVE_0
 from rewardkit.commands.options.printing import err
 from rewardkit.composition import check, load_compositions
+from rewardkit.composition.given import GivenRewards
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, reason_of
 from rewardkit.foreign import is_spec, load_reward
 from rewardkit.registry import REGISTRY, Reward
@@ -48,6 +49,7 @@ class RewardOptions:
                 take.
         """
         load_rewards(self.files)
+        held = given_to_run()
         options: dict[str, dict[str, Any]] = {}
         if self.options_file:
             kind = dict[str, dict[str, Any]]
@@ -56,6 +58,8 @@ class RewardOptions:
                 Scorer(options=options).close()
             except (OptionsError, UnknownDataSourceError) as error:
                 raise OptionsError(f"{self.options_file}: {error}") from None
+            for source, values in options.items():
+                held.add_options(f"--options-file {self.options_file}", source, values)
         for more in (given or {}, option_words_to_options(self.words, "--option")):
             for source, values in more.items():
                 options.setdefault(source, {}).update(values)
@@ -65,7 +69,9 @@ class RewardOptions:
 def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--reward`, `--reward-model`, `--judge`, `--for`, `--rewards` and options of rewards to a command.
 
-    The neural rewards are registered before the command runs; the command gets a `RewardOptions`.
+    The neural rewards are registered before the command runs; the command gets a `RewardOptions`. It tells
+    `given_to_run()` the data sources of its rows. What none of them uses is refused, at the latest when the
+    command has ended.
     """
 
     @functools.wraps(function)
@@ -85,7 +91,11 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         if composition_files:  # they may be made of the files' rewards; `explain` takes names too
             load_rewards(filter(is_spec, reward_files))
             register_compositions(composition_files)
-        return function(rewards=RewardOptions(reward_files, option_words, options_file, timeout_s), **rest)
+        if timeout_s is not None:
+            given_to_run().add_timeout(f"--timeout {timeout_s:g}")
+        done = function(rewards=RewardOptions(reward_files, option_words, options_file, timeout_s), **rest)
+        given_to_run().refuse_unused()
+        return done
 
     command: Callable[..., Any] = with_neural_rewards
     for option in (
@@ -148,6 +158,15 @@ COMPOSITIONS: dict[str, Any] = {
 """What `--rewards` is, for commands that make their options one by one."""
 
 
+def given_to_run() -> GivenRewards:
+    """Return what the running command is given for its rows."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return GivenRewards()
+    held: GivenRewards = context.meta.setdefault(f"{__name__}.given", GivenRewards())
+    return held
+
+
 def load_rewards(specs: Iterable[str]) -> list[Reward]:
     """Register what the words of `--reward` name, and return it.
 
@@ -176,6 +195,7 @@ def _claim(made: Reward, word: str) -> Reward:
             f"{whole} scores {_ALL}, so {others[0]} would never be used; limit the first reward to one data "
             "source with --reward SOURCE=SPEC"
         )
+    given_to_run().add_reward(word, made)
     return made
 
 
@@ -209,10 +229,14 @@ def register_neural_rewards(
         return
     if reward_model and not sources:
         raise OptionsError("--reward-model needs --for with a data source, for example --for 'Dahoas/*'")
+    made = []
     if reward_model:
-        _claim(register_reward_model(reward_model, sources), f"--reward-model {reward_model}")
+        made.append(_claim(register_reward_model(reward_model, sources), f"--reward-model {reward_model}"))
     if judge_file is not None:
-        _claim(register_judge(judge_file, () if reward_model else sources), f"--judge {judge_file}")
+        judged = register_judge(judge_file, () if reward_model else sources)
+        made.append(_claim(judged, f"--judge {judge_file}"))
+    for source in sources:
+        given_to_run().add_source(f"--for {source}", source, made[0])
 
 
 def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict[str, Any]]:
@@ -228,6 +252,7 @@ def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict
         if not (equals and colon and source and name):
             raise OptionsError(f"{flag} {word}: expected SOURCE:NAME=VALUE, for example gsm8k:method=strict")
         options.setdefault(source, {})[name] = value
+        given_to_run().add_options(f"{flag} {word}", source, {name: value})
     return options
 
 

@@ -18,12 +18,16 @@ from rewardkit.checks.first_look import look_at_responses
 from rewardkit.checks.which_reward import second_look, which_reward
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import err, figure, print_findings
-from rewardkit.errors import NoDataSourceError, OptionsError, UnknownDataSourceError, require
-from rewardkit.files.inputs import STDIN
+from rewardkit.commands.options.rewards import given_to_run
+from rewardkit.errors import InputError, NoDataSourceError, OptionsError, UnknownDataSourceError, require
+from rewardkit.files.inputs import STDIN, find_inputs
+from rewardkit.logs.known import all_data_sources_of
+from rewardkit.logs.reader import opened
 from rewardkit.offline import ReadOptions, Report, score_file
 from rewardkit.offline.chunk import BadRowPolicy
 from rewardkit.offline.file_workers import Workers
 from rewardkit.offline.on_ray import RaySettings, RayWorkers
+from rewardkit.offline.receipt import read_receipt
 from rewardkit.offline.writing import output_name
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import OVERRULED
@@ -133,6 +137,10 @@ def score_files(
     Raises:
         click.exceptions.Exit: the run was interrupted, and a note says so.
     """
+    given = given_to_run()
+    if given and (known := sources_of_files(files, read_options)) is not None:
+        given.saw(known)
+        given.refuse_unused()
     with (
         Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
         RayWorkers(run.ray, scorer, run.workers) if run.ray else nullcontext() as workers,
@@ -150,10 +158,34 @@ def score_files(
             advice = which_reward(files, read_options, scorer)
             raise type(error)(f"{error}; {advice}" if advice else str(error)) from None
         advice = second_look(files, read_options, scorer, report)
+    given.saw(report.sources or _sources_of_receipt(out))
     _note_bad_rows(report, run.bad_rows)
     if advice:
         note(advice)
     return report
+
+
+def sources_of_files(files: Sequence[str | Path], options: ReadOptions) -> set[str] | None:
+    """Return the data sources of all rows of files; None where only scoring them tells."""
+    found: set[str] = set()
+    try:
+        for source in find_inputs(files):
+            if source.path == STDIN or "://" in source.path:  # read once, or from far away
+                return None
+            with opened(source, options) as (file, layout):
+                held = all_data_sources_of(file, layout)
+            if held is None:
+                return None
+            found.update(held)
+    except InputError:  # scoring says it
+        return None
+    return found
+
+
+def _sources_of_receipt(out: str) -> Sequence[str]:
+    """Return the data sources of an output that an earlier run has completed."""
+    receipt = read_receipt(Path(out)) if Path(out).is_file() else None
+    return () if receipt is None else list(receipt.rewards)
 
 
 def _scored(
