@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol
+from typing import Protocol
 
 from rewardkit.client import Client
 from rewardkit.composition import load_compositions
@@ -249,47 +249,30 @@ def open_rewards(
     return scorer if there is None else DividedRewards(scorer, there, scored)
 
 
-def refuse_unused_rewards(config: Config, data_sources: Iterable[str], by_model: Collection[str]) -> None:
-    """Make sure that the rows use each reward that a config gives them. `open_rewards` has registered them.
+def refuse_unused_rewards(config: Config, data_sources: Collection[str], by_model: Collection[str]) -> None:
+    """Make sure that the rows use each reward and option that a config gives them.
 
     Args:
-        data_sources: Those of all rows.
+        data_sources: Those of all rows, for which `open_rewards` has registered the rewards.
         by_model: Those that the reward model scores.
 
     Raises:
-        ConfigError: the config gives a reward beside one that scores every data source, or a reward model
-            that is left nothing to score.
+        ConfigError: the reward model has nothing to score.
         OptionsError: no row uses a composition, or options.
     """
-    reward, function = config.reward, config.custom_reward_function.path
-    composed = f"reward.compositions={reward.compositions}"
-    others = {composed: reward.compositions, "reward.options": reward.options}
-    others[f"custom_reward_function.path={function}"] = function
-    model = {"reward_model.enable=true": config.reward_model.enable}
-    here = sorted(set(data_sources) - set(by_model))
-    if reward.url:
-        _refuse(others | model, f"reward.url={reward.url} scores every data source")
-        return
-    if not by_model:
-        _refuse(model, "reward_model.scores=rest, and every data source has another reward")
-    if not here:
-        _refuse(others, "the reward model scores every data source")
-    if function:
-        _refuse({composed: reward.compositions}, f"custom_reward_function.path={function} scores every row")
+    reward = config.reward
+    if config.reward_model.enable and not by_model:
+        raise ConfigError(
+            f"reward_model.scores={config.reward_model.scores} leaves the reward model nothing to score: "
+            "every data source has another reward"
+        )
     given = GivenRewards()
     for made in load_compositions(reward.compositions) if reward.compositions else ():
-        given.add_reward(composed, made)
+        given.add_reward(f"reward.compositions={reward.compositions}", made)
     for key, values in reward.options.items():
         given.add_options(f"reward.options.{key}", key, values)
-    given.saw(here)
+    given.saw(sorted(set(data_sources) - set(by_model)))
     given.refuse_unused()
-
-
-def _refuse(given: Mapping[str, Any], why: str) -> None:
-    """Raise ConfigError if one of the settings, by how it is written, has a value."""
-    for word, value in given.items():
-        if value:
-            raise ConfigError(f"{word} has no effect: {why}")
 
 
 def _connected(

@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
-from rewardkit.agents.rows import EpisodeRow, interaction_of, tools_of
+from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.json_objects import NOT_JSON
 
 AGENTS.offer(BUILT_IN)
 MULTI_TURN = "tool_agent"
@@ -125,7 +128,7 @@ def _interaction(named: str | None, setting: EpisodeSetup) -> str | None:
 
 def _require(name: str, known: Mapping[str, object], what: str) -> None:
     if name not in known:
-        has = f"; this run has {', '.join(known)}" if known else f"; this run has no {what}s"
+        has = f"; this run has {', '.join(known)}" if known else f"; this run is given no {what}s"
         raise InputError(f"there is no {what} '{name}'{did_you_mean(name, known) or has}")
 
 
@@ -207,3 +210,77 @@ def notes_on(
     if setting.env and any(other not in (None, "", setting.env) for other in others):
         notes.append("rows name environments of their own; the run's environment is used instead")
     return notes
+
+
+# The keys of a row.
+
+
+@dataclass(frozen=True, slots=True)
+class RowTools:
+    """The tools of one row."""
+
+    selection: tuple[str, ...] | None
+    """Names, from `tool_selection`; None: all tools of the run."""
+    create_kwargs: Mapping[str, Mapping[str, Any]]
+    """By tool, `tools_kwargs[tool]["create_kwargs"]`. Tools without settings in the row are left out."""
+
+
+def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
+    """Read `tools_kwargs` and `tool_selection`, which may be JSON texts.
+
+    Raises:
+        InputError: one of them does not have verl's form.
+    """
+    given = _plain(extra_info, "tools_kwargs", Mapping)
+    kwargs: dict[str, Mapping[str, Any]] = {}
+    for name, settings in (given or {}).items():
+        if settings is None or says_nothing(settings):
+            continue
+        if not isinstance(settings, Mapping):
+            raise InputError(f"extra_info.tools_kwargs['{name}'] is {settings!r:.40}; expected a mapping")
+        create = settings.get("create_kwargs")
+        kwargs[str(name)] = create if isinstance(create, Mapping) else {}
+    names = _plain(extra_info, "tool_selection", Sequence)
+    return RowTools(None if names is None else tuple(map(str, names)), kwargs)
+
+
+def says_nothing(settings: Any) -> bool:
+    """Return whether a row's settings of a tool are mere filling: every value in them is null or empty.
+
+    All rows of a file have the same columns, so a row has settings of tools that only other rows use. `prep`
+    writes empty texts there, since verl's loader takes no nulls.
+    """
+    create = settings.get("create_kwargs") if isinstance(settings, Mapping) else None
+    if not isinstance(create, Mapping) or not create:
+        return False
+    return all(value is None or (isinstance(value, str) and not value) for value in create.values())
+
+
+def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
+    """Return the name of the row's interaction, None where it names none, and its other `interaction_kwargs`.
+
+    Without a name, values that are null or empty are mere filling, as in `says_nothing`.
+
+    Raises:
+        InputError: it is no mapping.
+    """
+    given = _plain(extra_info, "interaction_kwargs", Mapping) or {}
+    name = given.get("name")
+    kwargs = {key: value for key, value in given.items() if key != "name"}
+    if name:
+        return str(name), kwargs
+    return None, {key: value for key, value in kwargs.items() if value is not None and value != ""}
+
+
+def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = extra_info.get(name)
+    if isinstance(value, str) and kind is not str:
+        try:
+            value = msgspec.json.decode(value) if value else None
+        except NOT_JSON:
+            raise InputError(f"extra_info.{name} is not valid JSON: {value!r:.40}") from None
+    if value is not None and hasattr(value, "tolist"):  # pandas hands over arrays
+        value = value.tolist()
+    if value is None or isinstance(value, kind):
+        return value
+    raise InputError(f"extra_info.{name} is {value!r:.40}; expected a {kind.__name__.lower()}")

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rewardkit.agents.resolving import default_agent
-from rewardkit.agents.rows import says_nothing
+from rewardkit.agents.resolving import default_agent, says_nothing
 from rewardkit.checks.agents import (
     INTERACTIONS,
     SINGLE_TURN,

@@ -104,7 +104,7 @@ class GivenRewards:
             more = ", ..." if len(seen) > _LISTED else ""
             found = f"the data sources of the rows are {', '.join(seen[:_LISTED])}{more}"
             raise OptionsError(
-                f"{one.word}: no row uses {one.what}; {found if seen else 'there are no rows to score'}"
+                f"{one.word}: no row uses {one.what}; {found if seen else 'there are no rows for it'}"
             )
 
     def _named_by(self, source: str, reward: Reward, parts: Sequence[Reward]) -> set[str]:

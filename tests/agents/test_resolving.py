@@ -146,7 +146,7 @@ def test_a_row_keeps_its_agent_unless_one_is_given_for_all() -> None:
 
 def test_an_interaction_alone_is_that_of_every_row() -> None:
     setting = setup(interactions=interactions())
-    for one in (row(), row(interaction_kwargs={"name": "", "query": ""}), row(**interaction("gsm8k"))):
+    for one in (row(), row(interaction_kwargs={"name": "", "ground_truth": ""}), row(**interaction("gsm8k"))):
         found = resolve(one, setting)
         assert (found.agent.name, found.interaction) == ("tool_agent", "gsm8k")
         assert found.interaction_kwargs["ground_truth"] == "4"
@@ -155,7 +155,7 @@ def test_an_interaction_alone_is_that_of_every_row() -> None:
 @pytest.mark.parametrize(
     ("given", "one", "message"),
     [
-        ({}, row(**interaction("gsm8k")), "no interaction 'gsm8k'; this run has no interactions"),
+        ({}, row(**interaction("gsm8k")), "no interaction 'gsm8k'; this run is given no interactions"),
         ({"interactions": {"quiz": Echo}}, row(**interaction("gsm8k")), "no interaction 'gsm8k'.*quiz"),
         ({"interactions": {"quiz": Echo, "gsm8k": Echo}}, row(), "names none .*quiz, gsm8k"),
         ({"tools": {"echo": Echo}}, row(tool_selection=["search"]), "no tool 'search'.*echo"),

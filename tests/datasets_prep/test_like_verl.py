@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rewardkit.agents.rows import interaction_of, tools_of
+from rewardkit.agents.resolving import interaction_of, tools_of
 from rewardkit.cli import run
 from rewardkit.datasets_prep.common.like_verl import FORMS
 from tests.conftest import needs
@@ -131,7 +131,7 @@ def test_our_own_tools_read_verls_rows(
 ) -> None:
     row = ours(dataset, like, write(CASES[dataset, like].raw, tmp_path / "raw"), tmp_path / "out")["train"][0]
     assert list(tools_of(row["extra_info"]).create_kwargs) == tools
-    assert (interaction_of(row["extra_info"]) or (None,))[0] == interaction
+    assert interaction_of(row["extra_info"])[0] == interaction
     assert run(["check", str(tmp_path / "out" / "train.parquet")]) == 0
 
 

@@ -150,7 +150,9 @@ def test_an_interaction_answers_until_it_is_content(chat: Chat, tmp_path: Path) 
         return {"choices": [{"message": message, "finish_reason": "stop"}]}
 
     chat.says = says  # type: ignore[method-assign]
-    extra = [{"interaction_kwargs": {"name": "gsm8k", "ground_truth": "42"}}] * 6
+    of_row = {"interaction_kwargs": {"name": "gsm8k", "ground_truth": "42"}}
+    filled = {"interaction_kwargs": {"name": "", "ground_truth": ""}}  # as `prep` fills rows of tools
+    extra = [of_row, filled, None] * 2
     prompts = prompts_of(tmp_path / "p.parquet", extra_info=extra, ground_truth=["42"] * 6)
     words = ["--url", chat.url, "--model", "m", "--interactions", "gsm8k", "--score"]
     rows = generated(prompts, tmp_path / "a.parquet", *words)
@@ -158,6 +160,47 @@ def test_an_interaction_answers_until_it_is_content(chat: Chat, tmp_path: Path) 
     assert [row["score"] for row in rows] == [[1.0]] * 6
     assert [len(row["turns"][0]) for row in rows] == [3] * 6, "what it says at the end nobody reads"
     assert [row["turn_rewards"][0][-1] for row in rows] == [1.0] * 6
+
+
+def test_what_no_row_uses_is_refused_before_anything_is_asked(
+    chat: Chat, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agents = tmp_path / "agents.yaml"
+    agents.write_text(f"- name: external\n  command: [{sys.executable}]\n")
+    several = tmp_path / "several.yaml"
+    several.write_text(
+        "interaction:\n- {name: gsm8k, class_name: gsm8k}\n- {name: other, class_name: gsm8k}\n"
+    )
+    named = [{"interaction_kwargs": {"name": "gsm8k"}}] * 6
+    single = {"agent_name": ["math_expression"] * 6}
+    selects = [{"tool_selection": ["search"]}] * 6
+    for columns, words, message in (
+        (single, ["--tools", "calculator"], "--tools: no row uses the tool 'calculator'"),
+        ({"extra_info": selects}, ["--tools", "calculator"], "there is no tool 'search'"),
+        (single, ["--interactions", "gsm8k"], "--interactions: no row uses the interaction 'gsm8k'"),
+        ({"extra_info": named}, ["--interactions", str(several)], "no row uses the interaction 'other'"),
+        ({}, ["--interactions", str(several)], "names none of this run's interactions"),
+        ({"extra_info": named}, [], "this run is given no interactions"),
+        (single, ["--env", "ors:http://127.0.0.1:9"], "--env: no row uses the environment"),
+        ({}, ["--agent-file", str(agents)], "--agent-file: no row uses the agent 'external'"),
+    ):
+        prompts = prompts_of(tmp_path / "p.parquet", **columns)
+        out = tmp_path / "a.parquet"
+        server = ["--url", chat.url, "--model", "m", "--out", str(out)]
+        assert run(["generate", str(prompts), *server, *words]) == 2
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert message in line
+        assert not out.exists()
+    assert not chat.asked
+
+
+def test_what_verl_s_config_says_of_agents_is_a_default(chat: Chat, tmp_path: Path) -> None:
+    config = tmp_path / "generation.yaml"
+    config.write_text("rollout: {agent: {default_agent_loop: single_turn_agent}}\n")
+    prompts = prompts_of(tmp_path / "p.parquet", agent_name=["tool_agent", "single_turn_agent", None] * 2)
+    words = ["--config", str(config), "--url", chat.url, "--model", "m", "--tools", "calculator"]
+    rows = generated(prompts, tmp_path / "a.parquet", *words)
+    assert [len(row["turns"][0]) for row in rows] == [3] * 6
 
 
 def test_a_call_with_half_a_character_is_kept(chat: Chat, tmp_path: Path) -> None:

@@ -150,6 +150,19 @@ REFUSED: tuple[Rule, ...] = (
         "reward.options works only for local rewards; with reward.url, set the options on the server",
     ),
     (
+        lambda c: c.reward.compositions and c.reward.url,
+        "reward.compositions works only for local rewards; with reward.url, pass --rewards to the server",
+    ),
+    (
+        lambda c: c.reward.compositions and c.custom_reward_function.path,
+        "reward.compositions has no effect, because custom_reward_function.path scores all rows; set only "
+        "one of them",
+    ),
+    (
+        lambda c: c.custom_reward_function.reward_kwargs and not c.custom_reward_function.path,
+        "custom_reward_function.reward_kwargs has no effect without custom_reward_function.path",
+    ),
+    (
         lambda c: c.reward_model.enable and not (c.reward_model.model.path or c.reward_model.url),
         "reward_model.enable=true requires reward_model.model.path (a sequence classification model) or "
         "reward_model.url",

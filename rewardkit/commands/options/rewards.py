@@ -58,8 +58,8 @@ class RewardOptions:
                 Scorer(options=options).close()
             except (OptionsError, UnknownDataSourceError) as error:
                 raise OptionsError(f"{self.options_file}: {error}") from None
-            for source, values in options.items():
-                held.add_options(f"--options-file {self.options_file}", source, values)
+            for source, in_file in options.items():
+                held.add_options(f"--options-file {self.options_file}", source, in_file)
         for more in (given or {}, option_words_to_options(self.words, "--option")):
             for source, values in more.items():
                 options.setdefault(source, {}).update(values)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.cli import run
-from rewardkit.errors import ConfigError, InputError
+from rewardkit.errors import ConfigError, InputError, OptionsError
 from rewardkit.registry import REGISTRY
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.models.load import load_causal_lm
@@ -276,6 +276,32 @@ def train_file(folder: Path, **changed: Any) -> Path:
     rows = [*([row] * 7), {**row, **changed}]
     pq.write_table(pa.Table.from_pylist(rows), folder / "train.parquet")
     return folder / "train.parquet"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["reward.compositions=unused.yaml"], "no row uses the reward 'unused'"),
+        (["reward.options.math.preset=strict"], r"reward.options.math: no row uses"),
+        (["reward.url=http://127.0.0.1:9", "reward.compositions=fits.yaml"], "only for local rewards"),
+        (["custom_reward_function.reward_kwargs.top=3"], "reward_kwargs has no effect"),
+        (
+            ["custom_reward_function.path=own.py", "reward.compositions=fits.yaml"],
+            "reward.compositions has no effect",
+        ),
+    ],
+)
+def test_rewards_that_no_row_uses_are_refused(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("unused.yaml").write_text("data_sources: [nothing/here]\nsum: [gsm8k]\n")
+    Path("fits.yaml").write_text("data_sources: [gsm8k]\nsum: [gsm8k]\n")
+    Path("own.py").write_text(
+        "def compute_score(data_source, solution_str, ground_truth, extra_info): return 1.0\n"
+    )
+    with pytest.raises((ConfigError, OptionsError), match=message):
+        check(settings(train_file(tmp_path), model_folder, tmp_path, *given))
 
 
 def test_an_agent_that_there_is_not_is_refused_with_its_row(model_folder: Path, tmp_path: Path) -> None:
