@@ -159,6 +159,16 @@ def test_each_of_several_is_used_or_refused(folder: Path, capsys: pytest.Capture
     assert "--option math:preset=strict: no row uses the options of 'math'" in capsys.readouterr().err
 
 
+def test_a_judge_is_asked_or_refused(folder: Path, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("judge.yaml").write_text(f"{{model: m, url: '{model.url}', retries: 0}}")
+    words = ["score", written(folder / "r.jsonl", [OTHER]), "--out", "out.jsonl", "--judge", "judge.yaml"]
+    assert run([*words, "--for", "essays/*"]) == 2
+    assert "--judge judge.yaml: no row uses the reward" in capsys.readouterr().err
+    assert run([*words, "--for", OTHER, "--for", "essays/*"]) == 2
+    assert "--for essays/*: no row uses it" in capsys.readouterr().err
+    assert not Path("out.jsonl").exists()
+
+
 def test_a_member_of_a_composition_is_used(folder: Path) -> None:
     Path("member.py").write_text(MINE.replace("given/used", "given/member"))
     Path("of_mine.yaml").write_text(f"data_sources: [{USED}]\nsum: [mine, {{reward: gsm8k, weight: 0.5}}]\n")
