@@ -100,8 +100,24 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     lists = [rows[i] | {"responses": [row["response"] for row in rows[i : i + 4]]} for i in range(0, 80, 4)]
     for row in lists:
         del row["response"], row["finish_reason"]
-    for name in ("responses", "out", "words"):
-        pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    sources = {"math": "72", "instructions": json.dumps({"instruction_id_list": [], "kwargs": []})}
+    others = [
+        {
+            **rows[0],
+            "data_source": source,
+            "ground_truth": truth,
+            "prompt": [{"role": "user", "content": source}],
+        }
+        for source, truth in sources.items()
+    ]
+    composed = [{**row, "data_source": "my/math1"} for row in rows]
+    for name, held in (
+        ("responses", [*rows, *others]),
+        ("out", rows),
+        ("words", rows),
+        ("composed", composed),
+    ):
+        pq.write_table(pa.Table.from_pylist(held), folder / f"{name}.parquet")
     pq.write_table(pa.Table.from_pylist(lists), folder / "lists.parquet")
     for place in ("data/test.parquet", "data/gsm8k/test.parquet", "data.parquet"):
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
@@ -155,6 +171,8 @@ def test_a_command_runs_as_it_stands(
     for path in playground.glob("*.py"):  # as in a process of its own
         monkeypatch.delitem(sys.modules, user_module_name(path), raising=False)
     words = _words(command)
+    if "rewards.yaml" in words:  # whose composition is for rows of its own
+        words = [word.replace("responses.parquet", "composed.parquet") for word in words]
     server = Server() if words[0] == "generate" or "--model" in words else None
     if server is not None:
         words = [word.replace("http://HOST/v1", server.url) for word in words]
