@@ -17,7 +17,7 @@ from rewardkit.commands.options.files import SCORE_KEY, input_options
 from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
-from rewardkit.commands.options.rewards import RewardOptions, reward_options
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.errors import InputError, UnscoredError
 from rewardkit.evaluation.gradient import CORRECT, SourceSignal, signal
@@ -84,7 +84,9 @@ def command(
             try:
                 return read_groups(some, read_options, prefix, on_note=note)
             except UnscoredError:
-                return read_groups(some, read_options, prefix, scorer, note)
+                groups = read_groups(some, read_options, prefix, scorer, note)
+                given_to_run().saw(groups)
+                return groups
 
         if len(dumps) > 1:
             _print_steps({at: ledger(read([str(path)])) for at, path in dumps.items()}, as_json)
