@@ -26,6 +26,7 @@ from rewardkit.datasets_prep.common.schema import Row
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, file_reader
 from rewardkit.errors import InputError
 from rewardkit.files.inputs import Input
+from rewardkit.messages import plain_message
 
 ANSWERS = "possible_answer"
 _ANSWER = "possible_answer"
@@ -63,7 +64,8 @@ def _messages(record: Record) -> tuple[dict[str, str], ...]:
             f"{record.where}: 'question' must be a list that contains one turn, and the turn must be a list "
             "of messages"
         )
-    said = [m for m in turns[0] if isinstance(m, dict) and isinstance(m.get("content"), str)]
+    messages = [plain_message(message) for message in turns[0] if isinstance(message, dict)]
+    said = [message for message in messages if isinstance(message.get("content"), str)]
     if len(said) != len(turns[0]):
         raise InputError(f"{record.where}: a message of 'question' has no text")
     roles = ("user" if m.get("role") == "system" else str(m.get("role")) for m in said)

@@ -9,6 +9,7 @@ from inspect import Parameter
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.messages import plain_prompt
 from rewardkit.types import Sample
 
 RewardCall = Callable[[Any, Any], Any]
@@ -24,7 +25,7 @@ OF_A_SAMPLE: Given = {
     "response": lambda sample, options: sample.response,
     "solution_str": lambda sample, options: sample.response,
     "ground_truth": lambda sample, options: sample.ground_truth,
-    "prompt": lambda sample, options: sample.prompt,
+    "prompt": lambda sample, options: plain_prompt(sample.prompt),
     "extra_info": lambda sample, options: sample.extra_info,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from rewardkit.messages import plain_prompt
 from rewardkit.types import Sample, fits
 
 GROUP_KEYS = ("group", "uid", "prompt_id")
@@ -22,7 +23,7 @@ def group_of(sample: Sample) -> str:
     for key in GROUP_KEYS:
         if (named := sample.extra_info.get(key)) is not None:
             return json.dumps([sample.data_source, key, named], default=str)
-    return json.dumps([sample.data_source, sample.prompt, sample.ground_truth], default=str)
+    return json.dumps([sample.data_source, plain_prompt(sample.prompt), sample.ground_truth], default=str)
 
 
 def needs_group(data_source: str, instead: str) -> str:

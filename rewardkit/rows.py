@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rewardkit.errors import NoResponseError
+from rewardkit.messages import content_of, plain_message
 from rewardkit.model_api.answers import (
     conversation_text,
     is_answers,
@@ -275,11 +276,18 @@ def responses_of(value: Any) -> list[Any] | None:
 
 
 def prompt_of(value: Any) -> str | list[Message] | None:
-    """Return a prompt as a Sample takes it: the text, or the chat messages as plain data."""
+    """Return a prompt as a Sample takes it: the text, or the chat messages as plain data.
+
+    The content of a message that is nothing but text is a string, whether it came as one or in parts. One
+    message may stand without a list.
+    """
     if value is None or isinstance(value, str):
         return value
-    messages = plain(value)
-    return [plain_mapping(message) for message in messages] if isinstance(messages, list) else str(messages)
+    held = plain(value)
+    messages = [held] if isinstance(held, Mapping) and content_of(held) is not None else held
+    if not isinstance(messages, list):
+        return str(messages)
+    return [plain_message(plain_mapping(message)) for message in messages]
 
 
 def plain_mapping(value: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rewardkit.model_api.answers import content_text
+from rewardkit.messages import message_text
 from rewardkit.special_tokens import SPECIAL, strip_end
 from rewardkit.types import Message
 
@@ -90,7 +90,7 @@ def plain(text: str) -> str:
 
 def message_turns(messages: Iterable[Mapping[str, Any]]) -> list[ChatTurn]:
     """Return chat messages as turns; parts of a message that are not text are left out."""
-    return [ChatTurn(str(m.get("role", "user")), content_text(m.get("content"))) for m in messages]
+    return [ChatTurn(str(m.get("role", "user")), message_text(m)) for m in messages]
 
 
 def prompt_turns(prompt: str | Sequence[Mapping[str, Any]], *, bare: bool = False) -> list[ChatTurn]:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from rewardkit.errors import InputError, NoResponseError, OverloadedError
 from rewardkit.json_objects import NOT_JSON
+from rewardkit.messages import plain_prompt
 from rewardkit.row_reports import known_score
 from rewardkit.rows import ground_truth_text, response_text, responses_of
 from rewardkit.types import Sample, failure
@@ -46,12 +47,20 @@ class BodyDecoder(Generic[T]):
         type_: anything msgspec can decode.
         what: how error messages call it, for example `a sample`.
         adapt: makes the values of a body that is not of the type what they may stand for.
+        finish: completes a value of the type.
     """
 
-    def __init__(self, type_: Any, what: str, adapt: Callable[[Any], Any] = lambda value: value) -> None:
+    def __init__(
+        self,
+        type_: Any,
+        what: str,
+        adapt: Callable[[Any], Any] = lambda value: value,
+        finish: Callable[[T], T] = lambda value: value,
+    ) -> None:
         self._type = type_
         self._what = what
         self._adapt = adapt
+        self._finish = finish
         self._strict = msgspec.json.Decoder(type_)
 
     def __call__(self, body: bytes | bytearray | memoryview) -> T:
@@ -63,8 +72,8 @@ class BodyDecoder(Generic[T]):
         try:
             value: T = self._strict.decode(body)
         except NOT_JSON:
-            return self._tolerantly(bytes(body))
-        return value
+            value = self._tolerantly(bytes(body))
+        return self._finish(value)
 
     def _tolerantly(self, body: bytes) -> T:
         """Take lone surrogates, NaN and Infinity, which Python's json module writes without a murmur, and
@@ -123,8 +132,20 @@ def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
     )
 
 
-decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample", _rows)
-decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(Sample | list[Sample], "a sample", _rows)
+def _with_plain_prompt(sample: Sample) -> Sample:
+    """The sample with the prompt that it would have from a file."""
+    prompt = plain_prompt(sample.prompt)
+    return sample if prompt is sample.prompt else msgspec.structs.replace(sample, prompt=prompt)
+
+
+def _with_plain_prompts(asked: Sample | list[Sample]) -> Sample | list[Sample]:
+    return [*map(_with_plain_prompt, asked)] if isinstance(asked, list) else _with_plain_prompt(asked)
+
+
+decode_sample: BodyDecoder[Sample] = BodyDecoder(Sample, "a sample", _rows, _with_plain_prompt)
+decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(
+    Sample | list[Sample], "a sample", _rows, _with_plain_prompts
+)
 
 
 def decode_line(line: bytes) -> Sample:

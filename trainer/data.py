@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import torch
 
 from rewardkit.errors import InputError, RewardkitError, reason_of
+from rewardkit.messages import plain_message
 from rewardkit.rows import RowNames, to_sample, value_at
 from rewardkit.tables import column_of, names_in
 from rewardkit.trainer.batch import PromptRow
@@ -157,16 +158,11 @@ def _message(turn: Any, where: str) -> Any:
         raise InputError(
             f"{where} has no role; a prompt must be a string or a list of messages with role and content"
         )
-    content = turn.get("content")
+    plain = plain_message(turn)
+    content = plain.get("content")
     if isinstance(content, str) or (content is None and turn.get("tool_calls")):
-        return turn
-    parts = content if isinstance(content, list) else []
-    texts = [
-        part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)
-    ]
-    if not texts or len(texts) < len(parts):
-        raise InputError(f"{where}: content must be text or a list of text parts")
-    return {**turn, "content": "".join(texts)}
+        return plain
+    raise InputError(f"{where}: content must be text or a list of text parts")
 
 
 def agent_names(path: Path) -> set[str | None]:

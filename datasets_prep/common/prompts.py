@@ -12,6 +12,7 @@ from pathlib import Path
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Record
 from rewardkit.errors import InputError
+from rewardkit.messages import plain_message
 
 _FIELD = re.compile(r"\{([A-Za-z_][\w .-]*)\}")
 _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
@@ -91,7 +92,8 @@ def published_chat(record: Record, column: str) -> tuple[str, tuple[dict[str, st
     """
     value = record.value(column)
     given = value if isinstance(value, list) else []
-    said = [m for m in given if isinstance(m, dict) and isinstance(m.get("content"), str)]
+    messages = [plain_message(message) for message in given if isinstance(message, dict)]
+    said = [message for message in messages if isinstance(message.get("content"), str)]
     if not said or len(said) != len(given) or said[-1].get("role") != "user":
         raise InputError(
             f"{record.where}: '{column}' must be a list of messages with text; the last must be a user "

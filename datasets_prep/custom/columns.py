@@ -20,6 +20,7 @@ from rewardkit.datasets_prep.custom.mapping import Columns
 from rewardkit.datasets_prep.custom.sources import RowSource
 from rewardkit.errors import InputError
 from rewardkit.files.values import in_python
+from rewardkit.messages import content_of, whole_text
 from rewardkit.rows import ground_truth_text, plain, value_at
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.tables import is_list
@@ -331,8 +332,8 @@ def _role_and_text(message: Any) -> tuple[str, str | None]:
     """Of a message in either form, `role` and `content` or `from` and `value`."""
     if not isinstance(message, dict):
         return "", None
-    role, text = message.get("role", message.get("from")), message.get("content", message.get("value"))
-    return _ROLES.get(str(role), str(role)), text if isinstance(text, str) else None
+    role = message.get("role", message.get("from"))
+    return _ROLES.get(str(role), str(role)), whole_text(content_of(message))
 
 
 def _messages(chat: Any, system: str) -> list[dict[str, str]]:

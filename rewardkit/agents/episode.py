@@ -37,6 +37,7 @@ from rewardkit.agents.types import (
     Turn,
     UserTurn,
 )
+from rewardkit.messages import message_text
 from rewardkit.row_reports import FAILED_ENDS
 from rewardkit.tool_calls.call import Call
 from rewardkit.types import Message, Status
@@ -311,7 +312,7 @@ class Episode:
 
     def _keep(self, messages: Sequence[Message], role: Role, start: int, statuses: Sequence[str]) -> None:
         self.messages += [dict(message) for message in messages]
-        text = "\n".join(str(message.get("content") or "") for message in messages)
+        text = "\n".join(map(message_text, messages))
         self.turns.append(Turn(role, text, start, len(self.response_ids), statuses=list(statuses)))
 
     def _observe(self, calls: Sequence[Call], found: Sequence[Observation]) -> None:

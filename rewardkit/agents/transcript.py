@@ -16,6 +16,7 @@ from typing import Any
 
 from rewardkit.agents.encoding import TextEncoder, plain_text
 from rewardkit.errors import ConfigError
+from rewardkit.messages import message_text
 from rewardkit.types import Message
 
 Schemas = Sequence[Mapping[str, Any]]
@@ -104,7 +105,7 @@ class Transcript:
         """
         skeleton = self.skeleton(messages, schemas)
         texts = [
-            write(plain_text(message.get("content") or ""))
+            write(plain_text(message_text(message)))
             for write, message in zip(skeleton.contents, messages, strict=True)
         ]
         ids = self._encode(skeleton.parts, texts)

@@ -17,9 +17,10 @@ from rewardkit.checks.agents import (
 )
 from rewardkit.checks.findings import FindingLevel, Findings
 from rewardkit.checks.forms import FileForm
-from rewardkit.checks.items import MEDIA, Item, content_text
+from rewardkit.checks.items import MEDIA, Item
 from rewardkit.errors import MissingDependencyError, UnknownDataSourceError, did_you_mean
 from rewardkit.json_objects import NOT_JSON
+from rewardkit.messages import message_text
 from rewardkit.registry import Registry
 from rewardkit.rows import ground_truth_text, value_at
 from rewardkit.types import Message
@@ -114,7 +115,7 @@ def _message_problem(message: Message, *, has_media: bool) -> str | None:
         near = did_you_mean(role, ROLES)
         return f"a message of the prompt has the role '{role}'; expected one of {', '.join(ROLES)}{near}"
     calls = bool(message.get("tool_calls"))
-    has_text = isinstance(content, str | list) and bool(content_text(content).strip())
+    has_text = isinstance(content, str | list) and bool(message_text(message).strip())
     has_parts = has_media or (isinstance(content, list) and any(_is_medium(part) for part in content))
     if has_text or has_parts or calls or role == "assistant":
         return None

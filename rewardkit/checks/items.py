@@ -9,6 +9,7 @@ from typing import Any
 from rewardkit.files.formats import RowFile
 from rewardkit.files.records import BadRowError, RawRow, Records
 from rewardkit.logs.samples import parsed
+from rewardkit.messages import message_text
 from rewardkit.rows import RowNames, ground_truth_text, plain_mapping, prompt_of, value_at
 from rewardkit.types import Message
 
@@ -34,21 +35,13 @@ class Item:
         if not isinstance(self.prompt, list):
             return self.prompt or ""
         asked = [m for m in self.prompt if isinstance(m, Mapping) and m.get("role") == "user"]
-        return content_text(asked[-1].get("content")) if asked else ""
+        return message_text(asked[-1]) if asked else ""
 
     @property
     def media(self) -> Any:
         """Images, videos or audio that belong to the prompt; None: there are none."""
         found = [self.raw[name] for name in MEDIA if self.raw.get(name)]
         return found or None
-
-
-def content_text(content: Any) -> str:
-    """Return a message's content if it is a text, else the text of its parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else ()
-    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
 
 
 def item_of(raw: RawRow, row: int, names: RowNames, data_source: str | None) -> Item:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rewardkit.checks.findings import Findings
-from rewardkit.checks.items import Item, content_text
+from rewardkit.checks.items import Item
 from rewardkit.errors import InputError, MissingDependencyError, reason_of
+from rewardkit.messages import message_text
 from rewardkit.model_folders import why_no_model
 from rewardkit.types import Message
 
@@ -43,7 +44,7 @@ class Lengths:
     def _text(self, item: Item, file: str) -> str:
         prompt: str | list[Message] | None = item.prompt
         turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt or []
-        messages = [{"role": str(t.get("role")), "content": content_text(t.get("content"))} for t in turns]
+        messages = [{"role": str(t.get("role")), "content": message_text(t)} for t in turns]
         if not self._tokenizer.chat_template:
             return "\n".join(message["content"] for message in messages)
         try:

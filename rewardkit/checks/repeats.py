@@ -9,9 +9,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rewardkit.checks.findings import Findings
-from rewardkit.checks.items import Item, content_text
+from rewardkit.checks.items import Item
 from rewardkit.checks.overlap import EvalIndex
 from rewardkit.checks.texts import Template, digest, template_of, tokens_of
+from rewardkit.messages import message_text
 
 _TEMPLATE_ROWS = 256
 _LEFT = ("chosen", "rejected", "completion", "response")
@@ -106,7 +107,7 @@ def question_tokens(item: Item, template: Template) -> list[list[str]]:
     earlier: list[str] = []
     if isinstance(item.prompt, list) and len(item.prompt) > 2:
         others = [m for m in item.prompt[:-1] if isinstance(m, Mapping) and m.get("role") != "system"]
-        earlier = [content_text(m.get("content")) for m in others]
+        earlier = [message_text(m) for m in others]
     later = [_text(item.raw[name]) for name in _LEFT if item.raw.get(name)]
     forms = (template.strip(item.question), item.question) if template else (item.question,)
     return [tokens_of(" ".join([*earlier, form, *later])) for form in forms]
@@ -114,7 +115,7 @@ def question_tokens(item: Item, template: Template) -> list[list[str]]:
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        return " ".join(content_text(m.get("content")) for m in value if isinstance(m, Mapping))
+        return " ".join(message_text(m) for m in value if isinstance(m, Mapping))
     return str(value)
 
 

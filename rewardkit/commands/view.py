@@ -31,6 +31,7 @@ from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.html.run_page import METRICS, write_run_page
 from rewardkit.evaluation.listing import ORDERS, PromptSummary, by_prompt, in_order
 from rewardkit.evaluation.scored import ScoredRow, dumps_in, read_rows, status_of
+from rewardkit.messages import message_text
 from rewardkit.offline import ReadOptions
 from rewardkit.text import printable
 from rewardkit.types import STATUSES
@@ -241,7 +242,7 @@ def _print_in_full(row: ScoredRow) -> None:
 def _messages(value: Any) -> str:
     """A prompt as it reads: its messages one below the other."""
     if isinstance(value, list) and all(isinstance(m, dict) and "content" in m for m in value):
-        return "\n".join(f"[{printable(str(m.get('role')))}] {printable(str(m['content']))}" for m in value)
+        return "\n".join(f"[{printable(str(m.get('role')))}] {printable(message_text(m))}" for m in value)
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
-from rewardkit.model_api.answers import content_text
+from rewardkit.messages import message_text
 from rewardkit.text import printable
 
 FOLDED = 400
@@ -45,7 +45,7 @@ def shown_prompt(key: str) -> str:
         isinstance(one, Mapping) and "role" in one for one in messages
     ):
         return key
-    turns = [f"[{one['role']}] {content_text(one.get('content'))}" for one in messages]
+    turns = [f"[{one['role']}] {message_text(one)}" for one in messages]
     return "  ".join(turns) + key[end:]
 
 

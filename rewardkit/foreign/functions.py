@@ -18,6 +18,7 @@ from rewardkit.digests import digest
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, RewardHost
 from rewardkit.foreign.spec import KINDS, ForeignSpec
+from rewardkit.messages import plain_prompt, prompt_text
 from rewardkit.registry import NoOptions, Reward
 from rewardkit.types import Sample, Score
 
@@ -140,7 +141,8 @@ class HostedReward:
             "data_source": sample.data_source,
             "response": sample.response,
             "ground_truth": _structure(sample.ground_truth) if self.structured else sample.ground_truth,
-            "prompt": sample.prompt,
+            "prompt": plain_prompt(sample.prompt),
+            "prompt_text": prompt_text(sample.prompt),
             "extra_info": sample.extra_info,
         }
 

@@ -14,6 +14,7 @@ from rewardkit.foreign.making import made, number
 from rewardkit.foreign.services import Service, ServiceError
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import CredentialsUnshown
+from rewardkit.messages import plain_prompt
 from rewardkit.registry import Reward
 from rewardkit.types import Sample, Score, failure
 
@@ -98,7 +99,7 @@ async def _close(server: Service, cookies: dict[str, str]) -> None:
 
 
 def _row(sample: Sample, ground_truth_field: str) -> dict[str, Any]:
-    prompt = sample.prompt or []
+    prompt = plain_prompt(sample.prompt) or []
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     asked = {"input": [dict(message) for message in messages], "tools": []}
     return {

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import NoResponseError
+from rewardkit.messages import REASONING_PARTS, content_of, content_text, message_text
 from rewardkit.model_api.failures import broken_choice, why_broken, why_empty, why_failed, why_silent
 
 _SPEAKERS = frozenset({"assistant", "model", "gpt", "ai", "bot", "chatbot"})
 """Roles of those whose messages are responses."""
-
-_REASONING = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_text", "thought"})
-"""Types of parts that a model thought and did not say."""
 
 _STEPS = frozenset({"reasoning", "function_call", "function_call_output"})
 _ITEMS = {"message", *_STEPS}
@@ -189,16 +187,12 @@ def conversation_text(messages: Sequence[Any]) -> str:
         raise _only_others(told)
     if said and (why := why_silent(said[-1])) is not None:
         raise NoResponseError(why)
-    return "".join([*(content_text(_content(message)) for message in said[:-1]), *map(said_in, said[-1:])])
+    return "".join([*map(message_text, said[:-1]), *map(said_in, said[-1:])])
 
 
 def _only_others(messages: Sequence[Mapping[str, Any]]) -> NoResponseError:
     roles = ", ".join(dict.fromkeys(str(role_of(message)) for message in messages))
     return NoResponseError(f"no message has the role assistant (roles: {roles}), so there is no response")
-
-
-def _content(message: Mapping[str, Any]) -> Any:
-    return message["value"] if "content" not in message and "from" in message else message.get("content")
 
 
 def is_content(parts: Sequence[Any]) -> bool:
@@ -211,27 +205,12 @@ def _is_part(part: Mapping[str, Any]) -> bool:
     kind = str(part.get("type"))
     if kind in ("text", "output_text"):
         return isinstance(part.get("text"), str)
-    return kind in _REASONING or kind in ("refusal", "tool_use")
-
-
-def content_text(content: Any) -> str:
-    """Return the text of a message's content: itself, or that of its parts, without reasoning and calls."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list | tuple) else ()
-    texts = [_part_text(part) if isinstance(part, Mapping) else part for part in parts]
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def _part_text(part: Mapping[str, Any]) -> Any:
-    if str(part.get("type")) in _REASONING or part.get("thought"):
-        return None
-    return part.get("text") or part.get("refusal")
+    return kind in REASONING_PARTS or kind in ("refusal", "tool_use")
 
 
 def said_in(message: Mapping[str, Any]) -> str:
     """Return what a message says: its text or refusal, and after it the calls that it makes."""
-    content = _content(message) or message.get("refusal")
+    content = content_of(message) or message.get("refusal")
     legacy = message.get("function_call")
     calls = [*_calls(message.get("tool_calls") or [legacy]), *_uses(content)]
     return "\n".join(filter(None, [content_text(content), *map(_block, calls)]))
@@ -287,7 +266,7 @@ def output_text(items: list[Any]) -> str:
     said = [message for message in messages if is_said(message)]
     if messages and not said and len(messages) == len(things):
         raise _only_others(messages)
-    texts = [content_text(item.get("content")) for item in said]
+    texts = list(map(message_text, said))
     answered = [item.get("call_id") for item in things if item.get("type") == "function_call_output"]
     calls = [
         {"name": item.get("name"), "arguments": _arguments(item.get("arguments"))}

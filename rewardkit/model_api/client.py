@@ -22,7 +22,7 @@ from rewardkit.errors import MissingDependencyError
 from rewardkit.http_addresses import CredentialsUnshown, address_of
 from rewardkit.http_retry import retry_after_s
 from rewardkit.http_sessions import end_with_loop
-from rewardkit.model_api.answers import content_text
+from rewardkit.messages import content_text
 from rewardkit.model_api.failures import broken_choice, why_failed
 
 if TYPE_CHECKING:

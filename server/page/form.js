@@ -171,9 +171,14 @@ function formula(text) {
   return setMaths(place, text) ? place : null;
 }
 
+// The text of a message's content, a string or a list of parts.
+function textOf(content) {
+  return Array.isArray(content) ? content.map((part) => part?.text ?? "").join("") : String(content ?? "");
+}
+
 // Prompt and response with their maths set; nothing where there is none.
 function mathsOf(sample) {
-  const prompt = Array.isArray(sample.prompt) ? sample.prompt.map((m) => m.content).filter((t) => typeof t === "string").join("\n\n") : sample.prompt;
+  const prompt = Array.isArray(sample.prompt) ? sample.prompt.map((m) => textOf(m.content)).join("\n\n") : sample.prompt;
   const parts = [["Prompt with rendered maths", prompt], ["Response with rendered maths", sample.response]];
   return parts.flatMap(([title, text]) => {
     if (!text || text.search(MATHS) < 0) return [];

@@ -16,6 +16,7 @@ from fastapi import APIRouter, Request, Response
 
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.groups import LOOKS_AT_GROUPS, group_places, needs_group
+from rewardkit.messages import plain_prompt
 from rewardkit.model_api.answers import is_said, role_of, said_in
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import first_of, ground_truth_text, has_value, value_at
@@ -175,7 +176,7 @@ def _known(data_source: str, row: Mapping[str, Any]) -> KnownRow | None:
 
 
 def _asked(response: str, prompt: PromptValue | None, said: KnownRow | Ambiguous | None) -> SampleOrProblem:
-    shown = messages_of(prompt) if isinstance(prompt, str) else [dict(message) for message in prompt or ()]
+    shown = messages_of(prompt) if isinstance(prompt, str) else plain_prompt(prompt)
     if isinstance(said, KnownRow):
         return SampleOrProblem(
             Sample(said.data_source, response, said.ground_truth, shown or None, said.extra_info)

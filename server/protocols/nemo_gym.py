@@ -17,7 +17,8 @@ from fastapi import APIRouter, Response
 from fastapi import Request as HttpRequest
 
 from rewardkit.errors import InputError, NoResponseError
-from rewardkit.model_api.answers import content_text, output_text
+from rewardkit.messages import message_text
+from rewardkit.model_api.answers import output_text
 from rewardkit.model_api.failures import why_failed
 from rewardkit.rows import value_at
 from rewardkit.server.protocols.base import (
@@ -153,7 +154,7 @@ def _prompt(params: Any) -> str | list[dict[str, Any]] | None:
     if not isinstance(asked, list):
         return None
     messages = [item for item in asked if isinstance(item, dict) and "role" in item]
-    return [{"role": str(m["role"]), "content": content_text(m.get("content"))} for m in messages]
+    return [{"role": str(m["role"]), "content": message_text(m)} for m in messages]
 
 
 def _verdict(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:

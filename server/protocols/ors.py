@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
-from rewardkit.model_api.answers import content_text
+from rewardkit.messages import message_text
 from rewardkit.server.protocols.background import ELSEWHERE, Store
 from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
 from rewardkit.server.protocols.sessions import Session, Sessions
@@ -230,13 +230,13 @@ class _Environments:
 
     async def _prompt(self, task_set: TaskSet, request: Request) -> Response:
         task = self._task_of(self._session(request))
-        return reply([_block("\n\n".join(_content(message) for message in task.prompt))])
+        return reply([_block("\n\n".join(message_text(message) for message in task.prompt))])
 
     async def _messages(self, task_set: TaskSet, request: Request) -> Response:
         task = self._task_of(self._session(request))
         return reply(
             [
-                {"role": message["role"], "blocks": [_block(_content(message))], "detail": None}
+                {"role": message["role"], "blocks": [_block(message_text(message))], "detail": None}
                 for message in task.prompt
             ]
         )
@@ -345,10 +345,6 @@ def _refused(error: str, reason: str) -> str:
 
 def _block(text: str) -> dict[str, Any]:
     return {"text": text, "detail": None, "type": "text"}
-
-
-def _content(message: Mapping[str, Any]) -> str:
-    return content_text(message.get("content"))
 
 
 def _event(kind: str, data: str) -> str:

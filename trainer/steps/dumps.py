@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.files.publishing import published
+from rewardkit.messages import message_text
 from rewardkit.trainer.batch import ScoredRollout
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.training_run import TrainingRun
@@ -92,7 +93,7 @@ def write_dump(folder: Path, step: int, rows: Sequence[dict[str, Any]], file_for
 def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
     row = scored.row
     turns = [{"role": "user", "content": row.prompt}] if isinstance(row.prompt, str) else row.prompt
-    prompt = [{"role": turn["role"], "content": str(turn["content"])} for turn in turns]
+    prompt = [{"role": turn["role"], "content": message_text(turn)} for turn in turns]
     source = {"data_source": row.data_source, "prompt": prompt, "ground_truth": row.ground_truth}
     episode = scored.episode or {}
     return {"step": step, **source, "response": scored.text, **scored.score.as_dict(), **episode}

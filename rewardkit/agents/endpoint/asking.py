@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.agents.encoding import plain_text
+from rewardkit.messages import TEXT_PARTS, content_text
 from rewardkit.types import Message
 
 RUNS_OWN = frozenset(
@@ -26,7 +27,6 @@ HARMLESS = frozenset(
 """What changes no token."""
 _OF_THE_API = ("strict", "type", "defer_loading")
 """What an API says of a function, and no model is shown."""
-TEXT_PARTS = ("text", "input_text", "output_text")
 
 
 class ApiError(Exception):
@@ -144,7 +144,6 @@ def text_in(content: Any, param: str = "messages") -> str:
     """
     if content is None or isinstance(content, str):
         return plain_text(content or "")
-    texts = []
     for part in content if isinstance(content, list) else [content]:
         kind = part.get("type") if isinstance(part, dict) else type(part).__name__
         if kind not in TEXT_PARTS or not isinstance(part.get("text"), str):
@@ -152,8 +151,7 @@ def text_in(content: Any, param: str = "messages") -> str:
                 f"'{param}' has content of the type '{kind}'; rewardkit's endpoint supports only text",
                 param=param,
             )
-        texts.append(plain_text(part["text"]))
-    return "\n".join(texts)
+    return plain_text(content_text(content))
 
 
 def objects_in(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

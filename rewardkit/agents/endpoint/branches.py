@@ -18,6 +18,7 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.model_turns import branch_seed
 from rewardkit.agents.transcript import TemplateError
 from rewardkit.agents.types import Reply
+from rewardkit.messages import message_text
 from rewardkit.types import Message
 
 TOO_LONG = "context_length_exceeded"
@@ -47,7 +48,7 @@ class EpisodeBranch:
             number: Of the turn in the whole episode.
         """
         message = self.episode.messages[-1]
-        text, calls = str(message["content"]), list(message.get("tool_calls") or ())
+        text, calls = message_text(message), list(message.get("tool_calls") or ())
         if any(call.error for call in reply.calls or ()):
             text, calls = reply.text, []
         places = [place for one in asked.stop if (place := text.find(one)) >= 0]
@@ -176,7 +177,7 @@ class EpisodeBranches:
 
 def key_of(message: Message) -> Key:
     """Return what is compared of a message, without what clients write otherwise when they send it again."""
-    text = str(message["content"] or "")
+    text = message_text(message)
     if message["role"] != "assistant":
         return message["role"], text, ()
     calls = [

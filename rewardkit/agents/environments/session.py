@@ -18,6 +18,7 @@ from rewardkit.agents.environments.environment import (
 from rewardkit.agents.episode import Episode, EpisodeUnscored
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.types import Observation, UserTurn
+from rewardkit.messages import message_text, with_text
 from rewardkit.types import Message
 
 T = TypeVar("T")
@@ -55,7 +56,7 @@ class EnvironmentSession:
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
         """Answer the model's last turn, which has no call in it."""
-        text = str(messages[-1].get("content") or "")
+        text = message_text(messages[-1])
         found = await self._asked(self._environment.say(text))
         if found is None:
             return UserTurn(done=True)
@@ -142,5 +143,5 @@ def prompt_of(row: Sequence[Message], opening: Opening) -> list[Message]:
         return messages
     if not messages or messages[-1].get("role") != "user":
         return [*messages, {"role": "user", "content": opening.text}]
-    messages[-1]["content"] = f"{messages[-1]['content']}\n\n{opening.text}".strip()
-    return messages
+    after = f"\n\n{opening.text}" if message_text(messages[-1]) else opening.text
+    return [*messages[:-1], with_text(messages[-1], after=after)]

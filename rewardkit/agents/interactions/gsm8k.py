@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rewardkit.agents.tools.answers import score_answer
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import InputError
-from rewardkit.model_api.answers import content_text
+from rewardkit.messages import message_text
 from rewardkit.rows import ground_truth_text
 from rewardkit.types import Message
 
@@ -46,5 +46,5 @@ def last_answer(messages: Sequence[Message]) -> str:
     """Return the text of the last assistant's turn."""
     for message in reversed(messages):
         if message.get("role") == "assistant":
-            return content_text(message.get("content"))
+            return message_text(message)
     return ""

@@ -15,6 +15,7 @@ from typing import Any
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.http_addresses import CredentialsUnshown, without_credentials
+from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, complete_text, require_openai
 from rewardkit.registry import check_timeout
 from rewardkit.types import Message
@@ -124,8 +125,5 @@ class SimulatedUser:
 def _turned(messages: Sequence[Message]) -> list[dict[str, str]]:
     """Return the conversation with the roles exchanged, without system prompts and tools."""
     turned = {"assistant": "user", "user": "assistant"}
-    return [
-        {"role": turned[message["role"]], "content": message["content"]}
-        for message in messages
-        if message.get("role") in turned and isinstance(message.get("content"), str) and message["content"]
-    ]
+    said = ((turned[one["role"]], message_text(one)) for one in messages if one.get("role") in turned)
+    return [{"role": role, "content": text} for role, text in said if text]

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import agent
+from rewardkit.messages import message_text
 
 _NUMBER = r"-?\d{1,12}(?:[./]\d{1,12})?"
 _STEP = re.compile(rf"({_NUMBER})\s*([-+*/])\s*({_NUMBER})")
@@ -22,7 +23,7 @@ _OPERATIONS = {"+": Fraction.__add__, "-": Fraction.__sub__, "*": Fraction.__mul
 async def math_expression(episode: Episode) -> None:
     """Steps of arithmetic until the target is reached."""
     target = Fraction(episode.ground_truth)
-    asked = " ".join(str(message["content"]) for message in episode.messages)
+    asked = " ".join(map(message_text, episode.messages))
     known = {Fraction(number) for number in re.findall(_NUMBER, asked)} - {target}
     while True:
         reply = await episode.generate()

@@ -9,6 +9,7 @@ from typing import Any
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.loops.tool import tool_agent
 from rewardkit.agents.registry import agent
+from rewardkit.messages import with_text
 from rewardkit.types import Message
 
 INSTRUCTIONS = """Answer the question. You can use these tools:
@@ -29,7 +30,7 @@ def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, An
         return messages
     text = INSTRUCTIONS.format(tools="\n".join(_line(schema["function"]) for schema in schemas))
     place = next((i for i, one in enumerate(messages) if one["role"] == "user"), 0)
-    asked = {**messages[place], "content": f"{text}\n\nQuestion: {messages[place]['content']}"}
+    asked = with_text(messages[place], before=f"{text}\n\nQuestion: ")
     return [*messages[:place], asked, *messages[place + 1 :]]
 
 

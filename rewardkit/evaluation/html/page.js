@@ -30,7 +30,7 @@ function turnOf(role, fillIn) {
 
 function promptTurns(prompt) {
   const turns = Array.isArray(prompt) ? prompt : prompt ? [{ role: "prompt", content: prompt }] : [];
-  const text = (content) => (typeof content === "string" ? content : JSON.stringify(content));
+  const text = (content) => (Array.isArray(content) ? content.map((part) => part?.text ?? "").join("") : String(content ?? ""));
   return turns.map((turn) => turnOf(turn.role, (box) => withMaths(box, text(turn.content))));
 }
 

@@ -17,7 +17,6 @@ from .shapes import (
     LackingError,
     LibraryCall,
     NoRewardError,
-    text_of,
 )
 
 
@@ -153,7 +152,7 @@ def _trace(task: Any, row: CallRow) -> Any:
     about = TraceTask(type=type(task).__name__, data=task.data)
     trace = Trace(task=about, agent=AgentInfo(config=WireAgentConfig()))
     trace.nodes = [
-        MessageNode(message=UserMessage(content=text_of(row["prompt"]))),
+        MessageNode(message=UserMessage(content=row["prompt_text"])),
         MessageNode(parent=0, message=AssistantMessage(content=row["response"]), sampled=True),
     ]
     return trace

@@ -1,6 +1,7 @@
 """How other projects call a reward function: for each kind, which parameters give it away and what they get.
 
-A row is a mapping with `data_source, response, ground_truth, prompt, extra_info`, as in a `Sample`.
+A row is a mapping with `data_source, response, ground_truth, prompt, extra_info`, as in a `Sample`, and with
+`prompt_text`: the text of the prompt's messages, one below the other.
 """
 
 from __future__ import annotations
@@ -46,13 +47,6 @@ def near(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
-def text_of(prompt: Any) -> str:
-    """A prompt as one text: that of its messages, one below the other."""
-    if not isinstance(prompt, list):
-        return prompt or ""
-    return "\n".join(str(message.get("content") or "") for message in prompt)
-
-
 def _messages(row: CallRow) -> Any:
     if isinstance(row["prompt"], list):
         return copy.deepcopy(row["prompt"])
@@ -70,7 +64,7 @@ def _reward_input(row: CallRow) -> Any:
 
 def _task_info(row: CallRow) -> Any:
     own = {"ground_truth": row["ground_truth"], "data_source": row["data_source"]}
-    return {"question": text_of(row["prompt"]), **copy.deepcopy(row["extra_info"]), **own}
+    return {"question": row["prompt_text"], **copy.deepcopy(row["extra_info"]), **own}
 
 
 class _Arguments(SimpleNamespace):
@@ -103,8 +97,8 @@ GETTERS: dict[str, Getter] = {
     "ground_truth": lambda row: copy.deepcopy(row["ground_truth"]),
     "prompt": lambda row: copy.deepcopy(row["prompt"]),
     "extra_info": lambda row: copy.deepcopy(row["extra_info"]),
-    "prompt_text": lambda row: text_of(row["prompt"]),
-    "query": lambda row: text_of(row["prompt"]) + row["response"],
+    "prompt_text": lambda row: row["prompt_text"],
+    "query": lambda row: row["prompt_text"] + row["response"],
     "chat_prompt": _messages,
     "chat_response": lambda row: [{"role": "assistant", "content": row["response"]}],
     "prompt_ids": lambda row: row["extra_info"].get("prompt_ids"),

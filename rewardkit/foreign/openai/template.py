@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rewardkit.messages import plain_prompt
 from rewardkit.types import Sample
 
 _PLACE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
@@ -39,7 +40,7 @@ def fields_of(sample: Sample) -> dict[str, Any]:
     item = {
         "ground_truth": sample.ground_truth,
         "data_source": sample.data_source,
-        "prompt": sample.prompt,
+        "prompt": plain_prompt(sample.prompt),
         **(truth if isinstance(truth, dict) else {}),
         **sample.extra_info,
     }

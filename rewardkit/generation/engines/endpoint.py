@@ -21,7 +21,7 @@ from rewardkit.generation.types import (
     GenerationSettings,
 )
 from rewardkit.http_addresses import without_credentials
-from rewardkit.model_api.answers import content_text
+from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, EndpointError, complete, require_openai
 from rewardkit.tool_calls.call import Call, call_of
 from rewardkit.types import Message
@@ -174,7 +174,7 @@ def _answer(completion: Mapping[str, Any]) -> EndpointAnswer:
     try:
         measured = (choice.get("logprobs") or {}).get("content")
         return EndpointAnswer(
-            content_text(message.get("content")),
+            message_text(message),
             str(choice.get("finish_reason") or "stop"),
             usage.get("prompt_tokens"),
             usage.get("completion_tokens"),

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 import msgspec
 
 from rewardkit.json_objects import object_of_pairs
+from rewardkit.messages import message_text
 from rewardkit.special_tokens import END_OF_TEXT, THOUGHTS, strip_end, strip_start
 from rewardkit.types import Message
 
@@ -136,7 +137,7 @@ def question_of(prompt: Prompt) -> str:
     """Return the text of a prompt: of its last message where it is a list of them."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
-    return str(prompt[-1].get("content", "")) if prompt else ""
+    return message_text(prompt[-1]) if prompt else ""
 
 
 def seen(text: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, EndpointError, complete, text_of
 from rewardkit.rewards.judge.cache import AnswerCache, JudgeAnswer, digest_of
 from rewardkit.rewards.judge.spending import (
@@ -85,7 +86,7 @@ class JudgeCalls:
 
     async def _request(self, endpoint: Endpoint, request: Mapping[str, Any], bill: JudgeBill) -> JudgeAnswer:
         gate = self._gates.setdefault(endpoint.address, _Gate(self._spending))
-        characters = sum(len(str(message.get("content"))) for message in request["messages"])
+        characters = sum(len(message_text(message)) for message in request["messages"])
         async with gate.room:
             reserved = self._budget.reserve(endpoint.model, characters)
             tokens, usd, calls = 0, 0.0, 0

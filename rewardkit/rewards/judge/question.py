@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rewardkit.messages import message_text
 from rewardkit.rewards.answers.place import last_group, own_text
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.templates import how_to_answer, template_of
@@ -72,7 +73,7 @@ def pair(sample: Sample, options: JudgeOptions, *, swapped: bool) -> JudgeQuesti
     if not options.pair_roles:
         return ask(sample, options, response_a=a, response_b=b)
     given = sample.prompt if isinstance(sample.prompt, list) else [{"role": "user", "content": sample.prompt}]
-    messages = [{"role": str(one.get("role")), "content": str(one.get("content") or "")} for one in given]
+    messages = [{"role": str(one.get("role")), "content": message_text(one)} for one in given]
     first, second = options.pair_roles
     responses = [{"role": first, "content": a}, {"role": second, "content": b}]
     return JudgeQuestion([*messages, *responses], options.marker)
@@ -109,5 +110,5 @@ def prompt_text(prompt: str | Sequence[Message] | None) -> str:
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     if len(prompt) == 1:
-        return str(prompt[0].get("content", ""))
-    return "\n\n".join(f"{message.get('role', '')}: {message.get('content', '')}" for message in prompt)
+        return message_text(prompt[0])
+    return "\n\n".join(f"{message.get('role', '')}: {message_text(message)}" for message in prompt)

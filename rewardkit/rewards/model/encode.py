@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rewardkit.errors import InputError
+from rewardkit.messages import plain_prompt
 from rewardkit.types import Message
 
 
@@ -112,10 +113,11 @@ def _plain(messages: list[dict[str, str]]) -> str:
 def _messages(prompt: str | Sequence[Message] | None) -> list[dict[str, str]]:
     if prompt is None or isinstance(prompt, str):
         return [{"role": "user", "content": prompt}] if prompt else []
-    for message in prompt:
+    messages = plain_prompt(prompt)
+    for message in messages:
         if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
             raise UnreadableError("in every message of the prompt, role and content must be strings")
-    return [{"role": message["role"], "content": message["content"]} for message in prompt]
+    return [{"role": message["role"], "content": message["content"]} for message in messages]
 
 
 def _special_tokens(tokenizer: Any) -> list[str]:
