@@ -6,6 +6,7 @@ and which calls they make, is in `model_api.answers`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,9 +16,9 @@ REASONING_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reas
 """Types of parts that a model thought and did not say."""
 
 
-def message_text(message: Mapping[str, Any]) -> str:
-    """Return the text of a message; see `content_text`."""
-    return content_text(content_of(message))
+def message_text(message: Mapping[str, Any] | str) -> str:
+    """Return the text of a message, or of a text that stands in its place; see `content_text`."""
+    return message if isinstance(message, str) else content_text(content_of(message))
 
 
 def content_of(message: Mapping[str, Any]) -> Any:
@@ -58,9 +59,9 @@ def plain_prompt(prompt: str | Sequence[Mapping[str, Any]] | None) -> Any:
     """Return a prompt whose messages are plain (`plain_message`); the prompt itself if they all are."""
     if prompt is None or isinstance(prompt, str):
         return prompt
-    if all(isinstance(message.get("content"), str) for message in prompt):
+    if all(isinstance(one, Mapping) and isinstance(one.get("content"), str) for one in prompt):
         return prompt
-    return [plain_message(message) for message in prompt]
+    return [plain_message(one) if isinstance(one, Mapping) else one for one in prompt]
 
 
 def prompt_text(prompt: str | Sequence[Mapping[str, Any]] | None) -> str:
@@ -68,6 +69,16 @@ def prompt_text(prompt: str | Sequence[Mapping[str, Any]] | None) -> str:
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     return "\n".join(map(message_text, prompt))
+
+
+def messages_in(text: str) -> list[dict[str, Any]] | None:
+    """Return the chat messages that a text is the JSON of; None for any other text."""
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    is_chat = isinstance(held, list) and held and all(isinstance(one, dict) and "role" in one for one in held)
+    return held if is_chat else None
 
 
 def with_text(message: Mapping[str, Any], before: str = "", after: str = "") -> dict[str, Any]:

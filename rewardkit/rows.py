@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from rewardkit.errors import NoResponseError
-from rewardkit.messages import content_of, plain_message
+from rewardkit.messages import content_of, messages_in, plain_message
 from rewardkit.model_api.answers import (
     conversation_text,
     is_answers,
@@ -279,11 +279,15 @@ def prompt_of(value: Any) -> str | list[Message] | None:
     """Return a prompt as a Sample takes it: the text, or the chat messages as plain data.
 
     The content of a message that is nothing but text is a string, whether it came as one or in parts. One
-    message may stand without a list.
+    message may stand without a list, and JSON of messages in a text: csv and other tables without lists hold
+    prompts like that.
     """
     if value is None or isinstance(value, str):
-        return value
-    held = plain(value)
+        held = messages_in(value) if value and value[0] == "[" else None
+        if held is None:
+            return value
+    else:
+        held = plain(value)
     messages = [held] if isinstance(held, Mapping) and content_of(held) is not None else held
     if not isinstance(messages, list):
         return str(messages)

@@ -1,11 +1,13 @@
-"""Special tokens as texts hold them that were decoded with them: ends of turns, padding, beginnings.
+"""Special tokens as texts hold them that were decoded with them: ends of turns, padding, thoughts.
 
-What they mean for turns stands with the server's chat templates; here they are only recognised.
+What they mean for turns stands with the server's chat templates; here they are only recognised. Every reader
+of a model's text asks here what of it is thought.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _CLOSING = r"(?:end_of_(?:box|thought|solution|answer)|/?answer|answer_end|END_THINKING|inner_suffix)"
 """Tokens that close what opens before them, and end nothing else."""
@@ -42,6 +44,13 @@ THOUGHTS = (
     ("<|thinking|>", "<|/thinking|>"),
 )
 """What opens and closes a thought, by model family."""
+_CLOSING_OF = dict(THOUGHTS)
+_TAGS = [tag for form in THOUGHTS for tag in form]
+_TAGS_BY_SIGN = {sign: [tag[1:] for tag in _TAGS if tag[0] == sign] for sign, *_ in _TAGS}
+_THOUGHT_TAG = re.compile(
+    "|".join(f"{re.escape(sign)}(?:{'|'.join(map(re.escape, rest))})" for sign, rest in _TAGS_BY_SIGN.items())
+)
+"""Any of these tags. By their first characters: twice as fast."""
 _OPENING = re.compile(
     r"\s*(?:(?:<s>|<bos>|<seed:bos>|\[gMASK\]\s?(?:<sop>|sop\b)?|<\|(?:START_OF_TURN_TOKEN|bom)\|>)\s*)*"
     r"(?:<\|(?:assistant|ASSISTANT|CHATBOT_TOKEN|hy_Assistant|assistant_start)\|>|<｜(?:hy_)?Assistant｜>"
@@ -82,6 +91,91 @@ def strip_start(text: str) -> str:
     """Remove the tokens that open the model's turn, where a response repeats the end of its prompt."""
     opening = _OPENING.match(text)
     return text[opening.end() :] if opening and not opening[0].isspace() else text
+
+
+def behind_thoughts(text: str) -> str | None:
+    """Return what follows the last thought of a text, or all of it if there is none; None if a thought is
+    still open at its end.
+
+    A thought that only ends was opened by the prompt. A tag within a thought is a part of it.
+    """
+    thoughts, is_open = _thoughts(text)
+    if is_open:
+        return None
+    return text[thoughts[-1][1] :] if thoughts else text
+
+
+def outside_thoughts(text: str) -> str:
+    """Return what stands outside of all thoughts, where calls or programs may stand between several.
+
+    A thought that never ends runs to the end; one that only ends was opened by the prompt, so that all before
+    it is thought. A tag within a thought is a part of it.
+    """
+    thoughts, _ = _thoughts(text)
+    return "\n".join(piece for piece in _between(text, thoughts) if piece.strip()) if thoughts else text
+
+
+def thoughts_and_said(text: str) -> tuple[str, str]:
+    """Return the thoughts of a text, with their tags, and the text without them.
+
+    Only pairs of tags count, and a thought at the beginning that the prompt opened: other tags may stand in
+    the argument of a call.
+    """
+    thoughts, _ = _thoughts(text, pairs_only=True)
+    return "".join(text[start:end] for start, end in thoughts), "".join(_between(text, thoughts))
+
+
+def begins_with_thought(text: str) -> bool:
+    """Return True when a text opens a thought before it says anything."""
+    return text.lstrip().startswith(tuple(opening for opening, _ in THOUGHTS))
+
+
+def behind_first_thought(text: str) -> str:
+    """Return what follows the thought that a text begins with; the text itself if it begins with none."""
+    begun = text.lstrip()
+    closing = next((closing for opening, closing in THOUGHTS if begun.startswith(opening)), None)
+    return text if closing is None else begun.partition(closing)[2]
+
+
+def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, int]], bool]:
+    """Where the thoughts of a text begin and end, in order, and whether the last is still open.
+
+    An opening that nothing closes is a thought to the end; behind other words it is a part of a thought that
+    the prompt opened if a closing of another form follows.
+    """
+    found: list[tuple[int, int]] = []
+    endless: set[str] = set()
+    open_at: int | None = None
+    is_prompted = False
+    position = 0
+    while tag := _THOUGHT_TAG.search(text, position):
+        is_prompted = is_prompted or (position == 0 and bool(text[: tag.start()].strip()))
+        position = tag.end()
+        closing = _CLOSING_OF.get(tag[0])
+        if closing is None:
+            if not (found and pairs_only):
+                found, open_at = [(0, position)], None
+            continue
+        end = -1 if closing in endless else text.find(closing, position)
+        if end >= 0:
+            position = end + len(closing)
+            found.append((tag.start(), position))
+            continue
+        endless.add(closing)  # not looked for again, or it is quadratic
+        if not pairs_only:
+            open_at = tag.start() if open_at is None else open_at
+            if found or not is_prompted:
+                break
+    if open_at is None:
+        return found, False
+    return [*(one for one in found if one[1] <= open_at), (open_at, len(text))], True
+
+
+def _between(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """The pieces of a text round some parts of it."""
+    starts = [0, *(end for _, end in spans)]
+    ends = [*(start for start, _ in spans), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _is_data(token: str, text: str, start: int) -> bool:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from rewardkit.messages import message_text
-from rewardkit.special_tokens import SPECIAL, strip_end
+from rewardkit.special_tokens import SPECIAL, THOUGHTS, strip_end
 from rewardkit.types import Message
 
 _MARKER = re.compile(
@@ -52,7 +52,7 @@ _ROLES = {
     "developer": "system",
     "system_prompt": "system",
 }
-_PREFILLS = frozenset({"", "<think>", "<think></think>", "<think> </think>"})
+_PREFILLED = re.compile("|".join(re.escape(tag) for form in THOUGHTS for tag in form))
 """What templates put into the assistant's mouth."""
 
 
@@ -100,7 +100,7 @@ def prompt_turns(prompt: str | Sequence[Mapping[str, Any]], *, bare: bool = Fals
         bare: as in `turns`.
     """
     found = turns(prompt, bare=bare) if isinstance(prompt, str) else message_turns(prompt)
-    while found and found[-1].role == "assistant" and plain(found[-1].content) in _PREFILLS:
+    while found and found[-1].role == "assistant" and not plain(_PREFILLED.sub(" ", found[-1].content)):
         found.pop()
     return found
 

@@ -6,7 +6,6 @@ Nothing is kept here; the episode keeps the turns.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,13 +13,10 @@ from typing import Any
 from rewardkit.agents.encoding import plain_text
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import ChatModel, Reply, TokenModel
+from rewardkit.special_tokens import thoughts_and_said
 from rewardkit.tool_calls.call import Call
 from rewardkit.tool_calls.formats import read
 from rewardkit.types import Message
-
-_THOUGHT_END = "</think>"
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-"""A `<think>` that is never closed is no thought: it may stand in an argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +102,8 @@ async def continue_messages(
 def parse(format: str, text: str) -> tuple[str, list[Call]]:
     """Return the text of a turn beside its calls, and its calls in order.
 
-    The thinking (up to `</think>`, and each later thought) is part of the text; calls in it do not count.
+    The thinking (a first thought that the prompt opened, and each later one) is part of the text; calls in it
+    do not count. A thought that is never closed is none: its tag may stand in an argument.
 
     Args:
         format: A name in `FORMATS`.
@@ -115,19 +112,9 @@ def parse(format: str, text: str) -> tuple[str, list[Call]]:
     Raises:
         ConfigError: there is no such format.
     """
-    thoughts, said = _thoughts_and_said(text)
+    thoughts, said = thoughts_and_said(text)
     content, calls = read(format, said)
     return thoughts + content, calls
-
-
-def _thoughts_and_said(text: str) -> tuple[str, str]:
-    """Return a turn's thoughts and the text outside of them. The prompt may have opened the first thought."""
-    thought, end, said = text.partition(_THOUGHT_END)
-    if not end or "<think>" in thought:
-        thought, end, said = "", "", text
-    closed = said.rfind(_THOUGHT_END) + len(_THOUGHT_END) if _THOUGHT_END in said else 0  # or it is quadratic
-    thoughts = "".join(_THOUGHT.findall(said, 0, closed))
-    return thought + end + thoughts, _THOUGHT.sub("", said[:closed]) + said[closed:]
 
 
 def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from rewardkit.agents.registry import Agent
 from rewardkit.agents.transcript import Schemas, TemplateError, Transcript
+from rewardkit.special_tokens import THOUGHTS
 from rewardkit.types import Message
 
 _TOOL: Mapping[str, Any] = {
@@ -140,15 +141,15 @@ def _histories() -> list[tuple[str, list[Message], list[Message], Schemas]]:
         "id": "call00000",
         "function": {"name": "zqtool", "arguments": {"x": "zq"}},
     }
-    thought = "<think>\nzqthought\n</think>\n\nzqsaid"
+    thoughts = [f"{opening}\nzqthought\n{closing}\n\nzqsaid" for opening, closing in THOUGHTS]
     called = said("", tool_calls=[call])
     return [
         ("plain answers", [said("zqsaid")], [_MORE], ()),
         ("outer spaces", [said("  zqsaid  ")], [_MORE], ()),
-        ("reasoning in the content", [said(thought)], [_MORE], ()),
+        *(("reasoning in the content", [said(thought)], [_MORE], ()) for thought in thoughts),
         ("reasoning in reasoning_content", [said("zqsaid", reasoning_content="zqthought")], [_MORE], ()),
         ("calls", [called], [_HEARD], (_TOOL,)),
-        ("calls with reasoning", [said(thought, tool_calls=[call])], [_HEARD], (_TOOL,)),
+        *(("calls with reasoning", [said(one, tool_calls=[call])], [_HEARD], (_TOOL,)) for one in thoughts),
         ("a round of tools", [called, _HEARD, said("zqsaid")], [_MORE], (_TOOL,)),
     ]
 

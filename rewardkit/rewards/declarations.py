@@ -25,7 +25,7 @@ machine reaches it, since a response that only had to be slow to be a `timeout` 
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=11,
+    version=12,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -57,7 +57,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=14,
+    version=15,
     timeout_s=BACKSTOP_S,
     parts=("format",),
     reads=("prompt", "extra_info"),
@@ -75,7 +75,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=14,
+    version=15,
     timeout_s=60.0,
     parts=("acc",),
     reads=("prompt", "extra_info"),
@@ -107,7 +107,7 @@ def math_dapo() -> Function:
         "humaneval",
         "mbpp",
     ),
-    version=11,
+    version=12,
     runs="sandbox",
     # Far above what the reward itself allows, which is CPU time, with a safety net of elapsed time: what it
     # scores is not to depend on how busy the machine is.
@@ -136,7 +136,7 @@ def code() -> Function:
         "openbookqa",
         "multiple_choice",
     ),
-    version=15,
+    version=16,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("format",),
@@ -166,7 +166,7 @@ def choice() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=14,
+    version=15,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("f1",),
@@ -182,7 +182,7 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=14,
+    version=15,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format"),
@@ -198,7 +198,7 @@ def geometry3k() -> Function:
 @reward(
     *("google/IFEval", "allenai/IFBench*", "allenai/RLVR-IFeval", "allenai/IF_multi_constraints*"),
     aliases=("instructions", "ifeval", "IFEval", "ifbench"),
-    version=12,
+    version=13,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("strict", "loose", "share"),
@@ -212,7 +212,7 @@ def instructions() -> Function:
     return score
 
 
-@reward("exact", version=7, runs="inline", reads=())
+@reward("exact", version=8, runs="inline", reads=())
 def exact() -> Function:
     """1.0 if the response is exactly the ground truth, or one of several ground truths, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import exact
@@ -220,7 +220,7 @@ def exact() -> Function:
     return exact
 
 
-@reward("contains", version=7, runs="inline", reads=())
+@reward("contains", version=8, runs="inline", reads=())
 def contains() -> Function:
     """1.0 if the response contains the string or strings in the ground truth, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import contains
@@ -228,7 +228,7 @@ def contains() -> Function:
     return contains
 
 
-@reward("regex", version=7, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"regex": "structure"})
+@reward("regex", version=8, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"regex": "structure"})
 def regex() -> Function:
     """1.0 if the response matches the regular expression in the ground truth, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import regex
@@ -236,7 +236,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=9, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",))
+@reward("number", version=10, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",))
 def number() -> Function:
     """1.0 if the number in the response equals the ground truth within a tolerance, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -244,7 +244,7 @@ def number() -> Function:
     return number
 
 
-@reward("json", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
+@reward("json", version=8, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def json() -> Function:
     """1.0 for JSON with the right values, otherwise 0.0, or the share of right fields with pay=fields"""
     from rewardkit.rewards.structure.data import json
@@ -252,7 +252,7 @@ def json() -> Function:
     return json
 
 
-@reward("yaml", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
+@reward("yaml", version=8, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def yaml() -> Function:
     """1.0 for YAML with the right values, otherwise 0.0, or the share of right fields with pay=fields"""
     from rewardkit.rewards.structure.data import yaml
@@ -260,7 +260,7 @@ def yaml() -> Function:
     return yaml
 
 
-@reward("xml", version=6, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
+@reward("xml", version=7, runs="process", timeout_s=BACKSTOP_S, parts=("valid", "fields"), reads=())
 def xml() -> Function:
     """1.0 for XML with the right tags, otherwise 0.0, or the share of right tags with pay=fields"""
     from rewardkit.rewards.structure.data import xml
@@ -268,7 +268,7 @@ def xml() -> Function:
     return xml
 
 
-@reward("bleu", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
+@reward("bleu", version=7, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
 def bleu() -> Function:
     """Sentence BLEU against the ground truth, from 0.0 to 1.0"""
     from rewardkit.rewards.structure.overlap import bleu
@@ -276,7 +276,7 @@ def bleu() -> Function:
     return bleu
 
 
-@reward("rouge_l", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"rapidfuzz": "metrics"})
+@reward("rouge_l", version=7, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"rapidfuzz": "metrics"})
 def rouge_l() -> Function:
     """ROUGE-L against the ground truth, from 0.0 to 1.0"""
     from rewardkit.rewards.structure.overlap import rouge_l
@@ -284,7 +284,7 @@ def rouge_l() -> Function:
     return rouge_l
 
 
-@reward("chrf", version=6, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
+@reward("chrf", version=7, runs="process", timeout_s=BACKSTOP_S, reads=(), needs={"sacrebleu": "metrics"})
 def chrf() -> Function:
     """Sentence chrF against the ground truth, from 0.0 to 1.0"""
     from rewardkit.rewards.structure.overlap import chrf
@@ -293,7 +293,7 @@ def chrf() -> Function:
 
 
 @reward(
-    "sql", aliases=("spider*", "bird_sql*"), version=7, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
+    "sql", aliases=("spider*", "bird_sql*"), version=8, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
     """SQL: 1.0 if the query returns the same rows as the ground truth in SQLite, otherwise 0.0"""
@@ -305,7 +305,7 @@ def sql() -> Function:
 @reward(
     "bfcl*",
     aliases=("tool_call", "toolace"),
-    version=8,
+    version=9,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("format", "names", "calls"),
@@ -366,7 +366,7 @@ def language() -> Function:
     return language
 
 
-@reward("refusal", version=7, runs="inline", reads=())
+@reward("refusal", version=8, runs="inline", reads=())
 def refusal() -> Function:
     """-1.0 if the response declines to answer, otherwise 0.0"""
     from rewardkit.rewards.shaping.refusal import refusal
@@ -374,7 +374,7 @@ def refusal() -> Function:
     return refusal
 
 
-@reward("rank", version=1, runs="process", timeout_s=120.0, batch="group", parts=("raw",))
+@reward("rank", version=2, runs="process", timeout_s=120.0, batch="group", parts=("raw",))
 def rank() -> Function:
     """Share of the other responses to the prompt that score lower in another reward, from 0.0 to 1.0"""
     from rewardkit.rewards.group.ranking import rank
@@ -382,7 +382,7 @@ def rank() -> Function:
     return rank
 
 
-@reward("diversity", version=2, runs="process", timeout_s=120.0, batch="group")
+@reward("diversity", version=3, runs="process", timeout_s=120.0, batch="group")
 def diversity() -> Function:
     """How much a response differs from the other responses to its prompt, from 0.0 to 1.0"""
     from rewardkit.rewards.group.diversity import diversity
@@ -392,7 +392,7 @@ def diversity() -> Function:
 
 @reward(
     "reasoning_gym*",
-    version=7,
+    version=8,
     runs="process",
     timeout_s=30.0,
     reads=("prompt", "extra_info"),

@@ -2,7 +2,8 @@
 
 The row's question gives numbers and a target (`ground_truth`). Each turn of the model is one step, such as
 `7 * 6`, and the loop answers with its result. A step may use the given numbers and the results of earlier
-steps. The episode ends when a step reaches the target, or when a turn holds no step.
+steps; what the model thinks is none. The episode ends when a step reaches the target, or when a turn holds no
+step.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from fractions import Fraction
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.registry import agent
 from rewardkit.messages import message_text
+from rewardkit.special_tokens import outside_thoughts
 
 _NUMBER = r"-?\d{1,12}(?:[./]\d{1,12})?"
 _STEP = re.compile(rf"({_NUMBER})\s*([-+*/])\s*({_NUMBER})")
@@ -27,14 +29,15 @@ async def math_expression(episode: Episode) -> None:
     known = {Fraction(number) for number in re.findall(_NUMBER, asked)} - {target}
     while True:
         reply = await episode.generate()
-        result = calculate(reply.text, known)
+        said = outside_thoughts(reply.text)
+        result = calculate(said, known)
         if isinstance(result, Fraction):
             known.add(result)
             episode.reward(1.0 if result == target else 0.0)
             if result == target:
                 return episode.end("done")
             result = f"= {result}"
-        elif _STEP.search(reply.text) is None:
+        elif _STEP.search(said) is None:
             return  # no step: this was the answer
         await episode.append([{"role": "user", "content": str(result)}])
 

@@ -20,7 +20,7 @@ import msgspec
 
 from rewardkit.json_objects import object_of_pairs
 from rewardkit.messages import message_text
-from rewardkit.special_tokens import END_OF_TEXT, THOUGHTS, strip_end, strip_start
+from rewardkit.special_tokens import END_OF_TEXT, behind_thoughts, strip_end, strip_start
 from rewardkit.types import Message
 
 Prompt = str | list[Message] | None
@@ -103,26 +103,12 @@ def reply(response: str) -> str:
     text = response
     if "<|channel|>" in text:
         text = text.rpartition(_FINAL_CHANNEL)[2] if _FINAL_CHANNEL in text else ""
-    for opening, closing in THOUGHTS:
-        if closing in text:
-            text = text.rpartition(closing)[2]
-        if opening in text:
-            return ""
-    text = strip_start(text)
+    said = behind_thoughts(text)
+    if said is None:
+        return ""
+    text = strip_start(said)
     ended = END_OF_TEXT.search(text)
     return strip_end(text[: ended.start()] if ended else text)
-
-
-def outside_thoughts(text: str) -> str:
-    """Return what stands outside of all thoughts, where calls or programs may stand between several.
-
-    A thought that never ends runs to the end; one that only ends was opened by the prompt, so that all before
-    it is thought. A tag within a thought is a part of it.
-    """
-    for opening, closing in THOUGHTS:
-        if opening in text or closing in text:
-            text = _outside(text, opening, closing)
-    return text
 
 
 def without_comments(text: str) -> str:
@@ -162,22 +148,6 @@ def _without_unmarked_channels(text: str) -> str:
     if _UNMARKED_CHANNEL.match(text) is None or "assistantcommentary to=" in text:
         return text
     return text.rpartition("assistantfinal")[2] if "assistantfinal" in text else ""
-
-
-def _outside(text: str, opening: str, closing: str) -> str:
-    kept: list[str] = []
-    position = 0
-    thinks = False
-    for tag in re.finditer(f"{re.escape(opening)}|{re.escape(closing)}", text):
-        if tag[0] == closing:
-            kept = kept if thinks else []
-            position = tag.end()
-            thinks = False
-        elif not thinks:
-            kept.append(text[position : tag.start()])
-            thinks = True
-    kept += [] if thinks else [text[position:]]
-    return "\n".join(piece for piece in kept if piece.strip())
 
 
 def _cut(text: str, opening: str, closing: str) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rewardkit.rewards.answers.place import outside_thoughts
 from rewardkit.rewards.code.unfenced import in_json, in_prose
+from rewardkit.special_tokens import THOUGHTS, begins_with_thought, outside_thoughts
 
 Fence = Literal["last", "first", "longest", "joined", "whole"]
 Parses = Callable[[str], bool]
@@ -40,7 +40,8 @@ _OPENING = re.compile(r"(?P<run>(?<!`)`{3,}+|(?<!~)~{3,}+)(?P<info>[^`\n]*)$", r
 _MARGIN = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]+|>)*")
 """What may stand before a fence in a list or a quotation."""
 _INLINE = re.compile(r"```([^`\n]+)```")
-_THOUGHT_ENDS = re.compile(r"^[ \t]*</think(?:ing)?>|</think(?:ing)?>[ \t]*$", re.M)
+_CLOSINGS = "|".join(re.escape(closing) for _, closing in THOUGHTS)
+_THOUGHT_ENDS = re.compile(rf"^[ \t]*(?:{_CLOSINGS})|(?:{_CLOSINGS})[ \t]*$", re.M)
 _LEFTOVERS = re.compile(
     r"<\|[\w ]{1,40}\|>|</?s>|</?(?:answer|solution|response|output|final_answer)>", re.IGNORECASE
 )
@@ -64,7 +65,7 @@ _TAG_ENDS = re.compile(r"\[(?:/python|/code|done)\]", re.IGNORECASE)
 
 _TOKEN = re.compile(
     r"'''|\"\"\"|'(?:[^'\\\n]|\\[\s\S])*+'?|\"(?:[^\"\\\n]|\\[\s\S])*+\"?|\#[^\n]*+|`{3,}|^[ \t>]*~{3,}"
-    r"|</(?:answer|solution|response|think|thinking)>|<\|[\w ]{1,40}\|>",
+    rf"|(?P<ends></(?:answer|solution|response)>|<\|[\w ]{{1,40}}\|>|{_CLOSINGS})",
     re.M,
 )
 """What matters on the way through Python code: strings, comments, fences, and tags that end an answer."""
@@ -120,7 +121,7 @@ def extract(
 
     answer = _after_thoughts(response)
     said = outside_thoughts(response)
-    texts = (said, answer) if response.lstrip().startswith("<think>") else (answer, said)
+    texts = (said, answer) if begins_with_thought(response) else (answer, said)
     for text in dict.fromkeys((*texts, response)):
         if text.lstrip().startswith("{") and (stated := in_json(text)) is not None:
             return extract(stated, fence, parses, language, called) or stated
@@ -277,7 +278,7 @@ def _closing(text: str, start: int, run: str, info: str, ask: Parses) -> tuple[i
         elif said[0] in "`~" and said[0] == run[0] and len(said) >= len(run):
             found = _ending(text, token, said)
             return found if within is None or ask(text[start : found[0]]) else within
-        elif said[0] == "<":
+        elif token["ends"]:
             return within or (token.start(), token.end())
         else:
             position = token.end()

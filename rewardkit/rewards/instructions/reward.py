@@ -12,7 +12,7 @@ instruction asks stands with its checker.
   what it would break if seen.
 - A response, or a reading of it, that is nothing but blanks, punctuation and Markdown's marks keeps nothing.
 - An instruction that nobody knows makes the sample `invalid`: it is never counted as kept.
-- Reasoning before `</think>` is not part of the response.
+- Thoughts are not part of the response.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from rewardkit.rewards.judge.reward import load, parts_of, score
 from rewardkit.rewards.judge.spending import JudgeSpending
 from rewardkit.types import Sample, Score
 
-VERSION = 3
+VERSION = 4
 
 
 class JudgeFile(msgspec.Struct):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.special_tokens import behind_thoughts
 
 _READ_CHARS = 20_000
 """The end of an answer in which a verdict is looked for."""
@@ -103,8 +104,8 @@ def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> 
 
 def _said(answer: str) -> str:
     """What stands behind the thoughts of an answer."""
-    said = answer.rpartition("</think>")[2]
-    if "<think>" in said:
+    said = behind_thoughts(answer)
+    if said is None:
         raise NoVerdictError("the judge's thinking block is not closed")
     return said
 

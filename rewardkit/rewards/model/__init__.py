@@ -71,7 +71,7 @@ def register_reward_model(
         raise OptionsError(f"the reward model '{name}' needs a data source to score, such as 'Dahoas/*'")
     made = Reward(
         name=name,
-        version=1,
+        version=2,
         target=score,
         data_sources=sources,
         runs="model",

@@ -31,7 +31,7 @@ from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.ground_truth import in_answer
 from rewardkit.rewards.structure.schema import misfit
 from rewardkit.rewards.structure.yaml12 import read_yaml
-from rewardkit.special_tokens import strip_end
+from rewardkit.special_tokens import behind_first_thought, strip_end
 from rewardkit.types import Sample, Score, failure
 
 MAX_CHARS = 100_000
@@ -73,8 +73,7 @@ def yaml(sample: Sample, options: DataOptions) -> Score:
 def _json_in(response: str) -> Any:
     """The value in a response. All of it, where that is JSON: what looks like a fence, a tag or the end of a
     text is then a part of its strings."""
-    whole = response.strip()
-    whole = whole.partition("</think>")[2].strip() if whole.startswith("<think>") else whole
+    whole = behind_first_thought(response).strip()
     try:
         return _read_json(whole)
     except ValueError:

@@ -9,7 +9,7 @@ The ground truth is JSON:
 
 `pay="all"` pays when every call is right and none is too many; `share` pays the mean share of right
 arguments over the calls. `parts`: `format` (calls can be read), `names` (the tools called are those),
-`calls` (share of calls that are right). Reasoning before `</think>` does not count.
+`calls` (share of calls that are right). Thoughts do not count.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from rewardkit.rewards.answers.place import outside_thoughts, reply, says, without_comments
+from rewardkit.rewards.answers.place import reply, says, without_comments
 from rewardkit.rewards.tool_call.matching import AcceptedObject, WantedCall, best_match
-from rewardkit.special_tokens import strip_end
+from rewardkit.special_tokens import outside_thoughts, strip_end
 from rewardkit.tool_calls.call import Call
 from rewardkit.tool_calls.formats import FORMATS, announced, read_any
 from rewardkit.tool_calls.pythonic import MARKS

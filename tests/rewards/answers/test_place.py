@@ -11,13 +11,12 @@ from rewardkit.rewards.answers.place import (
     FRAME_KINDS,
     FrameKind,
     last_group,
-    outside_thoughts,
     own_text,
     reply,
     without_prompt,
 )
 from rewardkit.scoring.runner import RewardRunner
-from rewardkit.special_tokens import THOUGHTS
+from rewardkit.special_tokens import THOUGHTS, outside_thoughts
 from rewardkit.types import Sample
 from tests.rewards.scramble import frames_in
 
