@@ -26,7 +26,9 @@ THOUGHTS = (
 """What opens and closes a thought, by model family."""
 _CLOSING_OF = dict(THOUGHTS)
 _TAGS = [tag for form in THOUGHTS for tag in form]
-_TAGS_BY_SIGN = {sign: [tag[1:] for tag in _TAGS if tag[0] == sign] for sign, *_ in _TAGS}
+_TAGS_BY_SIGN = {
+    sign: [tag[1:] for tag in _TAGS if tag[0] == sign] for sign in dict.fromkeys(tag[0] for tag in _TAGS)
+}
 _THOUGHT_TAG = re.compile(
     "|".join(f"{re.escape(sign)}(?:{'|'.join(map(re.escape, rest))})" for sign, rest in _TAGS_BY_SIGN.items())
 )
