@@ -137,3 +137,23 @@ def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
         by_folded.setdefault(candidate.casefold(), candidate)
     near = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=alike)
     return "; did you mean " + " or ".join(by_folded[n] for n in near) + "?" if near else ""
+
+
+MESSAGE = 290
+"""Characters of a message about a file: with what a command puts before it, a few lines of a terminal."""
+
+
+def with_columns(message: str, columns: Iterable[str], tail: str = "") -> str:
+    """Return a message with the names of a file's columns, as many as leave it short: `a … and 37 more`."""
+    names = [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in columns]
+    room = MESSAGE - len(message) - len(tail) - len("; columns: ")
+    listed = ", ".join(names)
+    shown = len(names)
+    while len(listed) > room and shown:
+        shown -= 1
+        listed = f"{', '.join(names[:shown])} … and {len(names) - shown} more"
+    return f"{message}; columns: {listed}{tail}" if shown else f"{message}{tail}"
+
+
+_NAME = 40
+"""Characters of a column's name in a list of them."""

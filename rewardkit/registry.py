@@ -99,6 +99,10 @@ class Reward:
     """Digests of the files that decide its scores, by name, where `target` does not stand in them."""
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What decides its scores besides its options: what else a function of somebody else is called with."""
+    readings: tuple[str, ...] = ()
+    """How it is tried on a log that names no data source: `` as it is, `method=flexible` with that option,
+    the more particular first. Each is a data source as well: `gsm8k:method=flexible`. Only for rewards of
+    text, that cost little."""
     summary: str = ""
 
     def __post_init__(self) -> None:
@@ -300,7 +304,7 @@ class Registry:
         if self.for_all is not None:
             return self.for_all
         found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob stands for itself too
-        found = found or self._longest_glob(data_source)
+        found = found or self._reading(data_source) or self._longest_glob(data_source)
         if found is None and not self._entry_points_loaded:
             self._load_entry_points()
             return self.find(data_source)
@@ -314,6 +318,21 @@ class Registry:
     def by_name(self, name: str) -> Reward | None:
         """Return the reward of that name, if there is one."""
         return self._rewards.get(name)
+
+    def readings(self) -> list[str]:
+        """Return the data sources with which a log is tried, rewards as they are before those with an option,
+        the more particular first."""
+        plain = [reward.name for reward in self if "" in reward.readings]
+        return plain + [f"{reward.name}:{words}" for reward in self for words in reward.readings if words]
+
+    def _reading(self, data_source: str) -> Reward | None:
+        """The reward that a name with an option, as `readings` has them, stands for."""
+        name, colon, words = data_source.partition(":")
+        reward = self.by_name(name) if colon else None
+        if reward is None or words not in reward.readings or not words:
+            return None
+        option, _, value = words.partition("=")
+        return replace(reward, presets={**reward.presets, option: value})
 
     def _longest_glob(self, data_source: str) -> Reward | None:
         matching = [g for g in self._globs if fnmatch.fnmatchcase(data_source, g)]
@@ -352,6 +371,7 @@ def reward(
     options: type | None = None,
     explain: str = "",
     needs: Mapping[str, str] | None = None,
+    readings: Iterable[str] = (),
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the reward of `data_sources`.
@@ -396,6 +416,7 @@ def reward(
             options_type=options,
             explain=explain,
             needs=needs or {},
+            readings=tuple(readings),
         )
         _check_signature(made)
         REGISTRY.register(made, replace_existing=replace_existing)

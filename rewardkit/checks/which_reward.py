@@ -1,14 +1,13 @@
-"""Which reward would read the responses of a file: advice where nobody names one, or where all score alike.
+"""Which reward would read the responses of a file: advice where its data source has none, or where all score
+alike. How a log that names no data source is read is in `logs.trial`.
 
-Only rewards of text are tried, on the first rows and for some seconds; judges and the sandbox are not asked.
+Only rewards of text are tried, on the first rows; judges and the sandbox are not asked.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from rewardkit.checks.first_look import near_inputs
@@ -16,19 +15,16 @@ from rewardkit.errors import InputError
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.reader import opened
 from rewardkit.logs.samples import to_batch
+from rewardkit.logs.trial import ROWS, is_right
 from rewardkit.offline.report import Report
+from rewardkit.registry import REGISTRY
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import Sample, Score
+from rewardkit.types import Sample
 
-_TRIED = ("choice", "gsm8k", "math", "number", "tool_call", "qa", "exact")
-"""Rewards of text, the more particular first."""
-_FRAMED = ("choice", "gsm8k", "math", "number")
-"""Those that find an answer in few texts that hold none."""
-_ROWS = 200
-_AT_ONCE = 50
-_SECONDS = 5.0
 _MOST = 0.5
 """From this share of the rows on a reward reads a file."""
+_OFFERED = 0.2
+"""A reward that scores fewer of the rows as right is not offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +39,14 @@ class _Reading:
 
 
 def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> str:
-    """Return in one line which rewards would read the first file, and how; empty where it cannot be read.
+    """Return in one line which rewards would score the first file, the best first; empty where none would.
 
     Args:
         options: what the user says of the file, but for the data source.
     """
-    samples, why = _some_samples(paths, replace(options, data_source="?"))
-    if not samples:
-        return f"the first rows of the file cannot be used: {why}" if why else ""
-    return _told(_readings(samples, scorer), len(samples))
+    samples = _some_samples(paths, replace(options, data_source="?"))
+    offered = _offered(_readings(samples, scorer)) if samples else []
+    return f"of the first {len(samples)} responses, {', '.join(offered)}" if offered else ""
 
 
 def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer, report: Report) -> str:
@@ -64,18 +59,18 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
         report: the totals of scoring these files.
     """
     scored = [name for name, source in report.sources.items() if source.scored]
-    if not scored or any(scorer.reward_for(name).name not in _TRIED for name in scored):
+    if not scored or not all(scorer.reward_for(name).readings for name in scored):
         return ""
     shares = {source.accuracy if source.scored else 0.0 for source in report.sources.values()}
     if shares not in ({0.0}, {1.0}):
         return ""
-    samples, _ = _some_samples(paths, options)
+    samples = _some_samples(paths, options)
     if not samples:
         return ""
     own = _reading("it", samples, scorer)
     others = [one for one in _readings(samples, scorer) if one.source not in report.sources]
     if shares == {1.0}:
-        strict = [one for one in others if one.source in _FRAMED and one.read >= _MOST > one.right]
+        strict = [one for one in others if _is_framed(one.source) and one.read >= _MOST > one.right]
         found = [
             f"{one.source} finds an answer in {one.read:.0%} and scores only {one.right:.0%} as right"
             for one in strict
@@ -84,56 +79,43 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
         return f"{all_right} {len(samples)} responses, {found[0]}" if found else ""
     if own.read >= _MOST and not any(one.right for one in others):
         return ""
-    return f"no response is scored as right; {_told(others, len(samples))}"
+    offered = _offered(others) or ["no other reward of text scores more as right"]
+    return f"no response is scored as right; of the first {len(samples)} responses, {', '.join(offered)}"
 
 
-def _told(readings: Sequence[_Reading], count: int) -> str:
-    paying = sorted((one for one in readings if one.right), key=lambda one: -one.right)[:3]
-    if paying:
-        found = [
-            f"--data-source {one.source} finds an answer in {one.read:.0%} and "
-            f"scores {one.right:.0%} as right"
-            for one in paying
-        ]
-        return f"of the first {count} responses, {', '.join(found)}"
-    tried = ", ".join(one.source for one in readings)
-    reading = [
-        f"{one.source} finds an answer in {one.read:.0%}"
-        for one in readings
-        if one.source in _FRAMED and one.read
-    ]
-    none = f"none of the rewards {tried} scores any of the first {count} responses as right"
-    return "; ".join([none, *reading])
+def _is_framed(source: str) -> bool:
+    """Whether a reward finds an answer in few texts that hold none."""
+    reward = REGISTRY.find(source)
+    return reward is not None and "format" in reward.parts
+
+
+def _offered(readings: Sequence[_Reading]) -> list[str]:
+    paying = sorted((one for one in readings if one.right >= _OFFERED), key=lambda one: -one.right)[:3]
+    return [f"--data-source {one.source} scores {one.right:.0%} as right" for one in paying]
 
 
 def _readings(samples: Sequence[Sample], scorer: Scorer) -> list[_Reading]:
-    return [_reading(source, samples, scorer) for source in _TRIED]
+    """How each reward that is right by its frames alone reads samples; with an option it may guess."""
+    return [_reading(source, samples, scorer) for source in REGISTRY.readings() if ":" not in source]
 
 
 def _reading(source: str, samples: Sequence[Sample], scorer: Scorer) -> _Reading:
-    """How a reward reads samples, as far as the time goes; `it`: the reward of each."""
-    named = [one if source == "it" else _named(one, source) for one in samples]
-    until = time.monotonic() + _SECONDS
-    scores: list[Score] = []
-    for start in range(0, len(named), _AT_ONCE):
-        scores += scorer.score_batch(named[start : start + _AT_ONCE])
-        if time.monotonic() > until:
-            break
+    """How a reward reads samples; `it`: the reward of each."""
+    scores = scorer.score_batch([one if source == "it" else _named(one, source) for one in samples])
     read = [score for score in scores if score.status == "ok" and score.extracted]
-    return _Reading(source, len(read) / len(scores), sum(score.score >= 1.0 for score in read) / len(scores))
+    return _Reading(source, len(read) / len(scores), sum(map(is_right, read)) / len(scores))
 
 
-def _some_samples(paths: Iterable[str | Path], options: ReadOptions) -> tuple[list[Sample], str]:
-    """The first samples of the first file that say something, and why one of the others cannot be used."""
+def _some_samples(paths: Iterable[str | Path], options: ReadOptions) -> list[Sample]:
+    """The first samples of the first file that say something."""
     for source in near_inputs(paths)[:1]:
         try:
             with opened(source, options) as (file, layout):
-                batch = to_batch(next(file.chunks()).first(_ROWS), layout)
+                batch = to_batch(next(file.chunks()).first(ROWS), layout)
         except (InputError, StopIteration):
             continue
-        said = (one for one in batch.usable if one.response.strip())
-        return list(islice(said, _ROWS)), next(iter(batch.bad.values()), "")
-    return [], ""
+        return [one for one in batch.usable if one.response.strip()]
+    return []
 
 
 def _named(sample: Sample, source: str) -> Sample:

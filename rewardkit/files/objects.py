@@ -107,7 +107,7 @@ def json_rows(source: Input) -> Iterator[Any]:
                 yield {"eval": _task_of(found), **sample}
             return
         lists = [value for value in found.values() if _is_rows(value)]
-        found = lists[0] if len(lists) == 1 else _table_rows(found) or [found]
+        found = lists[0] if len(lists) == 1 else _table_rows(found) or _rows_within(found) or [found]
     if _is_list_of(found, list) and all(map(_is_rows, found)):
         found = [{"conversations": chat} for chat in found]  # as Open-Reasoner-Zero has them
     if not _is_rows(found):
@@ -141,6 +141,18 @@ def _table_rows(found: dict[str, Any]) -> list[Any] | None:
     if all(number.isdecimal() for number in numbers) and all(list(value) == numbers for value in values):
         return [{name: column[number] for name, column in found.items()} for number in numbers]
     return None
+
+
+def _rows_within(found: dict[str, Any]) -> list[Any] | None:
+    """The rows that stand further inside, beside settings and totals: most of what there is. None: there are
+    none."""
+    inner = [value for value in found.values() if isinstance(value, dict)]
+    held = [rows for value in inner if (rows := _table_rows(value)) is not None]
+    held += [one for value in inner for one in value.values() if _is_rows(one)]
+    largest = max(held, key=lambda rows: len(json.dumps(rows)), default=None)
+    if largest is None or len(largest) < 2 or 2 * len(json.dumps(largest)) < len(json.dumps(found)):
+        return None
+    return largest
 
 
 def _is_list_of(value: Any, kind: type) -> bool:

@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from rewardkit.errors import InputError, NoDataSourceError, NoResponseError, did_you_mean
+from rewardkit.errors import (
+    InputError,
+    NoDataSourceError,
+    NoResponseError,
+    UnknownDataSourceError,
+    did_you_mean,
+    with_columns,
+)
 from rewardkit.files.records import BadRowError, RawRow
-from rewardkit.logs.kind import LogKind, SkippedRowError
+from rewardkit.logs.candidates import said_in
+from rewardkit.logs.kind import LogKind
 from rewardkit.logs.kinds import by_name, recognise
-from rewardkit.logs.naming import EITHER, free_texts, is_multiple_choice, name_columns
+from rewardkit.logs.naming import is_multiple_choice, name_columns
 from rewardkit.logs.tasks import is_data_source, source_of_task
+from rewardkit.logs.trial import UNREADABLE, Found, Reading, Trial, first_rows, key_of, try_readings
 from rewardkit.row_reports import own_failure, report_columns
 from rewardkit.rows import (
+    DATA_SOURCE,
     GROUP,
     PROMPT,
     Fields,
@@ -53,6 +63,8 @@ class ReadOptions:
     data_source: str | None = None
     """Of every row, whatever the file says."""
     join: Joined | None = None
+    reward_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Options of rewards by data source, as a Scorer takes them, with which readings of a log are tried."""
     to_score: bool = True
     """False: the rows are looked at, which needs no ground truth and no data source."""
     score: str | None = None
@@ -149,13 +161,27 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
         many=False,
         filter=first.get("filter") if kind and kind.name == "lm-eval samples" else None,
         join=options.join,
-        note=kind.note(first) if kind else "; ".join([*_unusual(names, chosen), *said]),
+        note=kind.note(first)
+        if kind
+        else "; ".join(filter(None, [", ".join(_unusual(names, chosen)), *said])),
         to_score=options.to_score,
     )
     fields = _first_fields(layout, [first, *rows])
-    layout = replace(layout, data_source=layout.data_source or _source_told(layout, kind, file, fields, rows))
-    _check(layout, file, fields, [first, *rows])
-    lists_as_text = kind is None and are_lists_as_text(first, names.response)
+    told = layout.data_source or _source_told(layout, kind, file, fields, rows)
+    layout = replace(layout, data_source=told)
+    found = Found()
+    if options.to_score and not _is_plain(layout, options):
+        found = _tried(layout, kind, options, rows)
+        if found.taken is None and kind is not None and (fields is None or fields.response is None):
+            plain = replace(layout, kind=None, note="")  # it looks like a log of that kind, and is none
+            if (other := _tried(plain, None, options, rows)).taken is not None:
+                layout, found = plain, other
+        if found.taken is not None:
+            layout = _as_taken(layout, found.taken, chosen, said)
+            fields = _first_fields(layout, [first, *rows])
+    _check(layout, file, fields, [first, *rows], found)
+    names = layout.names
+    lists_as_text = layout.kind is None and are_lists_as_text(first, names.response)
     return replace(
         layout,
         many=lists_as_text or _has_many(layout, file, fields),
@@ -163,6 +189,78 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
         as_text=all(_is_text(value_at(row, names.response)) for row in rows),
         reports=report_columns(tuple(columns)),
     )
+
+
+def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
+    """Whether a file says everything under our own names, or the user does: nothing is to be tried then."""
+    names = layout.names
+    is_named = layout.kind is not None or (
+        names.response in (*_OURS, options.names.response)
+        and (layout.join is not None or names.ground_truth in (*_OURS, options.names.ground_truth))
+        and names.response is not None
+        and (layout.join is not None or names.ground_truth is not None)
+    )
+    given = (*DATA_SOURCE, options.names.data_source)
+    has_source = options.data_source or (layout.kind is None and names.data_source in given)
+    return bool(is_named and has_source and (names.data_source or options.data_source))
+
+
+def _tried(layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]) -> Found:
+    """What trying says of the first rows."""
+    if layout.filter is not None:
+        rows = [row for row in rows if row.get("filter") == layout.filter]
+    rows = first_rows(rows)
+    chosen = options.names
+    given = options.data_source
+
+    def read(names: RowNames) -> Callable[[RawRow], Fields]:
+        read_row = reader_of(replace(layout, names=names))
+        return lambda row: _told_of(read_row(row), row, layout, names, given)
+
+    key = key_of(rows, layout, chosen, given, options.reward_options)
+    facts = kind.facts if kind is not None else lambda row: {}
+    return try_readings(
+        Trial(
+            rows=rows,
+            names=layout.names,
+            chosen=chosen,
+            is_kind=kind is not None,
+            source=given,
+            options=options.reward_options,
+            joined=layout.join is not None,
+            key=key,
+            read=read,
+            facts=facts,
+        )
+    )
+
+
+def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, given: str | None) -> Fields:
+    """What a row says with what stands in the joined file, and the data source that is told of it."""
+    if layout.join is not None:
+        known = layout.join.rows.get(str(value_at(row, layout.join.key)), Fields(None))
+        source = known.data_source or fields.data_source
+        fields = fields._replace(ground_truth=known.ground_truth, data_source=source)
+        fields = fields._replace(
+            prompt=fields.prompt or known.prompt, extra_info=fields.extra_info or known.extra_info
+        )
+    elif layout.kind is not None and fields.ground_truth is None:
+        fields = fields._replace(ground_truth=value_at(row, names.ground_truth))
+    source = given or layout.data_source or fields.data_source
+    return fields._replace(data_source=source)
+
+
+def _as_taken(layout: RowLayout, reading: Reading, chosen: RowNames, said: Sequence[str]) -> RowLayout:
+    """The layout as trying found it, and what is said of it."""
+    names = reading.names
+    source = layout.data_source if reading.source is None else reading.source
+    named = [] if layout.kind else _unusual(names, chosen)
+    if source is not None:
+        named = [one for one in named if not one.startswith("data source")] + [source]
+    taken = f"{', '.join(named)}: {reading.figure}" if named else reading.figure
+    differs = [one for one in said if layout.names.ground_truth == names.ground_truth]
+    note = "; ".join(filter(None, [layout.note if layout.kind else "", taken, *differs]))
+    return replace(layout, names=names, data_source=source, note=note)
 
 
 def names_of(file: RowFile) -> RowNames:
@@ -180,9 +278,15 @@ def _recognised(file: RowFile, first: RawRow) -> LogKind | None:
 
 
 def _finder(file: RowFile, first: RawRow, columns: Sequence[str]) -> Callable[[str], str | None]:
-    """What finds how a file writes the name of a column: as it is, or in another case (`Ground Truth`)."""
+    """What finds how a file writes the name of a column: as it is, in another case (`Ground Truth`) or in the
+    plural."""
     by_letters = {_letters(column): column for column in reversed(columns)}
-    return lambda name: name if _has(file, first, name) else by_letters.get(_letters(name))
+    letters = by_letters.get
+
+    def find(name: str) -> str | None:
+        return name if _has(file, first, name) else letters(_letters(name)) or letters(f"{_letters(name)}s")
+
+    return find
 
 
 def _letters(name: str) -> str:
@@ -218,7 +322,7 @@ def _holds_response(row: RawRow, name: str | None) -> bool:
     name = name or find_names(lambda one: has_value(row, one)).response
     if value_at(row, name) is not None:
         return True
-    with contextlib.suppress(InputError, *_UNREADABLE):
+    with contextlib.suppress(*UNREADABLE):
         kind = recognise(row)
         return kind is not None and kind.read(row).response is not None
     return False
@@ -292,8 +396,10 @@ SCORE_COLUMNS = ("score", "status", "correct", "extracted", "detail", "scorer", 
 PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
 """Columns that tell prompts apart where the prompt itself is not there."""
 _OTHER_IDS = ("task_id", "question_id", "problem_id", "idx", "index")
-_UNREADABLE = (BadRowError, SkippedRowError, NoResponseError, KeyError, TypeError, AttributeError, IndexError)
-"""What taking a row apart raises where it is no row of its kind, or holds no response."""
+_ROOM = 150
+"""Characters of the options that a message offers."""
+_LONG_NAME = 60
+"""Characters of a name that is not offered."""
 _LOOKED_AT = 200
 """Rows of which the first with a response says what the others hold."""
 _OURS = ("response", "responses", "ground_truth", "reward_model.ground_truth", "data_source")
@@ -305,39 +411,82 @@ def _has(file: RowFile, first: RawRow, name: str) -> bool:
     return type_of(file.schema, name) is not None if file.schema is not None else has_value(first, name)
 
 
-def _check(layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence[RawRow]) -> None:
+def _check(
+    layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence[RawRow], found: Found
+) -> None:
     names = layout.names
     first = rows[0]
-    if layout.kind is None and names.response is None:
-        raise _no_response(file, names, first)
+    path = file.source.path
+    if layout.kind is None and (names.response is None or found.parallel):
+        raise _no_response(file, names, first, found)
     if file.schema is not None and layout.kind is None:
-        _check_types(file.schema, names, first, file.source.path)
+        _check_types(file.schema, names, first, path)
     if not layout.to_score or said is None:  # each row says by itself why it is none
         return
     held = names.ground_truth if layout.kind is None or _holds_any(rows, names.ground_truth) else None
     if held is None and said.ground_truth is None and layout.join is None:
         raise _no_ground_truth(file, layout, first)
-    joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
-    if not any((layout.data_source, names.data_source, said.data_source, joined.data_source)):
+    if (against := found.refused) is not None:
+        source = layout.data_source or said.data_source
         raise NoDataSourceError(
-            f"{file.source.path}: no data source given; pass --data-source, or the name of the column with "
-            "--data-source-key"
+            f"{path}: '{source}' {against.figure}; pass another data source, or --data-source {source} to "
+            "score the file all the same"
         )
+    joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
+    source = layout.data_source or said.data_source or joined.data_source
+    if found.tried and source is not None and not is_data_source(str(source)):
+        raise UnknownDataSourceError(
+            f"{path}: no reward is registered for data source '{source!s:.60}'; pass {_offers(found, names)}"
+        )
+    if source is None and names.data_source is None:
+        raise NoDataSourceError(f"{path}: no data source given; pass {_offers(found, names)}")
+
+
+def _offers(found: Found, names: RowNames) -> str:
+    """The options that would do, the best first, each with what it gives; at least which option it is."""
+    offers = [f"{_options_of(one, names)} ({one.figure})" for one in found.offered]
+    if not offers:
+        return (
+            "--data-source, or the name of the column with --data-source-key; no reward of text "
+            "scores a fifth of these rows as right"
+            if found.tried
+            else "--data-source, or the name of the column with --data-source-key"
+        )
+    while len(offers) > 1 and len(", or ".join(offers)) > _ROOM:
+        offers.pop()
+    return ", or ".join(offers)
+
+
+def _options_of(reading: Reading, names: RowNames) -> str:
+    words = []
+    if reading.names.response != names.response:
+        words.append(f"--response-key {reading.names.response}")
+    if reading.names.ground_truth != names.ground_truth:
+        words.append(f"--ground-truth-key {reading.names.ground_truth}")
+    if reading.source is not None:
+        words.append(f"--data-source {reading.source}")
+    return " ".join(words)
 
 
 def _holds_any(rows: Sequence[RawRow], name: str | None) -> bool:
     return any(value_at(row, name) not in (None, "") for row in rows)
 
 
-def _no_response(file: RowFile, names: RowNames, first: RawRow) -> InputError:
-    found = free_texts(first, {names.ground_truth} - set(EITHER))[:3]
-    if not found or did_you_mean("response", first):
-        what = ", and no column contains text" if not any(map(_is_said, first.values())) else ""
-        return _no_column(file, "response", "--response-key", list(first), what)
-    which = " or ".join(f"--response-key {name}" for name in found)
-    return InputError(
-        f"{file.source.path}: no response column found; pass {which}; columns: {', '.join(first)}"
-    )
+def _no_response(file: RowFile, names: RowNames, first: RawRow, found: Found) -> InputError:
+    path = file.source.path
+    if found.offered:
+        return InputError(f"{path}: no response column found; pass {_offers(found, names)}")
+    texts = [name for name in found.responses if len(name) <= _LONG_NAME and _has_blank(first, name)][:3]
+    if texts and not did_you_mean("response", first):
+        which = " or ".join(f"--response-key {name}" for name in texts)
+        many = "several columns hold responses" if found.parallel else "no response column found"
+        return InputError(with_columns(f"{path}: {many}; pass {which}", first))
+    what = ", and no column contains text" if not any(map(_is_said, first.values())) else ""
+    return _no_column(file, "response", "--response-key", list(first), what)
+
+
+def _has_blank(row: RawRow, name: str) -> bool:
+    return any(" " in text.strip() for text in said_in(value_at(row, name)))
 
 
 def _is_said(value: Any) -> bool:
@@ -347,10 +496,11 @@ def _is_said(value: Any) -> bool:
 def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputError:
     key = next((name for name in (*PROMPT_IDS, *_OTHER_IDS, *PROMPT) if name in first), "KEY")
     what = layout.kind or f"responses in '{layout.names.response}'"
-    return InputError(
+    message = (
         f"{file.source.path} ({what}) has no ground truths; join another file with --join FILE --on {key}, "
-        f"or pass the column's name with --ground-truth-key; columns: {', '.join(first)}"
+        "or pass the column's name with --ground-truth-key"
     )
+    return InputError(with_columns(message, first))
 
 
 def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
@@ -364,7 +514,7 @@ def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
             answered = found.response is not None and responses_of(found.response) != []
             if answered and own_failure(row) is None:
                 return found
-        except _UNREADABLE:
+        except UNREADABLE:
             continue
     return found and found._replace(response=None)
 
@@ -417,6 +567,17 @@ def _has_many(layout: RowLayout, file: RowFile, said: Fields | None) -> bool:
     return said is not None and responses_of(said.response) is not None
 
 
+def batch_names(file: RowFile, options: ReadOptions) -> RowNames | None:
+    """Return the names of the fields of a file in which each row holds a batch; None for other files."""
+    rows = file.first_rows(_LOOKED_AT)
+    columns = list(file.schema.names if file.schema is not None else rows[0])
+    if not any(isinstance(value, list) for value in rows[0].values()) or score_prefixes(columns):
+        return None
+    finder = _finder(file, rows[0], columns)
+    names = name_columns(rows, options.names, finder, joined=options.join is not None)[0]
+    return names if is_batch(rows[0], names) else None
+
+
 def is_batch(row: RawRow, names: RowNames) -> bool:
     """Return True for a row that holds a batch, a list in each column, as ms-swift and ROLL write them: a
     prompt for each response. A list of messages is one prompt."""
@@ -450,7 +611,7 @@ def _element(row: RawRow, i: int, count: int) -> RawRow:
 def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], what: str = "") -> InputError:
     hint = what or f"; pass the column's name with {option}"
     near = did_you_mean(name, columns)
-    return InputError(f"{file.source.path} has no column '{name}'{hint}; columns: {', '.join(columns)}{near}")
+    return InputError(with_columns(f"{file.source.path} has no column '{name}'{hint}", columns, near))
 
 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, with_columns
 from rewardkit.files.formats import KeyedRows, RowFile, columns_of, line_of, open_rows
 from rewardkit.files.inputs import Input, find_inputs
 from rewardkit.files.records import BadRowError, RawRow, Records
@@ -24,8 +24,8 @@ from rewardkit.logs.layout import (
     Joined,
     ReadOptions,
     RowLayout,
+    batch_names,
     batch_rows,
-    is_batch,
     layout_of,
     names_of,
 )
@@ -50,10 +50,9 @@ def opened(
     """
     file: RowFile = open_rows(source)
     try:
+        if (names := batch_names(file, options)) is not None:
+            file = BatchedRows(file, names)
         layout = layout_of(file, options)
-        if layout.kind is None and is_batch(file.first_row(), layout.names):
-            file = BatchedRows(file, layout.names)
-            layout = layout_of(file, options)
         columns = columns_of(file)
         keys = {key: value for key, value in source.keys.items() if with_keys and key not in columns}
         yield KeyedRows(file, keys) if keys else file, layout
@@ -148,7 +147,7 @@ def read_join(paths: Iterable[str | Path], on: str) -> Joined:
 def _add(rows: dict[str, Fields], row: RawRow, names: RowNames, key: str, path: str) -> None:
     if not has_value(row, key) or names.ground_truth is None:
         lacking = f"column '{key}' to join by" if names.ground_truth else "ground-truth column"
-        raise InputError(f"{path} has no {lacking}; columns: {', '.join(row)}")
+        raise InputError(with_columns(f"{path} has no {lacking}", row))
     fields = names.read(row)
     known = rows.setdefault(str(value_at(row, key)), fields)
     if ground_truth_text(known.ground_truth) != ground_truth_text(fields.ground_truth):

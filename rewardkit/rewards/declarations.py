@@ -22,6 +22,33 @@ machine reaches it, since a response that only had to be slow to be a `timeout` 
 
 
 @reward(
+    *("cais/mmlu", "TIGER-Lab/MMLU-Pro", "Idavidrein/gpqa", "allenai/ai2_arc", "Rowan/hellaswag"),
+    *("tau/commonsense_qa", "allenai/openbookqa", "allenai/sciq", "winogrande"),
+    aliases=(
+        "choice",
+        "mmlu*",
+        "gpqa*",
+        "arc_*",
+        "hellaswag",
+        "commonsense_qa",
+        "openbookqa",
+        "multiple_choice",
+    ),
+    version=16,
+    runs="process",
+    timeout_s=BACKSTOP_S,
+    parts=("format",),
+    reads=("prompt", "extra_info"),
+    readings=("",),
+)
+def choice() -> Function:
+    """Multiple choice: 1.0 if the response chooses the right option, by letter or text, otherwise 0.0"""
+    from rewardkit.rewards.choice import score
+
+    return score
+
+
+@reward(
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
@@ -29,6 +56,7 @@ machine reaches it, since a response that only had to be slow to be a `timeout` 
     runs="inline",
     parts=("format",),
     reads=("prompt",),
+    readings=("", "method=flexible"),
 )
 def gsm8k() -> Function:
     """GSM8K: 1.0 if the number after #### is right, 0.1 if it is wrong, 0.0 if there is none"""
@@ -62,6 +90,7 @@ def gsm8k() -> Function:
     parts=("format",),
     reads=("prompt", "extra_info"),
     explain="rewardkit.rewards.math:explain",
+    readings=("",),
 )
 def math() -> Function:
     """Maths: 1.0 if the answer equals the ground truth in any notation, otherwise 0.0"""
@@ -124,32 +153,6 @@ def code() -> Function:
 
 
 @reward(
-    *("cais/mmlu", "TIGER-Lab/MMLU-Pro", "Idavidrein/gpqa", "allenai/ai2_arc", "Rowan/hellaswag"),
-    *("tau/commonsense_qa", "allenai/openbookqa", "allenai/sciq", "winogrande"),
-    aliases=(
-        "choice",
-        "mmlu*",
-        "gpqa*",
-        "arc_*",
-        "hellaswag",
-        "commonsense_qa",
-        "openbookqa",
-        "multiple_choice",
-    ),
-    version=16,
-    runs="process",
-    timeout_s=BACKSTOP_S,
-    parts=("format",),
-    reads=("prompt", "extra_info"),
-)
-def choice() -> Function:
-    """Multiple choice: 1.0 if the response chooses the right option, by letter or text, otherwise 0.0"""
-    from rewardkit.rewards.choice import score
-
-    return score
-
-
-@reward(
     *("searchR1_*", "hotpotqa/hotpot_qa", "google-research-datasets/nq_open", "mandarjoshi/trivia_qa"),
     *("ucinlp/drop", "rajpurkar/squad*", "akariasai/PopQA", "stanfordnlp/web_questions"),
     aliases=(
@@ -171,6 +174,7 @@ def choice() -> Function:
     timeout_s=BACKSTOP_S,
     parts=("f1",),
     reads=("prompt",),
+    readings=("", "metric=contains"),
 )
 def qa() -> Function:
     """Short answers: 1.0 if the response gives an accepted answer, otherwise 0.0"""
@@ -212,7 +216,7 @@ def instructions() -> Function:
     return score
 
 
-@reward("exact", version=8, runs="inline", reads=())
+@reward("exact", version=8, runs="inline", reads=(), readings=("",))
 def exact() -> Function:
     """1.0 if the response is exactly the ground truth, or one of several ground truths, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import exact
@@ -236,7 +240,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=10, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",))
+@reward("number", version=10, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",), readings=("",))
 def number() -> Function:
     """1.0 if the number in the response equals the ground truth within a tolerance, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import number
@@ -310,6 +314,7 @@ def sql() -> Function:
     timeout_s=BACKSTOP_S,
     parts=("format", "names", "calls"),
     reads=(),
+    readings=("",),
 )
 def tool_call() -> Function:
     """1.0 if the response calls the right tools with the right arguments, in any order, otherwise 0.0"""

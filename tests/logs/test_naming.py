@@ -93,13 +93,16 @@ REFUSED: list[tuple[str, Rows, str]] = [
         twice(id=1, answer=LONG, pred="7", is_correct=True),
         "--join FILE --on id",
     ),
-    ("a name that nobody knows", twice(what_it_wrote=LONG, gold="7"), "--response-key what_it_wrote"),
+    (
+        "a name that nobody knows, and a wrong text",
+        twice(what_it_wrote="It is six.", gold="7"),
+        "--response-key what_it_wrote",
+    ),
     (
         "one response for each model",
-        twice(gold="7", small={"solution": LONG}),
-        "--response-key small.solution",
+        twice(gold="7", small={"solution": LONG}, large={"solution": "It is \\boxed{7}."}),
+        "no response column found; pass --response-key small.solution or --response-key large.solution",
     ),
-    ("many responses under an odd name", twice(ys=[LONG, LONG], gold="7"), "--response-key ys"),
     ("figures", twice(score=0.5, n=10), "no column contains text"),
     ("requests", twice(custom_id="a", method="POST", url="/v1", body={}), "batch requests"),
 ]
@@ -142,20 +145,20 @@ def test_columns_that_disagree_and_columns_taken_are_said(
     path = write(tmp_path / "log.jsonl", twice(output=RIGHT, gold="7", answer="8", score=0.0))
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     told = capsys.readouterr().err
-    assert "response 'output'; ground truth 'gold'" in told
+    assert "response 'output', ground truth 'gold'" in told
     assert "'gold' is used, not 'answer', which differs in 2 of 2 rows" in told
     assert "'score' is written as 'logged_score'" in told
 
 
 @pytest.mark.slow
-def test_a_file_without_a_data_source_is_refused_with_the_rewards_that_would_read_it(
+def test_a_file_without_a_data_source_is_refused_with_the_rewards_that_may_read_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [{"response": text, "answer": "7"} for text in (RIGHT, WRONG)]
     path = write(tmp_path / "log.jsonl", rows)
     assert run(["score", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "--data-source gsm8k finds an answer in 100% and scores 50% as right" in line
+    assert "pass --data-source gsm8k (1 of 2 responses are right), or" in line
 
 
 @pytest.mark.slow
@@ -164,7 +167,7 @@ def test_scores_that_are_all_nothing_come_with_the_reward_that_reads_more(
 ) -> None:
     path = write(tmp_path / "log.jsonl", twice(response=LONG, answer="7"))
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
-    assert "--data-source math finds" in capsys.readouterr().err
+    assert "--data-source math scores 100% as right" in capsys.readouterr().err
     wrong = write(tmp_path / "wrong.jsonl", twice(response=WRONG, answer="7"))
     assert run(["score", str(wrong), "--data-source", "gsm8k"]) == 0
     assert "no response is scored as right" not in capsys.readouterr().err, (

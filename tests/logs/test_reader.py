@@ -145,7 +145,7 @@ def test_a_file_without_what_is_needed_is_refused_in_words(tmp_path: Path, row: 
 
 
 def test_a_file_that_does_not_say_its_data_source_needs_the_option(tmp_path: Path) -> None:
-    path = write(tmp_path / "log.jsonl", logs.verl_dump())
+    path = write(tmp_path / "log.jsonl", [row | {"gts": "nine"} for row in logs.verl_dump()])
     with pytest.raises(InputError, match="pass --data-source"):
         read(path, ReadOptions())
 

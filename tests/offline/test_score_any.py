@@ -85,7 +85,7 @@ _ASKED = {"role": "user", "content": "3+4?"}
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (logs.answered(prompt="3+4?", predict=..., label="7"), "response 'predict'; ground truth 'label'"),
+        (logs.answered(prompt="3+4?", predict=..., label="7"), "response 'predict', ground truth 'label'"),
         (logs.answered(prompt="3+4?", response=..., label="7", status="completed"), "slime rollouts"),
         (logs.answered(messages=[_ASKED], response=..., labels="7"), "ground truth 'labels'"),
         (logs.answered(messages=[_ASKED, {"role": "assistant", "content": ...}], solution="7"), "chats"),

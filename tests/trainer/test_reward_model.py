@@ -106,7 +106,7 @@ def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
     rows = [json.loads(line) for dump in dumps for line in dump.read_text().splitlines()]
     assert {row["status"] for row in rows} == {"ok"}
     theirs = [row for row in rows if row["data_source"] == "my/chat"]
-    assert {row["scorer"] for row in theirs} == {"rm@1"}
+    assert {row["scorer"] for row in theirs} == {"rm@2"}
     assert all(row["scorer"].startswith("gsm8k@") for row in rows if row not in theirs)
     options = ModelOptions(path=str(classifier), device="cpu")
     samples = [Sample("my/chat", row["response"], row["ground_truth"], row["prompt"]) for row in theirs]

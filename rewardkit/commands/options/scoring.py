@@ -19,7 +19,7 @@ from rewardkit.checks.which_reward import second_look, which_reward
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import err, figure, print_findings
 from rewardkit.commands.options.rewards import given_to_run
-from rewardkit.errors import InputError, NoDataSourceError, OptionsError, UnknownDataSourceError, require
+from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, require
 from rewardkit.files.inputs import STDIN, find_inputs
 from rewardkit.logs.known import all_data_sources_of
 from rewardkit.logs.reader import opened
@@ -137,6 +137,7 @@ def score_files(
     Raises:
         click.exceptions.Exit: the run was interrupted, and a note says so.
     """
+    read_options = replace(read_options, reward_options=options)
     given = given_to_run()
     if given and (known := sources_of_files(files, read_options)) is not None:
         given.saw(known)
@@ -154,9 +155,9 @@ def score_files(
         except KeyboardInterrupt:
             note(f"interrupted{'; --resume continues this run, --restart starts again' if kept else ''}")
             raise click.exceptions.Exit(130) from None
-        except (NoDataSourceError, UnknownDataSourceError) as error:
+        except UnknownDataSourceError as error:
             advice = which_reward(files, read_options, scorer)
-            raise type(error)(f"{error}; {advice}" if advice else str(error)) from None
+            raise UnknownDataSourceError(f"{error}; {advice}" if advice else str(error)) from None
         advice = second_look(files, read_options, scorer, report)
     given.saw(report.sources or _sources_of_receipt(out))
     _note_bad_rows(report, run.bad_rows)

@@ -1,0 +1,334 @@
+"""Which columns of a log of no known kind may be its responses, its ground truths and its own verdicts: by
+what stands in them. Names only order what the values allow; `trial` decides by scoring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from rewardkit.errors import NoResponseError
+from rewardkit.files.records import RawRow
+from rewardkit.model_api.answers import is_conversation
+from rewardkit.rows import RowNames, ground_truth_text, response_text, responses_of, value_at
+
+Cells = Mapping[str, Sequence[Any]]
+"""What stands in some rows under each name, dotted names included; None where a row has nothing."""
+Verdicts = Sequence[bool | list[bool | None] | None]
+"""What a log says of its rows, of each response where a row has several: right or wrong; None: neither."""
+
+_DEPTH = 7
+_MOST_NAMES = 300
+"""Names in one row that are looked at."""
+_MOST = 6
+"""Columns of one field that are tried."""
+_FEW = 3
+"""Of fewer rows all may say the same."""
+_LONG = 4_000
+"""Characters of a text that is too long for a ground truth."""
+
+# Words in names, in the singular. They order candidates, and tell what is surely a prompt, an id or a count,
+# and what is a ground truth.
+_OF_RESPONSES = {
+    *("response", "completion", "output", "generation", "generated", "reply", "model", "llm"),
+    "actual",
+}
+_OF_OTHERS = {
+    *("prompt", "question", "query", "problem", "instruction", "input", "system", "context"),
+    *("few", "doc", "template", "request", "passage", "argument", "arg", "var"),
+    *("config", "schema", "metadata", "history", "session", "id", "uid", "uuid"),
+    *("hash", "url", "path", "date", "time", "timestamp", "num", "count", "total"),
+}
+_OF_TRUTHS = {
+    *("truth", "gold", "golden", "gt", "gts", "target", "expected", "reference"),
+    *("ref", "canonical", "ideal", "standard", "true", "answer", "label", "correct"),
+    *("solution", "rationale"),
+}
+_OF_FINDINGS = {"pred", "predicted", "prediction", "extracted", "parsed", "filtered", "executed"}
+_OF_VERDICTS = {
+    *("correct", "score", "reward", "acc", "accuracy", "pass", "passed", "solved"),
+    *("match", "em", "right", "verdict", "grade", "graded", "judgement", "judgment"),
+    *("resolved", "label"),
+}
+_UNSURE = {"correct", "right", "match", "label"}
+"""Words of verdicts that also stand in names of answers: `correct_answer`."""
+_OF_ANSWERS = _OF_RESPONSES | _OF_FINDINGS | _OF_TRUTHS - {"correct", "label", "true"}
+
+_RIGHT = {"c", "correct", "true", "pass", "passed", "yes", "right", "success", "1", "1.0", "accepted", "ok"}
+_WRONG = {"i", "n", "incorrect", "false", "fail", "failed", "no", "wrong", "failure", "0", "0.0", "rejected"}
+_NEITHER = {"p", "partial", "unknown", "error", ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A column in which a log says which of its responses are right."""
+
+    name: str
+    verdicts: Verdicts
+    is_named: bool = True
+    """The name is one of verdicts; other flags may say something else."""
+
+
+def cells_of(rows: Sequence[RawRow]) -> Cells:
+    """Return what stands in rows under each name, those within objects and at the head of lists included."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(_names_in(row, "", _DEPTH))
+    return {name: [value_at(row, name) for row in rows] for name in list(names)[:_MOST_NAMES]}
+
+
+def _names_in(value: Any, path: str, depth: int) -> Iterator[str]:
+    inner = (
+        value.items()
+        if isinstance(value, Mapping)
+        else enumerate(value[:1])
+        if isinstance(value, list)
+        else ()
+    )
+    for key, one in inner:
+        name = f"{path}.{key}" if path else str(key)
+        yield name
+        if depth:
+            yield from _names_in(one, name, depth - 1)
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a name, in lower case and in the singular: of `scores.isCorrect` score, is and
+    correct."""
+    words = {word.casefold() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+    return {word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word for word in words}
+
+
+def _last_words(name: str) -> set[str]:
+    """The words of the last part of a name; of a value or a score those of what has it, too."""
+    parts = [part for part in name.split(".") if not part.isdigit()]
+    words = words_of(parts[-1]) if parts else set()
+    return words | words_of(parts[-2]) if words <= {"value", "score"} and len(parts) > 1 else words
+
+
+def labels_in(cells: Cells) -> list[Label]:
+    """Return the columns of verdicts, those with a verdict's name first.
+
+    One that says the same of all rows counts with such a name alone: any flag may be.
+    """
+    found = []
+    for name, values in cells.items():
+        verdicts = verdicts_of(values)
+        if verdicts is None:
+            continue
+        words = _last_words(name)
+        if not (_OF_VERDICTS - _UNSURE) & words and _OF_ANSWERS & words:
+            continue  # yes and no are answers, too
+        named = bool(_OF_VERDICTS & words)
+        flat = {one for row in verdicts for one in (row if isinstance(row, list) else [row])} - {None}
+        if flat and (named or len(flat) > 1):
+            found.append(Label(name, verdicts, named))
+    return sorted(found, key=lambda label: (not label.is_named, label.name.count(".")))
+
+
+def verdicts_of(values: Sequence[Any]) -> Verdicts | None:
+    """Return the verdicts that a column holds; None where it holds something else.
+
+    Of numbers from -1 to 1, or of two numbers, the highest is right, and what is not above 0, or the lower of
+    two, is wrong; what lies between is neither.
+    """
+    flat = [
+        one for value in values for one in (value if isinstance(value, list) else [value]) if one is not None
+    ]
+    if 2 * sum(value is not None for value in values) < len(values) or not flat:
+        return None
+    meaning = (
+        _meaning_of_words(flat) if all(isinstance(one, str) for one in flat) else _meaning_of_numbers(flat)
+    )
+    if meaning is None:
+        return None
+    return [
+        [meaning.get(_key(one)) for one in value] if isinstance(value, list) else meaning.get(_key(value))
+        for value in values
+    ]
+
+
+def _key(value: Any) -> Any:
+    return value.strip().casefold() if isinstance(value, str) else float(value) if value is not None else None
+
+
+def _meaning_of_words(values: Sequence[str]) -> dict[Any, bool | None] | None:
+    said = {_key(value) for value in values}
+    if not said <= _RIGHT | _WRONG | _NEITHER or said <= _NEITHER:
+        return None
+    return {word: True if word in _RIGHT else False if word in _WRONG else None for word in said}
+
+
+def _meaning_of_numbers(values: Sequence[Any]) -> dict[Any, bool | None] | None:
+    if not all(isinstance(value, bool | int | float) for value in values):
+        return None
+    said = sorted({float(value) for value in values})
+    low, high = said[0], said[-1]
+    if not (low >= -1 and high <= 1) and not (len(said) == 2 and low <= 0 < high):
+        return None
+    if len(said) > 2 and high < 1:
+        return None
+    top = high if len(said) == 2 else 1.0
+    bottom = low if len(said) == 2 else 0.0
+    return {one: True if one >= top else False if one <= bottom else None for one in said}
+
+
+def beside(labels: Sequence[Label], response: str) -> list[Label]:
+    """Return the labels that are said of a response: of `m.text` those that stand in `m`, if any do."""
+    head = response.rpartition(".")[0]
+    near = [label for label in labels if head and label.name.rpartition(".")[0] == head]
+    return near or list(labels)
+
+
+# --- responses ------------------------------------------------------------------------------------------
+
+
+def said_in(value: Any) -> list[str]:
+    """Return what a model may have said in a value: one text or several; none where it is something else."""
+    try:
+        several = responses_of(value)
+        return [text for one in (several or [value]) if (text := response_text(one)) is not None]
+    except NoResponseError:
+        return []
+
+
+def responses_in(cells: Cells, names: RowNames, labels: Sequence[Label]) -> list[str]:
+    """Return the names of what may be the responses, the likeliest first: never a prompt, a ground truth, or
+    what was found in another text.
+
+    Args:
+        names: what is known already; the name of a response counts as the likeliest.
+    """
+    if names.response is not None and names.response not in cells:
+        return [names.response]
+    taken = {names.ground_truth, names.prompt, names.data_source, *(label.name for label in labels)}
+    texts: dict[str, list[str]] = {}
+    for name, values in cells.items():
+        within = any(name.startswith(f"{other}.") for other in texts)
+        if name in taken or within or not _may_be_said(name, values):
+            continue
+        said = ["\n".join(said_in(value)).strip() for value in values]
+        if 2 * sum(map(bool, said)) >= len(said) and (len({*said}) > 1 or len(said) < _FEW):
+            texts[name] = said
+    sure = names.response if names.response and not _OF_FINDINGS & words_of(names.response) else None
+    kept = [name for name in texts if name == sure or not _stands_in_another(name, texts)]
+    return sorted(kept, key=lambda name: (name != names.response, _rank(name), -_length(texts[name])))[:_MOST]
+
+
+def _may_be_said(name: str, values: Sequence[Any]) -> bool:
+    words = words_of(name)
+    if _OF_OTHERS & words or (_OF_TRUTHS - {"answer", "solution"}) & words:
+        return False
+    held = next((value for value in values if value is not None), None)
+    if isinstance(held, list):
+        return is_conversation(held) or all(isinstance(one, str | list) for one in held)
+    return isinstance(held, str | Mapping)
+
+
+def _rank(name: str) -> int:
+    words = words_of(name)
+    return 0 if _OF_RESPONSES & words else 2 if _OF_FINDINGS & words else 1
+
+
+def _length(texts: Sequence[str]) -> float:
+    return fmean(map(len, texts))
+
+
+def _stands_in_another(name: str, texts: Mapping[str, Sequence[str]]) -> bool:
+    """Whether most texts of a column are a part of those of another, which is the response then."""
+    own = texts[name]
+    for other, others in texts.items():
+        pairs = [(a, b) for a, b in zip(own, others, strict=True) if a and b and len(a) < len(b)]
+        if other != name and 2 * sum(a in b for a, b in pairs) > len(own):
+            return True
+    return False
+
+
+def parallel_to(name: str, candidates: Sequence[str]) -> list[str]:
+    """Return the candidates that stand beside one under the same last name: responses of other models."""
+    head, _, last = name.rpartition(".")
+    return [
+        other
+        for other in candidates
+        if head and other != name and other.rpartition(".")[2] == last and other.count(".") == name.count(".")
+    ]
+
+
+# --- ground truths --------------------------------------------------------------------------------------
+
+
+def ground_truths_in(
+    cells: Cells, said: Sequence[str], apart: str | None, names: RowNames, labels: Sequence[Label]
+) -> list[str]:
+    """Return the names of what may be the ground truths of responses, the likeliest first.
+
+    One without a ground truth's name has to stand in some of the responses.
+
+    Args:
+        said: the responses of each row.
+        apart: the name under which they stand.
+    """
+    if names.ground_truth is not None and names.ground_truth not in cells:
+        return [names.ground_truth]
+    taken = {apart, names.prompt, names.data_source, *(label.name for label in labels)}
+    lower = [text.casefold() for text in said]
+    found: list[tuple[bool, bool, bool, int, str]] = []
+    for place, (name, values) in enumerate(cells.items()):
+        kin = apart is not None and (name.startswith(f"{apart}.") or apart.startswith(f"{name}."))
+        texts = [ground_truth_text(value) for value in values]
+        is_known = name == names.ground_truth
+        if name in taken or kin or not (is_known or _may_be_true(name, values, texts)):
+            continue
+        named = is_ground_truth_name(name)
+        if named or is_known or _stand_in(texts, lower):
+            is_last = bool(_OF_TRUTHS & words_of(name.rpartition(".")[2]))
+            found.append((not is_known, not named, not is_last, place, name))
+    return [name for *_, name in sorted(found)][:_MOST]
+
+
+def _may_be_true(name: str, values: Sequence[Any], texts: Sequence[str | None]) -> bool:
+    if (_OF_OTHERS | _OF_FINDINGS) & words_of(name) or 2 * sum(bool(text) for text in texts) < len(texts):
+        return False
+    heads = (value[0] if isinstance(value, list) and value else value for value in values)
+    if any(isinstance(head, Mapping) for head in heads):
+        return False
+    return max(len(text or "") for text in texts) <= _LONG
+
+
+def _stand_in(texts: Sequence[str | None], said: Sequence[str]) -> bool:
+    """Whether a third of some texts stand in what was said, and not all are alike."""
+    inside = sum(bool(a) and a.strip().casefold() in b for a, b in zip(texts, said, strict=False) if a)
+    return 3 * inside >= len(texts) and (len({*texts}) > 1 or len(texts) < _FEW)
+
+
+def is_ground_truth_name(name: str) -> bool:
+    """Return True where a name says that a column holds ground truths, rather than what was found."""
+    return bool(_OF_TRUTHS & words_of(name))
+
+
+def findings_in(cells: Cells, response: str, ground_truth: str) -> list[Label]:
+    """Return the verdicts that follow from columns of what a tool found in the responses: right where it is
+    the ground truth, letter for letter."""
+    found = []
+    truths = [_plain(value) for value in cells.get(ground_truth, ())]
+    said = ["\n".join(said_in(value)).casefold() for value in cells.get(response, ())]
+    for name, values in cells.items():
+        apart = _OF_OTHERS | (set() if _OF_FINDINGS | _OF_RESPONSES & words_of(name) else _OF_TRUTHS)
+        kin = any(name == one or name.startswith(f"{one}.") for one in (response, ground_truth))
+        texts = [_plain(value) for value in values]
+        if kin or apart & words_of(name) or not _stand_in(texts, said):
+            continue
+        verdicts = [text == truth if text else None for text, truth in zip(texts, truths, strict=True)]
+        if {True, False} <= {*verdicts}:
+            found.append(Label(f"{name}' = '{ground_truth}", verdicts))
+    return found
+
+
+def _plain(value: Any) -> str:
+    held = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return (
+        "" if isinstance(held, Mapping) else (ground_truth_text(held) or "").strip().strip("().").casefold()
+    )

@@ -1,0 +1,470 @@
+"""What the rows of a log mean, found by trial: candidates for the response, the ground truth and the data
+source are scored on its first rows, and the reading that agrees with the log's own verdicts is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rewardkit.errors import InputError
+from rewardkit.files.records import BadRowError, RawRow
+from rewardkit.logs.candidates import (
+    Label,
+    Verdicts,
+    beside,
+    cells_of,
+    findings_in,
+    ground_truths_in,
+    is_ground_truth_name,
+    labels_in,
+    parallel_to,
+    responses_in,
+    said_in,
+    verdicts_of,
+)
+from rewardkit.logs.kind import SkippedRowError
+from rewardkit.registry import REGISTRY
+from rewardkit.rows import Fields, RowNames, ground_truth_text, plain_mapping, prompt_of
+from rewardkit.types import Sample, Score
+
+if TYPE_CHECKING:  # a worker reads layouts, and makes none
+    from rewardkit.scoring.scorer import Scorer
+
+ROWS = 50
+"""Rows that are scored."""
+AGREES = 0.8
+"""From this share of the rows on a reading agrees with a log's verdicts."""
+_LENIENT = 0.9
+"""The same for rewards with an option that lets them guess."""
+_OF_EACH = 0.5
+"""A reading agrees only if it does in this share of the right rows, and of the wrong ones, too: one that
+calls everything right agrees with a log of 90 percent."""
+_FOUND = 0.3
+"""Of a log without verdicts, a reading that is right about this share of the responses is no chance."""
+_OFFERED = 0.2
+"""A reading that scores fewer of the rows as right is not offered."""
+_ALL_RIGHT = 3
+"""Of a log that calls all of its responses right, so many have to be."""
+_LIKELY = 0.6
+"""Nor is one that agrees with a log's verdicts in fewer."""
+_CHARACTERS = 2_000_000
+"""Of rows that are scored: of very long ones there are fewer."""
+_PAIRS = 12
+
+UNREADABLE = (
+    *(BadRowError, SkippedRowError, InputError),
+    *(KeyError, TypeError, AttributeError, IndexError),
+)
+"""What taking a row apart raises where it is no row of its kind, or holds no response."""
+
+Read = Callable[[RowNames], Callable[[RawRow], Fields]]
+"""Returns what takes a row apart, given the names of its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A way to read a log, and how well it fits the first rows."""
+
+    names: RowNames
+    source: str | None
+    """None: as the rows say."""
+    rows: int
+    right: int
+    """Responses that it scores as right, of `rows`."""
+    paid: frozenset[int] = frozenset()
+    invalid: int = 0
+    """Responses whose ground truth it cannot use."""
+    label: str = ""
+    """The log's own verdicts that it agrees with best; empty: it has none."""
+    agreeing: int = 0
+    compared: int = 0
+    agrees: bool = False
+    """It agrees with them so well that it is taken."""
+
+    @property
+    def figure(self) -> str:
+        """How well it fits."""
+        if self.label and self.share < 0.5:
+            return f"disagrees with '{self.label}' in {self.compared - self.agreeing} of {self.compared} rows"
+        if self.label:
+            return f"agrees with '{self.label}' in {self.agreeing} of {self.compared} rows"
+        return f"{self.right} of {self.rows} responses are right"
+
+    @property
+    def share(self) -> float:
+        """How well it fits, from 0 to 1."""
+        return self.agreeing / self.compared if self.label else self.right / max(1, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What trying gave."""
+
+    taken: Reading | None = None
+    offered: tuple[Reading, ...] = ()
+    """Readings that may be meant, the best first, where none is taken."""
+    responses: tuple[str, ...] = ()
+    """Columns that may hold the responses, the likeliest first, where none is taken."""
+    parallel: bool = False
+    """Each of them holds responses, of another model perhaps: the user chooses."""
+    tried: bool = False
+    """Some rewards were tried."""
+    refused: Reading | None = None
+    """The reading that the log's task names, which its own verdicts contradict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is to be found out about some rows."""
+
+    rows: Sequence[RawRow] = field(compare=False)
+    names: RowNames
+    """Those that are known, or guessed by name."""
+    chosen: RowNames
+    """Those that the user gave."""
+    is_kind: bool
+    """The log is of a known kind: its responses and ground truths are told."""
+    source: str | None
+    """The data source that the user gave, which counts."""
+    options: Mapping[str, Mapping[str, Any]] = field(compare=False)
+    """Of rewards, by data source."""
+    joined: bool
+    key: bytes
+    read: Read = field(compare=False)
+    facts: Callable[[RawRow], Mapping[str, Any]] = field(compare=False)
+
+
+def key_of(rows: Sequence[RawRow], *more: object) -> bytes:
+    """Return what tells the rows of a trial, and what else it depends on, from others."""
+    content = msgspec.json.encode(rows, enc_hook=str)
+    return hashlib.blake2b(content + repr((more, REGISTRY.readings())).encode("utf-8", "replace")).digest()
+
+
+def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
+    """Return the rows that are tried."""
+    found: list[RawRow] = []
+    size = 0
+    for row in rows[:ROWS]:
+        size += len(str(row))
+        if found and size > _CHARACTERS:
+            break
+        found.append(row)
+    return found
+
+
+@lru_cache(maxsize=64)
+def try_readings(trial: Trial) -> Found:
+    """Return how some rows are to be read. What was found for the same rows is known the second time."""
+    from rewardkit.scoring.scorer import Scorer
+
+    cells = cells_of(trial.rows)
+    known = (trial.names.response, trial.names.ground_truth)
+    labels = [label for label in labels_in(cells) if trial.is_kind or label.name not in known]
+    labels += _told_labels(trial) if trial.is_kind else []
+    if not labels and _says_all(trial) and not _findings(trial, cells, trial.names):
+        return Found()
+    with Scorer(options=trial.options, workers=1) as scorer:
+        if trial.is_kind:
+            return _of_kind(trial, cells, labels, scorer)
+        return _of_columns(trial, cells, labels, scorer)
+
+
+def _says_all(trial: Trial) -> bool:
+    """Whether the log, or the user, names all that is needed."""
+    asked = _responses(trial.rows, trial.read(trial.names))
+    return bool(asked) and all(REGISTRY.find(one.sample.data_source) for one in asked)
+
+
+def _findings(trial: Trial, cells: Mapping[str, Sequence[Any]], names: RowNames) -> list[Label]:
+    if trial.is_kind or names.response is None or names.ground_truth is None:
+        return []
+    return findings_in(cells, names.response, names.ground_truth)
+
+
+def _told_labels(trial: Trial) -> list[Label]:
+    """The verdicts that a known kind of log says in its own way."""
+    facts = []
+    for row in trial.rows:
+        try:
+            facts.append(trial.facts(row))
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError):
+            facts.append({})
+    found = []
+    for name in ("correct", "score"):
+        verdicts = verdicts_of([one.get(name) for one in facts])
+        if verdicts is not None:
+            found.append(Label(name, verdicts))
+    return found[:1]
+
+
+def _of_kind(
+    trial: Trial, cells: Mapping[str, Sequence[Any]], labels: Sequence[Label], scorer: Scorer
+) -> Found:
+    readings = _rated(trial, trial.names, labels, scorer)
+    if not readings and not trial.joined and trial.chosen.ground_truth is None:
+        said = _said(trial.rows, trial.read(trial.names))
+        for ground_truth in ground_truths_in(cells, said, None, trial.names, labels) if any(said) else ():
+            if is_ground_truth_name(ground_truth):
+                names = replace(trial.names, ground_truth=ground_truth)
+                readings += _rated(trial, names, labels, scorer)
+    taken = _best(trial, readings)
+    told = _told(trial, readings)
+    if taken is None and told is not None:
+        return Found(refused=told) if _contradicted(told, labels) else Found(told)
+    if taken is None and not _says_something(labels):
+        taken = _undisputed(readings)
+    return Found(taken) if taken else Found(offered=_worth_offering(readings), tried=bool(readings))
+
+
+def _of_columns(
+    trial: Trial, cells: Mapping[str, Sequence[Any]], labels: Sequence[Label], scorer: Scorer
+) -> Found:
+    responses = [trial.chosen.response] if trial.chosen.response else responses_in(cells, trial.names, labels)
+    tried: list[Reading] = []
+    by_name: list[Reading] = []
+    unnamed: list[Reading] = []
+    for response in responses:
+        truths = _ground_truths(trial, cells, response, labels)
+        mine: list[Reading] = []
+        for ground_truth in truths[: max(1, _PAIRS - len(tried))]:
+            names = replace(trial.names, response=response, ground_truth=ground_truth)
+            names = replace(names, prompt=None) if names.prompt == response else names
+            near = [*beside(labels, response), *_findings(trial, cells, names)]
+            mine += _rated(trial, names, near, scorer, alone=len(responses) == 1)
+        taken = _best(trial, mine)
+        if taken is not None:
+            others = parallel_to(response, responses)
+            if others and not trial.chosen.response:
+                return Found(responses=(response, *others), parallel=True)
+            return Found(taken)
+        tried += mine
+        first = [one for one in mine if one.names.ground_truth == truths[0]] if truths else []
+        if response in (trial.chosen.response, trial.names.response):
+            by_name = first
+        elif (one := _undisputed(first)) is not None and one.right < one.rows:
+            unnamed.append(one)  # a reference solution would be right in all rows
+    told = _told(trial, by_name)
+    if told is not None:
+        return Found(refused=told) if _contradicted(told, labels) else Found(told)
+    if not _says_something(labels):
+        sure = _undisputed(by_name) if by_name else unnamed[0] if len(unnamed) == 1 else None
+        if sure is not None:
+            return Found(sure)
+    fitting = {one.names.response for one in tried if one.right}
+    likely = sorted(responses, key=lambda name: name not in fitting)[: len(fitting) or None]
+    worth = _worth_offering([one for one in tried if one.label or one in by_name or one in unnamed])
+    return Found(offered=worth, responses=tuple(likely), tried=bool(tried))
+
+
+def _told(trial: Trial, readings: Sequence[Reading]) -> Reading | None:
+    """The reading under the data source that the user or the log names."""
+    return next((one for one in readings if one.source in (None, trial.source)), None)
+
+
+def _best(trial: Trial, readings: Sequence[Reading]) -> Reading | None:
+    """The reading that agrees with the log's own verdicts: under the data source that is told if it does,
+    else the one that agrees in the most rows, the first of several."""
+    agreeing = [one for one in readings if one.agrees]
+    return _told(trial, agreeing) or max(agreeing, key=lambda one: (one.share, -one.invalid), default=None)
+
+
+def _ground_truths(
+    trial: Trial, cells: Mapping[str, Sequence[Any]], response: str, labels: Sequence[Label]
+) -> Sequence[str | None]:
+    if trial.joined:
+        return [None]
+    if trial.chosen.ground_truth:
+        return [trial.chosen.ground_truth]
+    said = ["\n".join(said_in(value)) for value in cells.get(response, ())]
+    return ground_truths_in(cells, said, response, trial.names, labels)
+
+
+def _says_something(labels: Iterable[Label]) -> bool:
+    """Whether a log has verdicts of its own."""
+    return any(label.is_named and True in {*_flat(label.verdicts)} for label in labels)
+
+
+def _flat(verdicts: Verdicts) -> list[bool | None]:
+    return [one for row in verdicts for one in (row if isinstance(row, list) else [row])]
+
+
+def _contradicted(told: Reading, labels: Sequence[Label]) -> bool:
+    """Whether the log's own verdicts are others in most rows, and the user did not name the data source."""
+    return told.source is None and bool(told.label) and _says_something(labels) and told.share < 0.5
+
+
+def _undisputed(readings: Sequence[Reading]) -> Reading | None:
+    """The first reading that is right about all that any is right about, of those without options."""
+    plain = [one for one in readings if ":" not in (one.source or "")]
+    paid = frozenset[int]().union(*(one.paid for one in plain))
+    if len(paid) < 2:
+        return None
+    found = min((one for one in plain if one.paid == paid), key=lambda one: one.invalid, default=None)
+    return replace(found, label="") if found and found.right >= _FOUND * found.rows else None
+
+
+def _worth_offering(readings: Sequence[Reading]) -> tuple[Reading, ...]:
+    """The readings that are right about so many rows that it is no chance, the best first."""
+    kept = [one for one in readings if one.right >= max(1, _OFFERED * one.rows)]
+    kept = [one for one in kept if not one.label or one.compared >= _ALL_RIGHT]
+    kept = [one for one in kept if (one.share >= _LIKELY if one.label else ":" not in (one.source or ""))]
+    return tuple(sorted(kept, key=lambda one: (-one.share, -one.right))[:3])
+
+
+# --- scoring --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """A response, and its place in the rows."""
+
+    row: int
+    place: int
+    of: int
+    """How many responses the row has."""
+    sample: Sample
+
+
+def _rated(
+    trial: Trial, names: RowNames, labels: Sequence[Label], scorer: Scorer, *, alone: bool = True
+) -> list[Reading]:
+    """How each reward reads the rows under some names; a data source that is told comes first.
+
+    Args:
+        alone: no other column may be the response.
+    """
+    asked = _responses(trial.rows, trial.read(names))
+    if not asked:
+        return []
+    told = {REGISTRY.find(one.sample.data_source) for one in asked} - {None}
+    if not all(reward is not None and reward.readings for reward in told):
+        return []  # what is told is a reward of code, or a model: trying those costs too much
+    sources = _sources(trial, asked, scorer, is_told=bool(told))
+    samples = [_under(one.sample, source) for source in sources for one in asked]
+    scores = scorer.score_batch(samples)
+    is_known = trial.is_kind or names.response in (trial.names.response, trial.chosen.response) or alone
+    is_true = names.ground_truth is None or is_ground_truth_name(names.ground_truth)
+    found = []
+    for i, source in enumerate(sources):
+        mine = scores[i * len(asked) : (i + 1) * len(asked)]
+        if all(score.status == "invalid" for score in mine):
+            continue
+        found.append(_reading(names, source, asked, mine, labels, is_known=is_known, is_true=is_true))
+    return found
+
+
+def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_told: bool) -> list[str | None]:
+    """The data sources under which responses are tried: what is told first (None: each row's own)."""
+    if trial.source:
+        return [trial.source]
+    sources = REGISTRY.readings()
+    if 2 * sum(bool(_MATHEMATICAL & {*one.sample.ground_truth}) for one in asked) < len(asked):
+        sums = scorer.score_batch([_under(_SUM, source) for source in sources])
+        last = {source for source, score in zip(sources, sums, strict=True) if is_right(score)}
+        sources.sort(key=lambda source: (":" in source, source in last))
+    return [None, *sources] if is_told else [*sources]
+
+
+_SUM = Sample("", "\\boxed{1+x}", "x+1")
+"""What a reward of mathematics calls right. Of ground truths in words such a one is tried last."""
+_MATHEMATICAL = {*"0123456789\\=^+"}
+
+
+def _said(rows: Sequence[RawRow], read: Callable[[RawRow], Fields]) -> list[str]:
+    """What the model said in each row."""
+    found = []
+    for row in rows:
+        try:
+            found.append("\n".join(said_in(read(row).response)))
+        except UNREADABLE:
+            found.append("")
+    return found
+
+
+def _responses(rows: Sequence[RawRow], read: Callable[[RawRow], Fields]) -> list[_Response]:
+    found = []
+    for i, row in enumerate(rows):
+        with contextlib.suppress(*UNREADABLE):
+            fields = read(row)
+            truth = ground_truth_text(fields.ground_truth)
+            said = said_in(fields.response)
+            if truth is None:
+                continue
+            prompt, extra = prompt_of(fields.prompt), plain_mapping(fields.extra_info)
+            source = "" if fields.data_source is None else str(fields.data_source)
+            found += [
+                _Response(i, place, len(said), Sample(source, text, truth, prompt, extra))
+                for place, text in enumerate(said)
+            ]
+    return found[: 4 * ROWS]
+
+
+def _under(sample: Sample, source: str | None) -> Sample:
+    named = sample.data_source if source is None else source
+    return Sample(named, sample.response, sample.ground_truth, sample.prompt, sample.extra_info)
+
+
+def _reading(
+    names: RowNames,
+    source: str | None,
+    asked: Sequence[_Response],
+    scores: Sequence[Score],
+    labels: Sequence[Label],
+    *,
+    is_known: bool,
+    is_true: bool,
+) -> Reading:
+    marks = [score.ok and is_right(score) for score in scores]
+    paid = frozenset(i for i, mark in enumerate(marks) if mark)
+    invalid = sum(score.status == "invalid" for score in scores)
+    best = Reading(names, source, len(asked), len(paid), paid, invalid)
+    for label in labels:
+        said = [_verdict(label.verdicts, one) for one in asked]
+        pairs = [(mark, one) for mark, one in zip(marks, said, strict=True) if one is not None]
+        if not pairs:
+            continue
+        agreeing = sum(mark == one for mark, one in pairs)
+        if not best.label or agreeing / len(pairs) > best.share:
+            is_lenient = ":" in (source or "")
+            agrees = _agrees(pairs, is_known=is_known and is_true, is_lenient=is_lenient)
+            agrees = agrees and (is_true or not is_lenient)
+            best = replace(best, label=label.name, agreeing=agreeing, compared=len(pairs), agrees=agrees)
+    return best
+
+
+def is_right(score: Score) -> bool:
+    """Return True where a score says that the response is right."""
+    return score.score >= 1.0 if score.correct is None else score.correct
+
+
+def _verdict(verdicts: Verdicts, one: _Response) -> bool | None:
+    said = verdicts[one.row]
+    if isinstance(said, list):
+        return said[one.place] if len(said) == one.of else None
+    return said if one.of == 1 else None
+
+
+def _agrees(pairs: Sequence[tuple[bool, bool]], *, is_known: bool, is_lenient: bool) -> bool:
+    """Whether a reading's marks are those of a log.
+
+    Args:
+        is_known: the columns are those that their names say; else a log that calls all its responses right
+            proves nothing, for a reference solution would be right too.
+        is_lenient: the reward may find an answer that the response does not state, so more has to agree.
+    """
+    right = [mark for mark, said in pairs if said]
+    wrong = [not mark for mark, said in pairs if not said]
+    if not right or (is_lenient and not wrong):
+        return False
+    if not wrong and not (is_known and len(right) >= _ALL_RIGHT):
+        return False
+    enough = all(sum(some) >= _OF_EACH * len(some) for some in (right, wrong))
+    least = _LENIENT if is_lenient else AGREES
+    return enough and sum(right) + sum(wrong) >= least * len(pairs)
