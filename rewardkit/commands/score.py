@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -64,14 +65,21 @@ def command(
 
     Writes the input rows with the added columns score, status, correct, extracted, detail, scorer and parts.
     A resumed run produces the same output as an uninterrupted run. Memory use does not grow with the size of
-    FILES. The exit code is 1 if no row was scored, or if a row is invalid and --bad-rows is fail.
+    FILES. The exit code is 1 if no row was scored, if a row is invalid and --bad-rows is fail, or if a file
+    could not be scored. In a folder, the other files are scored all the same, and a table lists all files.
     """
     options = rewards.read()
     target = out or default_output(files)
     run = on_ray(run, engine)
-    report = score_files(files, target, run, read_options, options, rewards.timeout_s)
+    report = score_files(files, target, run, read_options, options, rewards.timeout_s, skip_bad_files=True)
     if as_json:
-        content = {"out": target, "bad_rows": report.bad_count, "data_sources": report.as_dict()}
+        content: dict[str, Any] = {
+            "out": target,
+            "bad_rows": report.bad_count,
+            "data_sources": report.as_dict(),
+        }
+        if report.files:
+            content["files"] = [file.as_dict() for file in report.files]
         click.echo(json.dumps(content, indent=2), err=target == STDIN)
     else:
         print_report(report, target, results_console(stderr=target == STDIN))
@@ -85,4 +93,7 @@ def _exit_code(report: Report, run: RunOptions) -> int:
         counts = ", ".join(f"{n} {status}" for status, n in sorted(failures.items()))
         note(f"not scored: {counts} (first: {first}); the status and detail columns say why")
     nothing = not report.scored and bool(report.sources or report.bad_count)
-    return 1 if nothing or (failures["invalid"] and run.bad_rows == "fail") else 0
+    lost = [file for file in report.files if file.why_not]
+    if lost:
+        note(f"not scored: {len(lost)} of {len(report.files)} files; the table says why")
+    return 1 if nothing or lost or (failures["invalid"] and run.bad_rows == "fail") else 0

@@ -110,10 +110,8 @@ def _last_words(name: str) -> set[str]:
 
 
 def labels_in(cells: Cells) -> list[Label]:
-    """Return the columns of verdicts, those with a verdict's name first.
-
-    One that says the same of all rows counts with such a name alone: any flag may be.
-    """
+    """Return the columns of verdicts: those with a verdict's name, else the flags that are not alike in all
+    rows."""
     found = []
     for name, values in cells.items():
         verdicts = verdicts_of(values)
@@ -126,7 +124,8 @@ def labels_in(cells: Cells) -> list[Label]:
         flat = {one for row in verdicts for one in (row if isinstance(row, list) else [row])} - {None}
         if flat and (named or len(flat) > 1):
             found.append(Label(name, verdicts, named))
-    return sorted(found, key=lambda label: (not label.is_named, label.name.count(".")))
+    kept = [label for label in found if label.is_named] or found
+    return sorted(kept, key=lambda label: label.name.count("."))
 
 
 def verdicts_of(values: Sequence[Any]) -> Verdicts | None:

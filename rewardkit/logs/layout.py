@@ -192,17 +192,11 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
 
 
 def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
-    """Whether a file says everything under our own names, or the user does: nothing is to be tried then."""
+    """Whether a file says everything under our own names: nothing is to be tried then."""
     names = layout.names
-    is_named = layout.kind is not None or (
-        names.response in (*_OURS, options.names.response)
-        and (layout.join is not None or names.ground_truth in (*_OURS, options.names.ground_truth))
-        and names.response is not None
-        and (layout.join is not None or names.ground_truth is not None)
-    )
-    given = (*DATA_SOURCE, options.names.data_source)
-    has_source = options.data_source or (layout.kind is None and names.data_source in given)
-    return bool(is_named and has_source and (names.data_source or options.data_source))
+    has_truth = layout.join is not None or names.ground_truth in _OURS
+    has_source = names.data_source in DATA_SOURCE and options.data_source is None
+    return layout.kind is None and names.response in _OURS and has_truth and has_source
 
 
 def _tried(layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]) -> Found:

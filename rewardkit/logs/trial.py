@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from rewardkit.errors import InputError
 from rewardkit.files.records import BadRowError, RawRow
 from rewardkit.logs.candidates import (
@@ -143,8 +141,8 @@ class Trial:
 
 def key_of(rows: Sequence[RawRow], *more: object) -> bytes:
     """Return what tells the rows of a trial, and what else it depends on, from others."""
-    content = msgspec.json.encode(rows, enc_hook=str)
-    return hashlib.blake2b(content + repr((more, REGISTRY.readings())).encode("utf-8", "replace")).digest()
+    content = repr((rows, more, REGISTRY.readings()))
+    return hashlib.blake2b(content.encode("utf-8", "backslashreplace")).digest()
 
 
 def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:

@@ -113,6 +113,30 @@ class SourceReport(msgspec.Struct):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What became of one of the files that were scored into a folder."""
+
+    path: str
+    out: str
+    sources: dict[str, SourceReport] = field(default_factory=dict)
+    why_not: str | None = None
+    """Why it was not scored; None: it was."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        rows = sum(source.n for source in self.sources.values())
+        scored = sum(source.scored for source in self.sources.values())
+        total = sum(source.score_sum for source in self.sources.values())
+        return {
+            "file": self.path,
+            "rows": rows,
+            "data_sources": sorted(self.sources),
+            "mean_score": _ratio(total, scored),
+            "why_not": self.why_not,
+        }
+
+
 @dataclass
 class Report:
     """The totals of a whole run."""
@@ -122,6 +146,8 @@ class Report:
     """The first rows that could not be used: file, row and reason."""
     bad_count: int = 0
     """How many such rows there were, dropped ones included."""
+    files: list[FileOutcome] = field(default_factory=list)
+    """Of a run into a folder, in order, files that could not be scored included."""
 
     def add(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
         """Count the scores of some samples."""

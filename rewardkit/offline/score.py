@@ -46,7 +46,7 @@ from rewardkit.offline.columns import carried_fields_of, score_fields
 from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
 from rewardkit.offline.progress import Progress
 from rewardkit.offline.receipt import DigestingSink, receipt_of, write_beside
-from rewardkit.offline.report import Report, SourceReport
+from rewardkit.offline.report import FileOutcome, Report, SourceReport
 from rewardkit.offline.writing import (
     CsvWriter,
     LinesWriter,
@@ -78,6 +78,7 @@ class _Settings:
     resume: bool
     restart: bool
     force: bool
+    skip_bad_files: bool
     on_progress: OnProgress
     on_note: Callable[[str], None]
 
@@ -93,6 +94,7 @@ def score_file(
     resume: bool = False,
     restart: bool = False,
     force: bool = False,
+    skip_bad_files: bool = False,
     on_progress: OnProgress = lambda done, total: None,
     on_note: Callable[[str], None] = lambda line: None,
     workers: Workers | None = None,
@@ -112,6 +114,8 @@ def score_file(
         resume: continue an interrupted run; the output has the bytes of an uninterrupted one.
         restart: discard the partial output of an interrupted run.
         force: replace an output that exists.
+        skip_bad_files: of files that go into a folder, score the others where one cannot be; `Report.files`
+            says which were not, and why. If none can be scored, it is an error all the same.
         on_progress: called with the number of finished rows and the total; None if the total is not known.
         on_note: called with one line for each remark on the files, such as a detected log format, a renamed
             or unusually named column, skipped files, or an output that is already complete.
@@ -125,17 +129,36 @@ def score_file(
     """
     words = [paths] if isinstance(paths, str | Path) else list(paths)
     inputs = find_inputs(words, on_note)
-    settings = _Settings(scorer, options, prefix, bad_rows, resume, restart, force, on_progress, on_note)
+    settings = _Settings(
+        scorer, options, prefix, bad_rows, resume, restart, force, skip_bad_files, on_progress, on_note
+    )
     target = str(out)
     workers = workers or FileWorkers(scorer)
     if target == STDIN or format_of(target):
         return _score_to(inputs, target, settings, workers, with_keys=True)
     _check_folder(target, words)
+    return _score_each(inputs, Path(target), settings, workers)
+
+
+def _score_each(inputs: Sequence[Input], folder: Path, settings: _Settings, workers: Workers) -> Report:
+    """Score each input into a file of its own."""
     report = Report()
+    first: InputError | UnknownDataSourceError | None = None
     for source in inputs:
-        one = Path(target) / output_name(source.name)
-        make_folder(one.parent)
-        _add_report(report, _score_to([source], str(one), settings, workers, with_keys=False))
+        out = folder / output_name(source.name)
+        make_folder(out.parent)
+        try:
+            one = _score_to([source], str(out), settings, workers, with_keys=False)
+        except (InputError, UnknownDataSourceError) as error:
+            if not settings.skip_bad_files:
+                raise
+            first = first or error
+            report.files.append(FileOutcome(source.path, str(out), why_not=str(error)))
+        else:
+            report.files.append(FileOutcome(source.path, str(out), one.sources))
+            _add_report(report, one)
+    if first is not None and all(file.why_not for file in report.files):
+        raise first
     return report
 
 

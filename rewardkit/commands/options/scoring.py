@@ -28,6 +28,7 @@ from rewardkit.offline.chunk import BadRowPolicy
 from rewardkit.offline.file_workers import Workers
 from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.offline.receipt import read_receipt
+from rewardkit.offline.report import FileOutcome
 from rewardkit.offline.writing import output_name
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import OVERRULED
@@ -128,11 +129,13 @@ def score_files(
     timeout_s: float | None,
     *,
     kept: bool = True,
+    skip_bad_files: bool = False,
 ) -> Report:
     """Score files with a progress bar, and report the rows that could not be used.
 
     Args:
         kept: the output is there after the command, so that an interrupted run can be resumed.
+        skip_bad_files: as of `score_file`.
 
     Raises:
         click.exceptions.Exit: the run was interrupted, and a note says so.
@@ -151,7 +154,7 @@ def score_files(
         if workers is None:
             scorer.warm_up()
         try:
-            report = _scored(files, out, run, read_options, scorer, workers, progress)
+            report = _scored(files, out, run, read_options, scorer, workers, progress, skip_bad_files)
         except KeyboardInterrupt:
             note(f"interrupted{'; --resume continues this run, --restart starts again' if kept else ''}")
             raise click.exceptions.Exit(130) from None
@@ -197,6 +200,7 @@ def _scored(
     scorer: Scorer,
     workers: Workers | None,
     progress: Progress,
+    skip_bad_files: bool,
 ) -> Report:
     task = progress.add_task("scoring", total=None)
     return score_file(
@@ -209,6 +213,7 @@ def _scored(
         resume=run.resume,
         restart=run.restart,
         force=run.force,
+        skip_bad_files=skip_bad_files,
         on_progress=lambda done, total: progress.update(task, completed=done, total=total),
         on_note=note,
         workers=workers,
@@ -248,7 +253,27 @@ def print_report(report: Report, out: str, console: Console) -> None:
     for name, source in sorted(report.sources.items()):
         if source.costs:
             console.print(f"{name}: {_costs(source.costs)}", highlight=False, soft_wrap=True)
+    if len(report.files) > 1 or any(file.why_not for file in report.files):
+        console.print()
+        console.print(_files_table(report.files))
     console.print(f"\nscored rows: {out}", highlight=False, soft_wrap=True)
+
+
+def _files_table(files: Sequence[FileOutcome]) -> Table:
+    """Which files were scored, and why others were not."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("file", overflow="fold")
+    table.add_column("rows", justify="right")
+    table.add_column("data source", overflow="fold")
+    table.add_column("mean score", justify="right")
+    table.add_column("why not", overflow="fold")
+    for one in files:
+        said = one.as_dict()
+        sources = ", ".join(name or "(none)" for name in said["data_sources"])
+        rows = "" if one.why_not else f"{said['rows']:,}"
+        mean = "" if one.why_not else figure(said["mean_score"])
+        table.add_row(one.path, rows, sources, mean, (one.why_not or "").removeprefix(one.path).lstrip(": "))
+    return table
 
 
 def _costs(costs: Mapping[str, float]) -> str:

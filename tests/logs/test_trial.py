@@ -1,0 +1,212 @@
+"""A log that says nothing in our words is read by trial: the reading that agrees with its own verdicts."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rewardkit import Scorer
+from rewardkit.cli import run
+from rewardkit.errors import InputError, with_columns
+from rewardkit.files.inputs import find_inputs
+from rewardkit.logs.candidates import verdicts_of
+from rewardkit.logs.reader import opened
+from rewardkit.offline import ReadOptions, read_samples, score_file
+from rewardkit.registry import REGISTRY
+from rewardkit.rows import RowNames
+from rewardkit.types import Sample
+from tests.logs import other_tools as tools
+from tests.logs import written
+from tests.logs.test_reader import write
+
+Made = Callable[[], Any]
+
+
+def put(path: Path, made: Any) -> Path:
+    """Write rows as lines, or an object as JSON."""
+    if isinstance(made, list):
+        return write(path.with_suffix(".jsonl"), made)
+    path.with_suffix(".json").write_text(json.dumps(made))
+    return path.with_suffix(".json")
+
+
+def note_of(path: Path, options: ReadOptions | None = None) -> str:
+    (source,) = find_inputs([path])
+    with opened(source, options or ReadOptions()) as (_, layout):
+        return layout.describe(None)
+
+
+READ: list[tuple[Made, str]] = [
+    (tools.opencompass_predictions, "response 'prediction', ground truth 'gold', math: 4 of 7 responses are right"),
+    (tools.opencompass_details, "response 'origin_prediction', ground truth 'references', math: agrees with 'correct' in 7 of 7 rows"),
+    (tools.helm, "response 'result.completions.0.text', ground truth 'instance.references.0.output.text', math: 4 of 7 responses are right"),
+    (tools.evalscope_reviews, "answers of an API, math: agrees with 'choices.0.review.result' in 7 of 7 rows"),
+    (tools.evalscope, "response 'sample_score.score.prediction', ground truth 'target', math: agrees with 'sample_score.score.value.acc'"),
+    (tools.promptfoo, "response 'response.output', ground truth 'testCase.assert.0.value', math: agrees with 'gradingResult."),
+    (tools.deepeval, "response 'actualOutput', ground truth 'expectedOutput', math: agrees with"),
+    (tools.langfuse, "response 'output', ground truth 'expectedOutput', math: agrees with 'scores.0.value' in 7 of 7 rows"),
+    (tools.areal, "response 'completion', ground truth 'answers', math: agrees with 'reward' in 7 of 7 rows"),
+    (tools.batches, "math: agrees with 'scores' in 14 of 14 rows"),
+    (tools.prime_rl, "response 'completion_text', ground truth 'info.ground_truth', math: agrees with 'reward' in 7 of 7 rows"),
+    (tools.open_instruct, "response 'model_prediction', ground truth 'gold_label', math: agrees with 'is_right' in 7 of 7 rows"),
+    (tools.wandb_table, "response 'model_answer_text', ground truth 'reference', math: agrees with 'acc' in 7 of 7 rows"),
+    (tools.open_llm_details, "response 'predictions', ground truth 'gold', math: agrees with 'metrics.acc' in 7 of 7 rows"),
+    (tools.last_numbers, "response 'text', ground truth 'gold_final', math: agrees with 'flexible_em' in 7 of 7 rows"),
+    (tools.prose, "response 'text', ground truth 'gold', qa:metric=contains: agrees with 'is_correct' in 7 of 7 rows"),
+    (tools.samples_of_each, "response 'samples', ground truth 'target', math: agrees with 'passed' in 21 of 21 rows"),
+    (tools.judged, "ground truth 'gold', math: agrees with 'judge.verdict' in 7 of 7 rows"),
+    (tools.nested_chats, "response 'conv', ground truth 'ref.final', math: agrees with 'eval.is_correct' in 7 of 7 rows"),
+    (tools.unnamed, "response 'b', ground truth 'c', math: 4 of 7 responses are right"),
+    (tools.graded_choices, "response 'raw_reply', ground truth 'key', choice: agrees with 'graded' in 6 of 6 rows"),
+    (tools.points, "response 'pred_raw', ground truth 'reference', choice: agrees with 'score' in 6 of 6 rows"),
+    (tools.yes_or_no, "response 'model_output', ground truth 'label', qa: agrees with 'correct' in 6 of 6 rows"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "said"), READ, ids=[made.__name__ for made, _ in READ])
+def test_a_log_of_another_tool_needs_no_option_and_says_how_it_is_read(
+    tmp_path: Path, made: Made, said: str
+) -> None:
+    path = put(tmp_path / "log", made())
+    assert said in note_of(path)
+    samples = [one for batch in read_samples([path]) for one in batch.usable]
+    with Scorer(workers=1) as scorer:
+        right = sum(score.correct is True for score in scorer.score_batch(samples))
+    assert right / len(samples) == pytest.approx(
+        8 / 21 if "samples" in said else 4 / 7 if len(samples) % 7 == 0 else 4 / 6
+    )
+
+
+def test_reference_solutions_and_prompts_are_no_responses(tmp_path: Path) -> None:
+    path = put(tmp_path / "data", tools.reference_solutions())
+    with pytest.raises(InputError, match="no response column found"):
+        note_of(path)
+    rows = [
+        {"question": text, "gold": truth, "ok": 1}
+        for text, truth in zip(tools.ASKED, tools.TRUTH, strict=True)
+    ]
+    with pytest.raises(InputError) as caught:
+        note_of(put(tmp_path / "prompts", rows))
+    assert "--response-key question" not in str(caught.value) and "--response-key gold" not in str(
+        caught.value
+    )
+
+
+def test_responses_of_several_models_are_left_to_the_user_and_each_has_its_own_verdicts(
+    tmp_path: Path,
+) -> None:
+    path = put(tmp_path / "log", tools.two_models())
+    with pytest.raises(InputError, match="several columns hold responses; pass --response-key"):
+        note_of(path)
+    note = note_of(path, ReadOptions(RowNames(response="small.text")))
+    assert "math: agrees with 'small.is_correct' in 7 of 7 rows" in note
+
+
+def test_a_log_whose_verdicts_contradict_its_own_task_is_not_scored_without_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row | {"reward": float("#### 8" in json.dumps(row))} for row in written.nemo_gym()]
+    path = write(tmp_path / "log.jsonl", rows)
+    with pytest.raises(InputError, match="'gsm8k' disagrees with 'reward' in 4 of 4 rows; pass another"):
+        note_of(path)
+    assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
+    assert "gsm8k: disagrees with 'reward' in 4 of 4 rows" in capsys.readouterr().err
+
+
+def test_a_data_source_that_the_user_names_is_kept_and_compared(tmp_path: Path) -> None:
+    rows = [row | {"score": 1.0} for row in written.verl_dump()]
+    path = write(tmp_path / "log.jsonl", rows)
+    note = note_of(path, ReadOptions(data_source="gsm8k"))
+    assert "gsm8k: agrees with 'score' in 2 of 4 rows" in note
+
+
+def test_options_of_rewards_count_in_the_trial(tmp_path: Path) -> None:
+    path = put(tmp_path / "log", tools.last_numbers())
+    strict = ReadOptions(RowNames(response="text", ground_truth="gold_final"), "gsm8k")
+    assert "disagrees with 'flexible_em' in 4 of 7 rows" in note_of(path, strict)
+    flexible = ReadOptions(strict.names, "gsm8k", reward_options={"gsm8k": {"method": "flexible"}})
+    assert "agrees with 'flexible_em' in 7 of 7 rows" in note_of(path, flexible)
+
+
+def test_a_file_in_our_own_words_is_never_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(trial: Any) -> Any:
+        raise AssertionError("tried")
+
+    monkeypatch.setattr("rewardkit.logs.layout.try_readings", fail)
+    rows = [{"data_source": "gsm8k", "response": "#### 8", "ground_truth": "7", "score": 1.0}] * 3
+    assert note_of(write(tmp_path / "log.jsonl", rows)) == "rows"
+
+
+def test_a_reading_that_is_right_by_chance_is_neither_taken_nor_offered(tmp_path: Path) -> None:
+    rows = [{"question": q, "response": f"Answer: {i}", "answer": "3"} for i, q in enumerate(tools.ASKED * 5)]
+    with pytest.raises(InputError) as caught:
+        note_of(write(tmp_path / "log.jsonl", rows))
+    assert "--data-source math" not in str(caught.value)
+
+
+@given(
+    columns=st.lists(
+        st.text(string.ascii_letters + "_é", min_size=1, max_size=200), max_size=300, unique=True
+    ),
+    message=st.text(string.ascii_lowercase, max_size=150),
+)
+@settings(max_examples=50, deadline=None)
+def test_a_message_stays_short_however_many_columns_there_are(columns: list[str], message: str) -> None:
+    line = with_columns(message, columns, "; did you mean this?")
+    assert len(line) < 300 and line.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("values", "verdicts"),
+    [
+        ([True, False], [True, False]),
+        ([1, 0, 0.5], [True, False, None]),
+        ([-1.0, 1.0], [False, True]),
+        ([0.1, 1.0], [False, True]),
+        (["C", "I", "P"], [True, False, None]),
+        (["CORRECT", "incorrect"], [True, False]),
+        ([[1, 0], [0, 0]], [[True, False], [False, False]]),
+        ([7, 22, 31], None),
+        (["Rome", "Paris"], None),
+        ([None, None, 1], None),
+    ],
+)
+def test_verdicts_are_read_in_the_forms_that_logs_have(values: list[Any], verdicts: Any) -> None:
+    assert verdicts_of(values) == verdicts
+
+
+def test_each_reading_is_a_data_source_of_its_own() -> None:
+    assert "gsm8k:method=flexible" in REGISTRY.readings()
+    assert REGISTRY.find("gsm8k:window=5") is None
+    with Scorer(workers=1) as scorer:
+        scores = scorer.score_batch([Sample(one, "so 7", "7") for one in ("gsm8k", "gsm8k:method=flexible")])
+    assert [score.correct for score in scores] == [False, True]
+
+
+@pytest.mark.slow
+def test_a_folder_is_scored_past_a_bad_file_and_says_what_became_of_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    put(folder / "good", tools.graded_choices())
+    put(folder / "no_truth", [{"id": i, "response": text} for i, text in enumerate(tools.STATED)])
+    (folder / "empty.jsonl").write_text("")
+    out = str(tmp_path / "out/")
+    assert run(["score", str(folder), "--out", out, "--json"]) == 1
+    files = json.loads(capsys.readouterr().out)["files"]
+    good = next(one for one in files if one["why_not"] is None)
+    assert (good["rows"], good["data_sources"], good["mean_score"]) == (6, ["choice"], pytest.approx(4 / 6))
+    reasons = [one["why_not"] for one in files if one["why_not"]]
+    assert len(reasons) == 2 and any("has no ground truths" in why for why in reasons)
+    assert run(["score", str(folder), "--out", out, "--force"]) == 1
+    assert "2 of 3 files" in capsys.readouterr().err
+    with Scorer(workers=1) as scorer, pytest.raises(InputError):
+        score_file(folder, tmp_path / "other/", scorer=scorer)
