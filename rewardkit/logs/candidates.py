@@ -25,6 +25,8 @@ _MOST_NAMES = 300
 """Names in one row that are looked at."""
 _MOST = 6
 """Columns of one field that are tried."""
+_HUGE = 1e15
+"""No verdict is so large a number."""
 _FEW = 3
 """Of fewer rows all may say the same."""
 _LONG = 4_000
@@ -162,7 +164,7 @@ def _meaning_of_words(values: Sequence[str]) -> dict[Any, bool | None] | None:
 
 
 def _meaning_of_numbers(values: Sequence[Any]) -> dict[Any, bool | None] | None:
-    if not all(isinstance(value, bool | int | float) for value in values):
+    if not all(isinstance(value, bool | int | float) and abs(value) < _HUGE for value in values):
         return None
     said = sorted({float(value) for value in values})
     low, high = said[0], said[-1]
@@ -190,7 +192,7 @@ def said_in(value: Any) -> list[str]:
     try:
         several = responses_of(value)
         return [text for one in (several or [value]) if (text := response_text(one)) is not None]
-    except NoResponseError:
+    except (NoResponseError, TypeError, AttributeError, KeyError, IndexError):
         return []
 
 

@@ -25,7 +25,15 @@ from rewardkit.logs.kind import LogKind
 from rewardkit.logs.kinds import by_name, recognise
 from rewardkit.logs.naming import is_multiple_choice, name_columns
 from rewardkit.logs.tasks import is_data_source, source_of_task
-from rewardkit.logs.trial import UNREADABLE, Found, Reading, Trial, first_rows, key_of, try_readings
+from rewardkit.logs.trial import (
+    UNREADABLE,
+    Reading,
+    Trial,
+    TrialResult,
+    first_rows,
+    key_of,
+    try_readings,
+)
 from rewardkit.row_reports import own_failure, report_columns
 from rewardkit.rows import (
     DATA_SOURCE,
@@ -136,8 +144,12 @@ def carried_fields(response_name: str) -> tuple[str, ...]:
     return ("data_source", GROUP, "prompt", response_name, "ground_truth", "extra_info", "finish_reason")
 
 
-def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
+def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> RowLayout:
     """Return what the rows of a file mean. Rows that we have scored are read as such, whatever they were.
+
+    Args:
+        guess: a reading that was found by trial is taken; else it is offered in the error, for a caller that
+            cannot say how the rows were read.
 
     Raises:
         InputError: it holds no responses, no ground truths or nothing that says the data source, or a column
@@ -169,13 +181,15 @@ def layout_of(file: RowFile, options: ReadOptions) -> RowLayout:
     fields = _first_fields(layout, [first, *rows])
     told = layout.data_source or _source_told(layout, kind, file, fields, rows)
     layout = replace(layout, data_source=told)
-    found = Found()
+    found = TrialResult()
     if options.to_score and not _is_plain(layout, options):
         found = _tried(layout, kind, options, rows)
         if found.taken is None and kind is not None and (fields is None or fields.response is None):
             plain = replace(layout, kind=None, note="")  # it looks like a log of that kind, and is none
             if (other := _tried(plain, None, options, rows)).taken is not None:
                 layout, found = plain, other
+        if found.taken is not None and not guess and _is_guessed(found.taken, layout):
+            found = TrialResult(offered=(found.taken,), tried=True)
         if found.taken is not None:
             layout = _as_taken(layout, found.taken, chosen, said)
             fields = _first_fields(layout, [first, *rows])
@@ -199,7 +213,9 @@ def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
     return layout.kind is None and names.response in _OURS and has_truth and has_source
 
 
-def _tried(layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]) -> Found:
+def _tried(
+    layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]
+) -> TrialResult:
     """What trying says of the first rows."""
     if layout.filter is not None:
         rows = [row for row in rows if row.get("filter") == layout.filter]
@@ -227,6 +243,10 @@ def _tried(layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: 
             facts=facts,
         )
     )
+
+
+def _is_guessed(reading: Reading, layout: RowLayout) -> bool:
+    return reading.source not in (None, layout.data_source) or reading.names != layout.names
 
 
 def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, given: str | None) -> Fields:
@@ -406,7 +426,7 @@ def _has(file: RowFile, first: RawRow, name: str) -> bool:
 
 
 def _check(
-    layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence[RawRow], found: Found
+    layout: RowLayout, file: RowFile, said: Fields | None, rows: Sequence[RawRow], found: TrialResult
 ) -> None:
     names = layout.names
     first = rows[0]
@@ -436,7 +456,7 @@ def _check(
         raise NoDataSourceError(f"{path}: no data source given; pass {_offers(found, names)}")
 
 
-def _offers(found: Found, names: RowNames) -> str:
+def _offers(found: TrialResult, names: RowNames) -> str:
     """The options that would do, the best first, each with what it gives; at least which option it is."""
     offers = [f"{_options_of(one, names)} ({one.figure})" for one in found.offered]
     if not offers:
@@ -466,7 +486,7 @@ def _holds_any(rows: Sequence[RawRow], name: str | None) -> bool:
     return any(value_at(row, name) not in (None, "") for row in rows)
 
 
-def _no_response(file: RowFile, names: RowNames, first: RawRow, found: Found) -> InputError:
+def _no_response(file: RowFile, names: RowNames, first: RawRow, found: TrialResult) -> InputError:
     path = file.source.path
     if found.offered:
         return InputError(f"{path}: no response column found; pass {_offers(found, names)}")

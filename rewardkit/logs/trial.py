@@ -54,7 +54,10 @@ _LIKELY = 0.6
 """Nor is one that agrees with a log's verdicts in fewer."""
 _CHARACTERS = 2_000_000
 """Of rows that are scored: of very long ones there are fewer."""
+_PROGRAMS = 8
+"""Programs that are run to compare a reward of code with a log's verdicts."""
 _PAIRS = 12
+"""Pairs of columns that are tried as response and ground truth."""
 
 UNREADABLE = (
     *(BadRowError, SkippedRowError, InputError),
@@ -102,7 +105,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TrialResult:
     """What trying gave."""
 
     taken: Reading | None = None
@@ -158,7 +161,7 @@ def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
 
 
 @lru_cache(maxsize=64)
-def try_readings(trial: Trial) -> Found:
+def try_readings(trial: Trial) -> TrialResult:
     """Return how some rows are to be read. What was found for the same rows is known the second time."""
     from rewardkit.scoring.scorer import Scorer
 
@@ -167,7 +170,7 @@ def try_readings(trial: Trial) -> Found:
     labels = [label for label in labels_in(cells) if trial.is_kind or label.name not in known]
     labels += _told_labels(trial) if trial.is_kind else []
     if not labels and _says_all(trial) and not _findings(trial, cells, trial.names):
-        return Found()
+        return TrialResult()
     with Scorer(options=trial.options, workers=1) as scorer:
         if trial.is_kind:
             return _of_kind(trial, cells, labels, scorer)
@@ -204,7 +207,7 @@ def _told_labels(trial: Trial) -> list[Label]:
 
 def _of_kind(
     trial: Trial, cells: Mapping[str, Sequence[Any]], labels: Sequence[Label], scorer: Scorer
-) -> Found:
+) -> TrialResult:
     readings = _rated(trial, trial.names, labels, scorer)
     if not readings and not trial.joined and trial.chosen.ground_truth is None:
         said = _said(trial.rows, trial.read(trial.names))
@@ -215,15 +218,17 @@ def _of_kind(
     taken = _best(trial, readings)
     told = _told(trial, readings)
     if taken is None and told is not None:
-        return Found(refused=told) if _contradicted(told, labels) else Found(told)
+        return TrialResult(refused=told) if _contradicted(told, labels) else TrialResult(told)
     if taken is None and not _says_something(labels):
         taken = _undisputed(readings)
-    return Found(taken) if taken else Found(offered=_worth_offering(readings), tried=bool(readings))
+    return (
+        TrialResult(taken) if taken else TrialResult(offered=_worth_offering(readings), tried=bool(readings))
+    )
 
 
 def _of_columns(
     trial: Trial, cells: Mapping[str, Sequence[Any]], labels: Sequence[Label], scorer: Scorer
-) -> Found:
+) -> TrialResult:
     responses = [trial.chosen.response] if trial.chosen.response else responses_in(cells, trial.names, labels)
     tried: list[Reading] = []
     by_name: list[Reading] = []
@@ -240,8 +245,8 @@ def _of_columns(
         if taken is not None:
             others = parallel_to(response, responses)
             if others and not trial.chosen.response:
-                return Found(responses=(response, *others), parallel=True)
-            return Found(taken)
+                return TrialResult(responses=(response, *others), parallel=True)
+            return TrialResult(taken)
         tried += mine
         first = [one for one in mine if one.names.ground_truth == truths[0]] if truths else []
         if response in (trial.chosen.response, trial.names.response):
@@ -250,15 +255,15 @@ def _of_columns(
             unnamed.append(one)  # a reference solution would be right in all rows
     told = _told(trial, by_name)
     if told is not None:
-        return Found(refused=told) if _contradicted(told, labels) else Found(told)
+        return TrialResult(refused=told) if _contradicted(told, labels) else TrialResult(told)
     if not _says_something(labels):
         sure = _undisputed(by_name) if by_name else unnamed[0] if len(unnamed) == 1 else None
         if sure is not None:
-            return Found(sure)
+            return TrialResult(sure)
     fitting = {one.names.response for one in tried if one.right}
     likely = sorted(responses, key=lambda name: name not in fitting)[: len(fitting) or None]
     worth = _worth_offering([one for one in tried if one.label or one in by_name or one in unnamed])
-    return Found(offered=worth, responses=tuple(likely), tried=bool(tried))
+    return TrialResult(offered=worth, responses=tuple(likely), tried=bool(tried))
 
 
 def _told(trial: Trial, readings: Sequence[Reading]) -> Reading | None:
@@ -341,10 +346,13 @@ def _rated(
     asked = _responses(trial.rows, trial.read(names))
     if not asked:
         return []
-    told = {REGISTRY.find(one.sample.data_source) for one in asked} - {None}
-    if not all(reward is not None and reward.readings for reward in told):
-        return []  # what is told is a reward of code, or a model: trying those costs too much
-    sources = _sources(trial, asked, scorer, is_told=bool(told))
+    told = [reward for one in asked if (reward := REGISTRY.find(one.sample.data_source)) is not None]
+    if all(reward.readings for reward in told):
+        sources = _sources(trial, asked, scorer, is_told=bool(told))
+    elif labels and all(reward.runs == "sandbox" for reward in told):
+        sources, asked = [trial.source], asked[:_PROGRAMS]
+    else:
+        return []  # asking a model costs too much
     samples = [_under(one.sample, source) for source in sources for one in asked]
     scores = scorer.score_batch(samples)
     is_known = trial.is_kind or names.response in (trial.names.response, trial.chosen.response) or alone
@@ -352,7 +360,7 @@ def _rated(
     found = []
     for i, source in enumerate(sources):
         mine = scores[i * len(asked) : (i + 1) * len(asked)]
-        if all(score.status == "invalid" for score in mine):
+        if not any(score.ok for score in mine):
             continue
         found.append(_reading(names, source, asked, mine, labels, is_known=is_known, is_true=is_true))
     return found

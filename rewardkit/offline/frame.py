@@ -83,7 +83,7 @@ def score_frame(
             return score_frame(frame, scorer=own, options=options, prefix=prefix, mark_bad=mark_bad)
     columns = _columns_of(frame)
     file = TableRows(_records_of(frame))
-    layout = layout_of(file, options)
+    layout = layout_of(file, options, guess=False)
     carried = tuple(filter(layout.to_add.__contains__, carried_fields(layout.response_name)))
     taken = [name for name in score_names(prefix) if name in columns]
     if taken:

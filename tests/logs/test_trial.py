@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from rewardkit.errors import InputError, with_columns
 from rewardkit.files.inputs import find_inputs
 from rewardkit.logs.candidates import verdicts_of
 from rewardkit.logs.reader import opened
-from rewardkit.offline import ReadOptions, read_samples, score_file
+from rewardkit.offline import ReadOptions, read_samples, score_file, score_frame
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import RowNames
 from rewardkit.types import Sample
@@ -142,6 +143,30 @@ def test_a_file_in_our_own_words_is_never_tried(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("rewardkit.logs.layout.try_readings", fail)
     rows = [{"data_source": "gsm8k", "response": "#### 8", "ground_truth": "7", "score": 1.0}] * 3
     assert note_of(write(tmp_path / "log.jsonl", rows)) == "rows"
+
+
+def test_a_table_is_scored_under_no_guess_that_nobody_is_told() -> None:
+    table = pa.Table.from_pylist(tools.last_numbers())
+    with Scorer(workers=1) as scorer, pytest.raises(InputError) as caught:
+        score_frame(table, scorer=scorer)
+    assert "pass --response-key text --ground-truth-key gold_final --data-source math (" in str(caught.value)
+
+
+def test_a_log_of_programs_is_compared_with_its_verdicts(tmp_path: Path) -> None:
+    rows = [
+        {
+            "task_id": f"HumanEval/{i}",
+            "prompt": "def f(x):\n",
+            "entry_point": "f",
+            "is_solved": right,
+            "solution": text,
+        }
+        | {"test": "def check(f):\n    assert f(1) == 2\n"}
+        for i, (text, right) in enumerate(
+            [("def f(x):\n    return x + 1\n", True), ("def f(x):\n    return x\n", False)]
+        )
+    ]
+    assert "agrees with 'is_solved' in 2 of 2 rows" in note_of(write(tmp_path / "log.jsonl", rows))
 
 
 def test_a_reading_that_is_right_by_chance_is_neither_taken_nor_offered(tmp_path: Path) -> None:
