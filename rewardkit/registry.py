@@ -296,7 +296,7 @@ class Registry:
         if found is None:
             known = sorted({*self._exact, *self._globs})
             hint = did_you_mean(data_source, known) or "; see `rewardkit list`"
-            raise UnknownDataSourceError(f"no reward is registered for data source '{data_source}'{hint}")
+            raise UnknownDataSourceError(f"no reward is registered for data source '{data_source:.60}'{hint}")
         return found
 
     def find(self, data_source: str) -> Reward | None:

@@ -57,6 +57,8 @@ _OF_VERDICTS = {
 }
 _UNSURE = {"correct", "right", "match", "label"}
 """Words of verdicts that also stand in names of answers: `correct_answer`."""
+_EITHER = {"answer", "solution", "label", "correct"}
+"""Words that stand in names of responses and of what was found in them, too."""
 _OF_ANSWERS = _OF_RESPONSES | _OF_FINDINGS | _OF_TRUTHS - {"correct", "label", "true"}
 
 _RIGHT = {"c", "correct", "true", "pass", "passed", "yes", "right", "success", "1", "1.0", "accepted", "ok"}
@@ -291,7 +293,11 @@ def ground_truths_in(
 
 
 def _may_be_true(name: str, values: Sequence[Any], texts: Sequence[str | None]) -> bool:
-    if (_OF_OTHERS | _OF_FINDINGS) & words_of(name) or 2 * sum(bool(text) for text in texts) < len(texts):
+    if (
+        (_OF_OTHERS | _OF_FINDINGS) & words_of(name)
+        or _is_of_the_model(name)
+        or 2 * sum(bool(text) for text in texts) < len(texts)
+    ):
         return False
     heads = (value[0] if isinstance(value, list) and value else value for value in values)
     if any(isinstance(head, Mapping) for head in heads):
@@ -307,7 +313,15 @@ def _stand_in(texts: Sequence[str | None], said: Sequence[str]) -> bool:
 
 def is_ground_truth_name(name: str) -> bool:
     """Return True where a name says that a column holds ground truths, rather than what was found."""
-    return bool(_OF_TRUTHS & words_of(name))
+    return bool(_OF_TRUTHS & words_of(name)) and not _is_of_the_model(name)
+
+
+def _is_of_the_model(name: str) -> bool:
+    """Whether a name says that something comes from the model, as `model_answer` does and `expected_output`
+    does not."""
+    parts = [part for part in name.split(".") if not part.isdigit()]
+    words = words_of(parts[-1]) if parts else set()
+    return bool(_OF_RESPONSES & words) and not (_OF_TRUTHS - _EITHER) & words_of(name)
 
 
 def findings_in(cells: Cells, response: str, ground_truth: str) -> list[Label]:
@@ -317,7 +331,7 @@ def findings_in(cells: Cells, response: str, ground_truth: str) -> list[Label]:
     truths = [_plain(value) for value in cells.get(ground_truth, ())]
     said = ["\n".join(said_in(value)).casefold() for value in cells.get(response, ())]
     for name, values in cells.items():
-        apart = _OF_OTHERS | (set() if _OF_FINDINGS | _OF_RESPONSES & words_of(name) else _OF_TRUTHS)
+        apart = _OF_OTHERS | (set() if (_OF_FINDINGS | _OF_RESPONSES) & words_of(name) else _OF_TRUTHS)
         kin = any(name == one or name.startswith(f"{one}.") for one in (response, ground_truth))
         texts = [_plain(value) for value in values]
         if kin or apart & words_of(name) or not _stand_in(texts, said):

@@ -227,7 +227,8 @@ def _tried(
         read_row = reader_of(replace(layout, names=names))
         return lambda row: _told_of(read_row(row), row, layout, names, given)
 
-    key = key_of(rows, layout, chosen, given, options.reward_options)
+    apart = replace(layout, join=None)  # a joined file may be large; the trial keeps it, so its id is its own
+    key = key_of(rows, apart, id(layout.join), chosen, given, options.reward_options)
     facts = kind.facts if kind is not None else lambda row: {}
     return try_readings(
         Trial(
@@ -459,6 +460,7 @@ def _check(
 def _offers(found: TrialResult, names: RowNames) -> str:
     """The options that would do, the best first, each with what it gives; at least which option it is."""
     offers = [f"{_options_of(one, names)} ({one.figure})" for one in found.offered]
+    offers = [offer for offer in offers if len(offer) <= _ROOM]
     if not offers:
         return (
             "--data-source, or the name of the column with --data-source-key; no reward of text "
@@ -537,8 +539,8 @@ def _check_types(schema: pa.Schema, names: RowNames, first: RawRow, path: str) -
     source = names.data_source and type_of(schema, names.data_source)
     if source is not None and source and not is_text(source):
         raise InputError(
-            f"{path}: column '{names.data_source}' has the type {source}; expected a string (or pass another "
-            "column with --data-source-key)"
+            f"{path}: column '{names.data_source}' has the type {source!s:.40}; expected a string (or pass "
+            "another column with --data-source-key)"
         )
     response = type_of(schema, names.response or "")
     if response is not None and not _is_response(response, value_at(first, names.response)):
@@ -546,8 +548,8 @@ def _check_types(schema: pa.Schema, names: RowNames, first: RawRow, path: str) -
         field = min(within, key=lambda name: name not in _SAID, default=None)
         named = f"--response-key {names.response}.{field}" if field else "another column with --response-key"
         raise InputError(
-            f"{path}: column '{names.response}' has the type {response}; expected a string, chat messages, "
-            f"or a list of either (or pass {named})"
+            f"{path}: column '{names.response}' has the type {response!s:.40}; expected a string, chat "
+            f"messages, or a list of either (or pass {named})"
         )
 
 

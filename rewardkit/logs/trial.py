@@ -38,7 +38,8 @@ if TYPE_CHECKING:  # a worker reads layouts, and makes none
 ROWS = 50
 """Rows that are scored."""
 AGREES = 0.8
-"""From this share of the rows on a reading agrees with a log's verdicts."""
+"""From this share of the rows on a reading agrees with a log's verdicts. Measured on 94 logs: right readings
+agree in 90 to 100 percent, those of other columns in 64 or less."""
 _LENIENT = 0.9
 """The same for rewards with an option that lets them guess."""
 _OF_EACH = 0.5
@@ -160,7 +161,7 @@ def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def try_readings(trial: Trial) -> TrialResult:
     """Return how some rows are to be read. What was found for the same rows is known the second time."""
     from rewardkit.scoring.scorer import Scorer
