@@ -6,7 +6,7 @@ the values decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rewardkit.files.records import RawRow
@@ -26,7 +26,7 @@ from rewardkit.rows import (
 
 _PREDICTED = ("generated_prediction", "code", "prediction", "predictions", "predict", "pred", "result")
 """A response; where it stands in a longer text of the row, what a tool found in the response."""
-EITHER = ("answer", "solution")
+_EITHER = ("answer", "solution")
 """A ground truth; a response where the row has another ground truth and no response, or one found in it."""
 _LABELS = ("label", "labels", "correct", "test")
 """A ground truth, but for verdicts: true and false, 0 and 1."""
@@ -98,13 +98,13 @@ def _response(cells: Cells, truths: Sequence[str], *, settled: bool) -> str | No
     if sure is not None:
         return sure
     predicted = first_of(_PREDICTED, lambda name: any(_texts(cells.get(name, ()))))
-    either = [name for name in EITHER if any(_texts(cells.get(name, ())))]
+    either = [name for name in _EITHER if any(_texts(cells.get(name, ())))]
     if not either:
         return predicted
     longest = max(either, key=lambda name: sum(map(len, _texts(cells[name]))))
     if predicted is not None:
         return longest if _stands_in(cells[predicted], cells[longest]) else predicted
-    return longest if settled or any(name not in EITHER for name in truths) else None
+    return longest if settled or any(name not in _EITHER for name in truths) else None
 
 
 def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
@@ -122,19 +122,6 @@ def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
     )
 
 
-def free_texts(row: RawRow, known: Collection[str | None]) -> list[str]:
-    """Return the names of the texts in a row that may be a response, the longest first.
-
-    Args:
-        known: names of columns that are something else.
-    """
-    apart = {*known, *PROMPT, *_QUESTIONS, *EXTRA_INFO}
-    found = {name: text for name, text in _all_texts(row, "") if name.partition(".")[0] not in apart}
-    return sorted(
-        (name for name, text in found.items() if " " in text.strip()), key=lambda name: -len(found[name])
-    )
-
-
 def is_multiple_choice(rows: Sequence[RawRow], names: RowNames) -> bool:
     """Return True where every row holds options, and its ground truth is the letter of one of them."""
     return names.choices is not None and all(_is_letter(row, names) for row in rows)
@@ -147,14 +134,6 @@ def _is_letter(row: RawRow, names: RowNames) -> bool:
 
 def _are_options(value: Any) -> bool:
     return isinstance(value, list | Mapping) and len(value) > 1
-
-
-def _all_texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _all_texts(one, f"{path}.{name}" if path else str(name))
-    elif text := _only_text(value[:1] if isinstance(value, list) else value):
-        yield path, text
 
 
 def _are_verdicts(values: Sequence[Any]) -> bool:
