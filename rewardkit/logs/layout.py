@@ -19,7 +19,7 @@ from rewardkit.errors import (
     did_you_mean,
     with_columns,
 )
-from rewardkit.files.records import BadRowError, RawRow
+from rewardkit.files.records import RawRow
 from rewardkit.logs.candidates import said_in
 from rewardkit.logs.kind import LogKind
 from rewardkit.logs.kinds import by_name, recognise
