@@ -17,13 +17,13 @@ from typing import Any
 
 import msgspec
 
-from rewardkit import __version__
 from rewardkit.datasets_prep.common.layout import named_files
 from rewardkit.datasets_prep.common.prompts import read_template
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import described
 from rewardkit.datasets_prep.dataset import Dataset
 from rewardkit.errors import InputError, reason_of
+from rewardkit.version import __version__
 
 _WITHOUT_EFFECT = ("raw", "num_proc", "template", "card")
 

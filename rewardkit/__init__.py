@@ -13,18 +13,22 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from rewardkit.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from rewardkit.client import AsyncClient as AsyncClient
     from rewardkit.client import Client as Client
+    from rewardkit.datasets_prep.common.prepare import prepare as prepare
     from rewardkit.errors import RewardkitError as RewardkitError
+    from rewardkit.evaluating.compare import compare as compare
+    from rewardkit.evaluating.evaluate import evaluate as evaluate
+    from rewardkit.generation.generate import generate as generate
     from rewardkit.offline import score_file as score_file
     from rewardkit.offline import score_frame as score_frame
     from rewardkit.registry import reward as reward
     from rewardkit.scoring.scorer import Scorer as Scorer
     from rewardkit.types import Sample as Sample
     from rewardkit.types import Score as Score
-
-__version__ = "0.2.0"
 
 _HOME = {
     "AsyncClient": "rewardkit.client",
@@ -33,6 +37,10 @@ _HOME = {
     "Sample": "rewardkit.types",
     "Score": "rewardkit.types",
     "Scorer": "rewardkit.scoring.scorer",
+    "compare": "rewardkit.evaluating.compare",
+    "evaluate": "rewardkit.evaluating.evaluate",
+    "generate": "rewardkit.generation.generate",
+    "prepare": "rewardkit.datasets_prep.common.prepare",
     "reward": "rewardkit.registry",
     "score_file": "rewardkit.offline",
     "score_frame": "rewardkit.offline",

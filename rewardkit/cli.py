@@ -140,7 +140,8 @@ def run(args: list[str]) -> int:
     except click.Abort as stop:
         if isinstance(stop.__cause__, EOFError):  # click takes it for Ctrl-D at a prompt, and we have none
             raise stop.__cause__ from None
-        print("interrupted", file=sys.stderr)
+        advice = str(stop.__cause__ or "")
+        print(f"interrupted; {advice}" if advice else "interrupted", file=sys.stderr)
         return 130
     except click.ClickException as error:
         if debug:

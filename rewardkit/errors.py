@@ -18,6 +18,9 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
             OverloadedError      it has more to do than it can: try again after `retry_after_s`
             RefusedError         it will not take this request as it is; trying again cannot help
             DeadlineError        it had not answered by the deadline
+        RequestsFailedError      a model did not answer all prompts
+        IncompleteError          a result lacks rows or data sources of its input, or a gate has no figure
+        GateError                a result is worse than a gate allows
         ParityError              the rollout engine and the policy have different weights
 """
 
@@ -102,6 +105,18 @@ class RefusedError(ServerError):
 
 class DeadlineError(ServerError, TimeoutError):
     pass
+
+
+class RequestsFailedError(RewardkitError, RuntimeError):
+    pass
+
+
+class IncompleteError(RewardkitError, RuntimeError):
+    pass
+
+
+class GateError(RewardkitError, RuntimeError):
+    exit_code = 3
 
 
 class ParityError(RewardkitError, RuntimeError):

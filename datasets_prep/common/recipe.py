@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rewardkit import __version__
 from rewardkit.datasets_prep import DATASETS
 from rewardkit.datasets_prep.common import like_verl, steps
 from rewardkit.datasets_prep.common.agents import multi_turn, schema_for
@@ -39,6 +38,7 @@ from rewardkit.datasets_prep.common.writer import (
     write_splits,
 )
 from rewardkit.errors import InputError
+from rewardkit.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

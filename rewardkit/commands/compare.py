@@ -1,27 +1,28 @@
 """`rewardkit compare`: two scored files over the same prompts, side by side.
 
-Parses, calls `rewardkit.evaluation.comparison` and prints.
+Parses, calls `rewardkit.compare` and prints.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import rewardkit
 from rewardkit.commands.options.files import SCORE_KEY, input_options
+from rewardkit.commands.options.gates import GateOptions, gate_options, gates_as_dicts
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.printing import interval, results_console, signed
 from rewardkit.commands.options.scoring import note
 from rewardkit.evaluation.chat import shown_prompt
-from rewardkit.evaluation.comparison import Comparison, PromptFlip, compare
+from rewardkit.evaluation.comparison import Comparison, PromptFlip
 from rewardkit.evaluation.intervals import Difference
-from rewardkit.evaluation.scored import dumps_in, read_groups
 from rewardkit.offline import ReadOptions
 from rewardkit.text import printable
 
@@ -42,6 +43,12 @@ from rewardkit.text import printable
     show_default=True,
     help="Show up to N prompts that got worse, and up to N prompts that got better.",
 )
+@gate_options(
+    "--fail-if-worse",
+    "[SOURCE=]N",
+    "Fail if SECOND is worse by more than N: if the whole 95 % interval of the difference in accuracy, or "
+    "else in score, is below -N. Without SOURCE, for every data source. May be repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     first: str,
@@ -52,19 +59,34 @@ def command(
     allow_missing: bool,
     flips: int,
     as_json: bool,
-) -> None:
+    gates: GateOptions,
+) -> int:
     """Compare the scored responses in two files or folders, prompt by prompt.
 
     Prints the difference SECOND minus FIRST with 95 % intervals. The p-value is from McNemar's test if every
     prompt has exactly one response and each response is marked right or wrong. Otherwise, the p-value is from
     a sign-flip test over prompts. Both files must contain the same prompts, unless you use --allow-missing.
+
+    The exit code is 1 if a data source cannot be compared, and 3 if a gate fails.
     """
-    options = replace(read_options, score=score_key)
-    groups = [read_groups([dumps_in(one)], options, prefix, on_note=note) for one in (first, second)]
-    found = compare(*groups, allow_missing=allow_missing)
+    compared = rewardkit.compare(
+        first,
+        second,
+        options=replace(read_options, score=score_key),
+        prefix=prefix,
+        allow_missing=allow_missing,
+        on_note=note,
+    )
+    results = compared.gates(gates.limits)
     if as_json:
-        click.echo(json.dumps(asdict(found), indent=2))
-        return
+        content = compared.as_dict() | {"gates": gates_as_dicts(results)}
+        click.echo(json.dumps(content, indent=2))
+    else:
+        _print(compared.found, flips)
+    return gates.report(compared.summary(tuple(results)))
+
+
+def _print(found: Comparison, flips: int) -> None:
     console = results_console()
     console.print(_table(found))
     notes = {

@@ -6,41 +6,30 @@ Parses, calls `rewardkit.generation` and prints.
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from rewardkit.checks.first_look import look_at_prompts
+import rewardkit
+from rewardkit.checks.scoring import RunOptions
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
-from rewardkit.commands.options.generation import (
-    check_settings,
-    generation_options,
-    refuse_without_effect,
-    to_settings,
-)
+from rewardkit.commands.options.generation import generation_options
 from rewardkit.commands.options.given import REWARDS, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
 from rewardkit.commands.options.outputs import OutputFile
-from rewardkit.commands.options.printing import err, print_findings, results_console
+from rewardkit.commands.options.printing import err, results_console
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
-from rewardkit.commands.options.scoring import RunOptions, note, on_ray, print_report, resuming_options
-from rewardkit.files.publishing import exists_already, sole_writer
-from rewardkit.generation.engines import require_engine
-from rewardkit.generation.episodes import episode_rows
-from rewardkit.generation.files import check_form, read_prompts_table, write_table
-from rewardkit.generation.playing import check_episodes
-from rewardkit.generation.prompts import messages_of
-from rewardkit.generation.run import GenerationReport, check_columns, generate, with_responses
-from rewardkit.generation.scoring import ScoringAlong, sources_to_answer
-from rewardkit.generation.types import Completion, EpisodeSettings
+from rewardkit.commands.options.scoring import note, on_ray, print_report, resuming_options
+from rewardkit.generation.generate import Generated, OnGenerated
+from rewardkit.generation.settings import NAMES, check_settings
 from rewardkit.generation.verl_config import read_generation_config
-from rewardkit.logs.reader import PLAIN
-from rewardkit.offline import ReadOptions, Report
+from rewardkit.offline import ReadOptions
 from rewardkit.offline.on_ray import RaySettings
 from rewardkit.scoring.scorer import Scorer
 
@@ -121,7 +110,7 @@ def command(
         )
     cluster = RaySettings(None, values.get("num_cpus"), values.get("timeline"))
     run = on_ray(run, values.get("engine"), cluster)
-    form = PromptForm(read_options.names.prompt or values.get("prompt_key"), system, template, limit)
+    key = read_options.names.prompt or values.get("prompt_key")
     with ExitStack() as stack:
         scorer: Scorer | None = None
         if with_scores:
@@ -129,10 +118,26 @@ def command(
             scorer = stack.enter_context(Scorer(options=options, timeout_s=rewards.timeout_s))
         else:
             refuse_given(REWARDS, "responses are scored only with --score")
-        found = generate_file(file, out, values, form, run, scorer, read_options)
-    if found is None:
-        return 1
-    _print(found, out, price_in, price_out, as_json)
+        found = rewardkit.generate(
+            file,
+            out,
+            model=values["model"],
+            scorer=scorer,
+            options=replace(read_options, names=replace(read_options.names, prompt=key)),
+            system=system,
+            template=template,
+            limit=limit,
+            resume=run.resume,
+            restart=run.restart,
+            force=run.force,
+            cluster=run.ray,
+            given=given_to_run(),
+            on_unused=refuse_given,
+            on_progress=stack.enter_context(_progress()),
+            on_note=note,
+            **{name: value for name, value in values.items() if name in NAMES},
+        )
+    _print(found, price_in, price_out, as_json)
     return 0 if found.scores is None or found.scores.scored else 1
 
 
@@ -144,150 +149,39 @@ def _with_options(values: dict[str, Any], given: dict[str, Any]) -> dict[str, An
     return values | model | given
 
 
-@dataclass(frozen=True, slots=True)
-class PromptForm:
-    """How rows become prompts."""
-
-    key: str | None = None
-    system: str = ""
-    template: str = ""
-    limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """The result of a finished run."""
-
-    report: GenerationReport
-    scores: Report | None
-    """None where the responses were not scored."""
-
-
-def generate_file(
-    file: str | Path,
-    out: Path,
-    values: dict[str, Any],
-    form: PromptForm,
-    run: RunOptions,
-    scorer: Scorer | None = None,
-    read_options: ReadOptions = PLAIN,
-) -> Generated | None:
-    """Generate and write `out`, with a progress bar; None, the reason on stderr, where requests failed.
-
-    Args:
-        scorer: scores each response from when it ends; None: they are not scored.
-    """
-    check_form(out)
-    if out.exists() and not run.force:
-        raise exists_already(out)
-    table = read_prompts_table(file, form.limit)
-    check_columns(table.schema)
-    engine, settings = to_settings(values)
-    require_engine(engine.name)
-    prompts = messages_of(table, file, prompt_key=form.key, system=form.system, template=form.template)
-    rows = episode_rows(table, prompts, read_options.names)
-    checked = check_episodes(rows, settings, file)
-    refuse_without_effect(engine.name, multi_turn=checked.multi_turn)
-    if checked.multi_turn and settings.episodes is None:
-        settings = replace(settings, episodes=EpisodeSettings())
-    episodes = rows if settings.episodes is not None else None
-    for line in checked.notes:
-        note(line)
-    _look_at(file, form, scorer, read_options)
-    along: ScoringAlong | None = None
-    given = given_to_run()
-    if given:
-        given.saw(sources_to_answer(table, read_options))
-        given.refuse_unused()
-    if scorer is not None:
-        along = ScoringAlong(scorer, table, read_options, settings.n)
-    with sole_writer(out), _progress() as progress:
-        task = progress.add_task("generating", total=len(prompts) * settings.n, speed="")
-        tokens = 0
-
-        def told(one: Completion) -> None:
-            nonlocal tokens
-            if along is not None:
-                along.take(one)
-            tokens += one.response_tokens or 0
-            elapsed = progress.tasks[0].elapsed or 0.0
-            speed = f"{tokens / elapsed:,.0f} tokens/s" if elapsed > 1 else ""
-            progress.update(task, advance=1, speed=speed)
-
-        journal, found, report = generate(
-            prompts,
-            out,
-            engine,
-            settings,
-            resume=run.resume,
-            restart=run.restart,
-            told=told,
-            cluster=run.ray,
-            episodes=episodes,
-        )
-    if report.failed:
-        note(
-            f"{report.failed} of {len(found)} requests failed (first: {report.first_failure}), so {out} is "
-            "not written; pass --resume to retry the failed requests"
-        )
-        return None
-    table = with_responses(table, found, settings)
-    scores: Report | None = None
-    if along is not None:
-        table, scores = along.into(table)
-    write_table(table, out)
-    journal.remove()
-    return Generated(report, scores)
-
-
-def _look_at(file: str | Path, form: PromptForm, scorer: Scorer | None, read_options: ReadOptions) -> None:
-    """Tell what is odd about the first rows, before a model is loaded."""
-    names = replace(read_options.names, prompt=form.key)
-    with ExitStack() as stack:
-        used = scorer or stack.enter_context(Scorer(workers=1))
-        print_findings(look_at_prompts([file], names, used, data_source=read_options.data_source))
-
-
 def _expanded(value: Any) -> str | None:
     return None if value is None else str(Path(str(value)).expanduser())
 
 
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    )
+@contextmanager
+def _progress() -> Iterator[OnGenerated]:
+    """A bar that shows the tokens of a second."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    speed = (TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    with Progress(*columns, *speed, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("generating", speed="")
+
+        def progressed(done: int, total: int, tokens: int) -> None:
+            elapsed = bar.tasks[0].elapsed or 0.0
+            speed = f"{tokens / elapsed:,.0f} tokens/s" if elapsed > 1 else ""
+            bar.update(task, completed=done, total=total, speed=speed)
+
+        yield progressed
 
 
-def _print(
-    found: Generated, out: Path, price_in: float | None, price_out: float | None, as_json: bool
-) -> None:
+def _print(found: Generated, price_in: float | None, price_out: float | None, as_json: bool) -> None:
     report = found.report
-    scores = found.scores
     cost = None
     if price_in is not None or price_out is not None:
         cost = (report.prompt_tokens * (price_in or 0) + report.response_tokens * (price_out or 0)) / 1e6
     if as_json:
-        content = {"out": str(out), "cost": cost, **report.as_dict()}
-        if scores is not None:
-            content["data_sources"] = scores.as_dict()
-        click.echo(json.dumps(content, indent=2))
+        click.echo(json.dumps({"cost": cost, **found.as_dict()}, indent=2))
         return
-    click.echo(
-        f"{report.responses:,} responses, {report.response_tokens:,} tokens, {report.truncated:,} cut off"
-        + (f", {report.resumed:,} from the interrupted run" if report.resumed else "")
-        + (f", cost {cost:.4f}" if cost is not None else "")
-    )
+    click.echo(str(report) + (f", cost {cost:.4f}" if cost is not None else ""))
     if report.ended:
         ends = sorted(report.ended.items(), key=lambda item: -item[1])
         click.echo("episodes ended: " + ", ".join(f"{count:,} {why}" for why, count in ends))
-    if scores is not None:
-        print_report(scores, str(out), results_console())
+    if found.scores is not None:
+        print_report(found.scores, found.out, results_console())
     else:
-        click.echo(f"written: {out}; next: rewardkit score {out}")
+        click.echo(f"written: {found.out}; next: rewardkit score {found.out}")

@@ -1,43 +1,36 @@
 """`rewardkit prep DATASET`: one subcommand for each dataset in the table.
 
-Parses, calls `rewardkit.datasets_prep` and prints (`prep_output`); nothing is prepared here. Options are read
-from where they are defined (`prep_options`).
+Parses, calls `rewardkit.prepare` and prints (`options.prep_output`). Options are read from where they are
+defined (`options.prep`).
 """
 
 from __future__ import annotations
 
 import json
-import typing
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import pyarrow.parquet as pq
-from rich.progress import Progress
 
+import rewardkit
 from rewardkit.commands.options.help import GroupedCommand, write_examples
 from rewardkit.commands.options.prep import (
     GROUPS,
-    QualityOptions,
     own_options,
     print_dropped,
+    print_rows,
     quality_options,
-    screening,
     settings_options,
     take_quality,
 )
-from rewardkit.commands.options.prep_output import Bars, as_dict, print_list, print_run, progress_bar
+from rewardkit.commands.options.prep_output import Bars, print_list, print_run, progress_bar
 from rewardkit.commands.options.rewards import COMPOSITIONS, given_to_run, register_compositions
 from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
-from rewardkit.datasets_prep.common.settings import PrepSettings
+from rewardkit.datasets_prep.common.prepare import Prepared
+from rewardkit.datasets_prep.quality.verifying import Unverified
 from rewardkit.errors import did_you_mean
-from rewardkit.files.publishing import exists_already
-
-if typing.TYPE_CHECKING:
-    from rewardkit.datasets_prep.common.recipe import PrepResult
-    from rewardkit.datasets_prep.common.verification import Verification
 
 
 class _DatasetGroup(click.Group):
@@ -91,8 +84,7 @@ def command(context: click.Context, show_list: bool, as_json: bool) -> None:
 
 
 def _command_for(dataset: Dataset) -> click.Command:
-    prepare = dataset.load()
-    own = own_options(prepare)
+    own = own_options(dataset)
     common: list[click.Parameter] = [
         click.Option(
             ["--out"],
@@ -111,7 +103,7 @@ def _command_for(dataset: Dataset) -> click.Command:
         groups=GROUPS,
         shown=tuple(own),
         params=[*own.values(), *settings_options(set(own)), *common],
-        callback=partial(_run, dataset, prepare, frozenset(own)),
+        callback=partial(_run, dataset),
         help=f"{dataset.summary}. Licence: {dataset.licence}.\n\n{_unwrapped(dataset.describe())}",
         epilog=f"Example: {dataset.example}",
     )
@@ -125,8 +117,6 @@ def _unwrapped(text: str) -> str:
 
 def _run(
     dataset: Dataset,
-    prepare: Callable[..., PrepResult],
-    own: frozenset[str],
     *,
     out: Path,
     force: bool,
@@ -134,46 +124,30 @@ def _run(
     composition_files: tuple[Path, ...],
     **options: Any,
 ) -> int:
-    if not force and any(next(out.glob(files), None) for files in ("*.parquet", "*/*.parquet")):
-        raise exists_already(out)
     register_compositions(composition_files)
-    wanted = take_quality(options, dataset)
-    settings = PrepSettings(**{name: value for name, value in options.items() if name not in own})
-    arguments = {name: options[name] for name in own}
-    with progress_bar() as bar, screening(wanted) as screen:
-        prepared = prepare(out, settings, **arguments, progress=Bars(bar, "writing", totals={}))
-        screen.write(out)
-        verified = _verify(prepared, wanted, bar)
+    quality = take_quality(options)
+    try:
+        with progress_bar() as bar:
+            prepared = rewardkit.prepare(
+                dataset.name, out, force=force, on_progress=Bars(bar), **quality, **options
+            )
+    except Unverified as error:
+        print_rows([f"{f.split}[{f.index}]: {f.detail} | {f.question}" for f in error.rows])
+        raise
     if as_json:
-        made = {**as_dict(dataset, prepared, verified), **screen.as_dict()}
-        click.echo(json.dumps(made, indent=2))
+        click.echo(json.dumps(prepared.as_dict(), indent=2))
     else:
-        print_run(prepared, verified)
-        print_dropped(screen, out)
+        print_run(prepared.result, prepared.verified)
+        print_dropped(prepared.screen, out)
     given_to_run().saw(_data_sources(prepared) if given_to_run() else ())
     given_to_run().refuse_unused()
-    return 1 if any(v.failures for v in verified.values()) else 0
+    return 1 if prepared.failures else 0
 
 
-def _data_sources(prepared: PrepResult) -> set[str]:
+def _data_sources(prepared: Prepared) -> set[str]:
     found: set[str] = set()
-    for part in (part for file in prepared.files.values() for part in file.parts):
+    for part in (part for file in prepared.result.files.values() for part in file.parts):
         if "data_source" in pq.read_schema(part).names:
             column = pq.read_table(part, columns=["data_source"]).column("data_source")
             found |= set(column.unique().to_pylist())
     return found
-
-
-def _verify(prepared: PrepResult, wanted: QualityOptions, bar: Progress) -> dict[str, Verification]:
-    from rewardkit.datasets_prep.common.verification import is_quick, sum_up, verify_file
-    from rewardkit.scoring.scorer import Scorer
-
-    if not wanted.verifies_later:
-        return {}
-    files = {split: file for split, file in prepared.files.items() if wanted.verify or is_quick(file.parts)}
-    bars = Bars(bar, "verifying", totals={split: file.rows for split, file in files.items()})
-    with Scorer() as scorer:
-        return {
-            split: sum_up([verify_file(part, scorer, partial(bars, split)) for part in file.parts])
-            for split, file in files.items()
-        }

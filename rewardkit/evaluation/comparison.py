@@ -32,9 +32,12 @@ class SourceComparison:
     """One data source in both files; differences are the second less the first."""
 
     prompts: int
+    """Prompts with a scored response in both files."""
     score: Difference | None
     accuracy: Difference | None
     """None if a reward does not say what is correct."""
+    not_scored: int = 0
+    """Prompts in both files, of which one file has no scored response."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -53,6 +56,16 @@ class Comparison:
     only_second: int
     not_scored: int
     """Prompts in both, of which one file has no scored response."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Data sources of which one file has no scored response."""
+        lost = [name for name, source in self.sources.items() if not source.prompts and name != OVERALL]
+        return tuple(f"{name}: no prompt has a scored response in both files" for name in lost)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
 
 
 def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Comparison:
@@ -81,9 +94,9 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
         )
     pairs = [(key, _scored(first, key), _scored(second, key)) for key in common]
     kept = [(key, a, b) for key, a, b in pairs if a and b]
-    sources = {source: _source(kept, source) for source in sorted({source for (source, _), _, _ in kept})}
+    sources = {source: _source(pairs, source) for source in sorted({source for (source, _), _, _ in pairs})}
     if len(sources) > 1:
-        sources[OVERALL] = _source(kept, None)
+        sources[OVERALL] = _source(pairs, None)
     return Comparison(sources, _flips(kept), only_first, only_second, len(pairs) - len(kept))
 
 
@@ -101,7 +114,8 @@ def _scored(groups: Groups, key: Key) -> list[ScoredResponse]:
 
 
 def _source(pairs: Sequence[PromptPair], source: str | None) -> SourceComparison:
-    of_source = [(a, b) for (name, _), a, b in pairs if source is None or name == source]
+    both = [(a, b) for (name, _), a, b in pairs if source is None or name == source]
+    of_source = [(a, b) for a, b in both if a and b]
     scores = [([x.score or 0.0 for x in a], [x.score or 0.0 for x in b]) for a, b in of_source]
     decided = [(_correct(a), _correct(b)) for a, b in of_source]
     decided = [(a, b) for a, b in decided if a and b]
@@ -109,6 +123,7 @@ def _source(pairs: Sequence[PromptPair], source: str | None) -> SourceComparison
         len(of_source),
         difference(*zip(*scores, strict=True)) if scores else None,
         difference(*zip(*decided, strict=True)) if decided else None,
+        len(both) - len(of_source),
     )
 
 

@@ -61,7 +61,7 @@ class Figures:
         return asdict(self)
 
 
-def evaluate(groups: Groups) -> dict[str, Figures]:
+def figures_by_source(groups: Groups) -> dict[str, Figures]:
     """Return the figures of each data source, and of all together where there are several."""
     found = {source: figures(list(prompts.values())) for source, prompts in sorted(groups.items())}
     if len(groups) > 1:

@@ -1,7 +1,6 @@
 """A run of generation: prompts in, responses out. A run that was killed can be resumed.
 
-Engines are in `engines/`, the journal that a run is resumed from in `journal.py`, the command in
-`commands/generate.py`.
+Engines are in `engines/`, the journal that a run is resumed from in `journal.py`, files in `generate.py`.
 """
 
 from __future__ import annotations
@@ -71,11 +70,16 @@ class GenerationReport:
         """Return it as plain data."""
         return asdict(self)
 
+    def __str__(self) -> str:
+        resumed = f", {self.resumed:,} from the interrupted run" if self.resumed else ""
+        counts = f"{self.responses:,} responses, {self.response_tokens:,} tokens, {self.truncated:,} cut off"
+        return counts + resumed
+
 
 Told = Callable[[Completion], None]
 
 
-def generate(
+def answer_prompts(
     prompts: Sequence[Sequence[Message]],
     out: Path,
     engine: EngineSettings,

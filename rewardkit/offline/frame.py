@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, RewardkitError
 from rewardkit.files.formats import line_of
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import RawRow, Records, parse, require_names_once
@@ -113,6 +117,35 @@ def score_frame(
         columns={old: to for old, to in zip(frame.columns, renamed, strict=True) if str(old) != to}
     )
     return frame.assign(**{one.name: array.to_pylist() for one, array in new.items()})
+
+
+@contextmanager
+def as_file(frame: Any, on_note: Callable[[str], None]) -> Iterator[tuple[str, Callable[[str], None]]]:
+    """Write a frame to a temporary file, for what reads files; give its path, and `on_note` for its remarks.
+
+    Errors within the block and remarks speak of the table, not of the file.
+
+    Raises:
+        InputError: it is no `pandas.DataFrame` or `pyarrow.Table`, or has no rows.
+    """
+    _columns_of(frame)
+    if not len(frame):
+        raise InputError("the table has no rows")
+    with tempfile.TemporaryDirectory() as folder:
+        records = _records_of(frame)
+        path = Path(folder, "table.jsonl" if records.table is None else "table.parquet")
+        if records.table is None:
+            path.write_bytes(b"".join(line + b"\n" for line in records.lines))
+        else:
+            pq.write_table(records.table, path)
+
+        def named(text: str) -> str:
+            return text.replace(str(path), "the table")
+
+        try:
+            yield str(path), lambda line: on_note(named(line))
+        except RewardkitError as error:
+            raise type(error)(named(str(error))) from None
 
 
 def _columns_of(frame: Any) -> list[str]:

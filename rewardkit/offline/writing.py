@@ -92,6 +92,16 @@ def output_name(name: str) -> str:
     return str(path if path.suffix in (".parquet", ".jsonl", ".csv") else path.with_suffix(".jsonl"))
 
 
+def scored_name(path: str) -> str:
+    """Return the output beside a file or folder: the same format for a file, a folder for a folder."""
+    place = Path(path)
+    if place.is_dir():
+        folder = place if place.name not in ("", "..") else place.resolve()  # `.` has no name to add to
+        return str(folder.with_name(f"{place.resolve().name}.scored"))
+    name = Path(output_name(place.name))
+    return str(place.with_name(f"{name.stem}.scored{name.suffix}"))
+
+
 class ParquetWriter:
     """Rows as a parquet, with the score columns behind their own."""
 

@@ -10,7 +10,7 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.errors import InputError
 from rewardkit.evaluation.comparison import compare
-from rewardkit.evaluation.evaluation import OVERALL, evaluate
+from rewardkit.evaluation.evaluation import OVERALL, figures_by_source
 from rewardkit.evaluation.scored import Groups, ScoredResponse, grouped
 
 
@@ -66,9 +66,9 @@ def test_a_prompt_without_a_scored_response_is_left_out_and_counted() -> None:
 
 def test_figures_over_k_are_means_over_prompts_and_say_whom_they_leave_out() -> None:
     four = [scored("a", right, extracted="7" if right else "8") for right in (True, False, False, False)]
-    found = evaluate(grouped([*four, scored("b", True, extracted="5"), scored("b", True, extracted="5")]))[
-        "gsm8k"
-    ]
+    found = figures_by_source(
+        grouped([*four, scored("b", True, extracted="5"), scored("b", True, extracted="5")])
+    )["gsm8k"]
     at_two = {name: figures[0].estimate.mean for name, figures in found.at_k.items()}
     assert at_two["pass@k"] == pytest.approx((0.5 + 1.0) / 2)
     assert at_two["pass^k"] == pytest.approx((0.0 + 1.0) / 2)
@@ -78,14 +78,14 @@ def test_figures_over_k_are_means_over_prompts_and_say_whom_they_leave_out() -> 
 
 
 def test_failures_are_counted_and_in_no_mean() -> None:
-    found = evaluate(grouped([scored("a", True), failed("a"), failed("b")]))["gsm8k"]
+    found = figures_by_source(grouped([scored("a", True), failed("a"), failed("b")]))["gsm8k"]
     assert (found.responses, found.scored, found.failures) == (3, 1, {"timeout": 2})
     assert found.score is not None and found.score.mean == 1.0
 
 
 def test_several_data_sources_have_figures_of_all_together() -> None:
     groups = by_prompt("10") | by_prompt("11", source="math")
-    found = evaluate(groups)
+    found = figures_by_source(groups)
     assert list(found) == ["gsm8k", "math", OVERALL]
     assert found[OVERALL].accuracy is not None and found[OVERALL].accuracy.mean == 0.75
 
@@ -158,7 +158,7 @@ def test_gradient_prints_the_shares_of_each_estimator(
 def test_a_source_whose_reward_names_no_answers_is_left_out_of_majorities_and_of_nothing_else() -> None:
     nameless = [scored(f"n{i}", i == 0, source="ifeval") for i in range(2) for _ in range(2)]
     named = [scored(f"m{i}", i == 0, extracted=str(i)) for i in range(2) for _ in range(2)]
-    found = evaluate(grouped([*nameless, *named]))
+    found = figures_by_source(grouped([*nameless, *named]))
     assert "maj@k" not in found["ifeval"].at_k and "maj@k" in found["gsm8k"].at_k
     (overall,) = found[OVERALL].at_k["maj@k"]
     assert (overall.estimate.mean, overall.left_out) == (0.5, 2)

@@ -15,7 +15,7 @@ import pytest
 
 from rewardkit.agents.registry import AGENTS
 from rewardkit.cli import run
-from rewardkit.generation.run import generate
+from rewardkit.generation.run import answer_prompts
 from rewardkit.generation.types import (
     EngineSettings,
     EpisodeRow,
@@ -369,7 +369,7 @@ def test_episodes_on_a_local_model_are_the_same_after_an_interruption(
     episodes = EpisodeSettings(name, max_turn_tokens=6)
     settings = GenerationSettings(max_tokens=48, log_probs=True, episodes=episodes)
     engine = EngineSettings("hf", str(model_folder), dtype="float32")
-    _, whole, report = generate(prompts, tmp_path / "a.parquet", engine, settings, episodes=rows)
+    _, whole, report = answer_prompts(prompts, tmp_path / "a.parquet", engine, settings, episodes=rows)
     assert sum(report.ended.values()) == 40
     for one in whole.values():
         assert one.episode is not None
@@ -378,9 +378,9 @@ def test_episodes_on_a_local_model_are_the_same_after_an_interruption(
     out = tmp_path / "b.parquet"
     (tmp_path / "kill").touch()
     with pytest.raises(SystemExit):
-        generate(prompts, out, engine, settings, episodes=rows)
+        answer_prompts(prompts, out, engine, settings, episodes=rows)
     (tmp_path / "kill").unlink()
-    _, resumed, report = generate(prompts, out, engine, settings, episodes=rows, resume=True)
+    _, resumed, report = answer_prompts(prompts, out, engine, settings, episodes=rows, resume=True)
     assert report.resumed == 32, "the slice that was done"
     assert resumed == whole
 

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rewardkit.commands.options.generation import GENERATION, GENERATION_NAMES
+from rewardkit.commands.options.generation import GENERATION
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.prep import own_options, settings_options
 from rewardkit.commands.options.rewards import read_mapping
-from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
-from rewardkit.datasets_prep.common.settings import PrepSettings
+from rewardkit.datasets_prep.common.prepare import dataset_named
 from rewardkit.errors import InputError, OptionsError, did_you_mean
+from rewardkit.evaluating.datasets import Benchmark
+from rewardkit.evaluating.evaluate import find_benchmarks
+from rewardkit.generation.settings import NAMES
 
 _OWN = (
     click.option("--dataset"),
@@ -28,21 +30,6 @@ _OWN = (
     click.option("--system", default=""),
 )
 _OWN_NAMES = ("dataset", "split", "limit", "system")
-
-
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """One dataset, how it is prepared, and how a model is to answer it."""
-
-    name: str
-    dataset: Dataset
-    settings: PrepSettings
-    own: dict[str, Any]
-    """The options of `prep` that this dataset alone has."""
-    split: str | None = None
-    limit: int | None = None
-    system: str = ""
-    generation: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,51 +86,23 @@ def benchmark_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def find_benchmarks(
-    words: Sequence[str], asked: BenchmarkOptions, generation: dict[str, Any]
-) -> list[Benchmark]:
+def asked_benchmarks(words: Sequence[str], asked: BenchmarkOptions) -> list[Benchmark]:
     """Return the datasets that a command line asks for; none where its words are files.
-
-    Args:
-        generation: how a model answers, where a suite's file does not say otherwise.
 
     Raises:
         OptionsError: options that do not go together.
-        InputError: as of `read_suite`; a word is neither a file nor a dataset, or there are both.
+        InputError: as of `read_suite` and `find_benchmarks`.
     """
-    of_datasets = bool(asked.prep or asked.split)
+    chosen = bool(asked.prep or asked.split)
     if asked.suite is not None:
-        if words or of_datasets:
+        if words or chosen:
             raise OptionsError(
                 "--suite cannot be combined with datasets, --raw, --prep or --split; set these in the "
                 "suite's file"
             )
-        return [
-            replace(
-                one,
-                limit=one.limit or asked.limit,
-                system=one.system or asked.system,
-                generation=generation | one.generation,
-            )
-            for one in read_suite(asked.suite)
-        ]
-    found = {word: None if Path(word).exists() else find_dataset(word) for word in words}
-    files = [word for word, dataset in found.items() if dataset is None]
-    for word in files:
-        _check_word(word)
-    if files and len(files) < len(found):
-        one = next(word for word in found if word not in files)
-        raise InputError(
-            f"{files[0]} is a file and {one} is a dataset; evaluate files and datasets with separate commands"
-        )
-    if files and of_datasets:
-        raise OptionsError(f"--raw, --prep and --split apply only to datasets, but {files[0]} is a file")
+        return read_suite(asked.suite)
     given = dict(_pair(word) for word in asked.prep)
-    made = [_prepared_by(dataset.name, dataset, given) for dataset in found.values() if dataset]
-    return [
-        replace(one, split=asked.split, limit=asked.limit, system=asked.system, generation=generation)
-        for one in made
-    ]
+    return find_benchmarks(words, lambda name: _prepared_by(name, given), chosen=chosen)
 
 
 def read_suite(path: Path) -> list[Benchmark]:
@@ -169,24 +128,19 @@ def _entry(name: str, entry: dict[str, Any]) -> Benchmark:
         raise InputError("the name of an entry is used as a file name, so it must not contain '/'")
     prep = entry.pop("prep", None) or {}
     asked = str(entry.get("dataset", name))
-    dataset = find_dataset(asked)
-    if dataset is None:
-        near = did_you_mean(asked, DATASETS) or "; `rewardkit eval --list` shows the datasets"
-        raise InputError(f"there is no dataset '{asked}'{near}")
     if not isinstance(prep, Mapping):
         raise InputError("'prep' must be a mapping of `rewardkit prep` options, such as {level: tiny}")
     values = _parsed([*_OWN, *GENERATION], entry)
-    generation = {key: values[key] for key in GENERATION_NAMES & values.keys()}
+    generation = {key: values[key] for key in NAMES & values.keys()}
     own = {key: values[key] for key in _OWN_NAMES if key != "dataset"}
     chosen = {key: value for key, value in generation.items() if value not in (None, ())}
-    return replace(_prepared_by(name, dataset, prep), **own, generation=chosen)
+    return replace(_prepared_by(asked, prep), name=name, **own, generation=chosen)
 
 
-def _prepared_by(name: str, dataset: Dataset, given: Mapping[str, Any]) -> Benchmark:
-    own = own_options(dataset.load())
-    values = _parsed([*own.values(), *settings_options(set(own))], given)
-    mine = {key: values.pop(key) for key in own}
-    return Benchmark(name, dataset, PrepSettings(**values), mine)
+def _prepared_by(name: str, given: Mapping[str, Any]) -> Benchmark:
+    dataset = dataset_named(name)
+    own = own_options(dataset)
+    return Benchmark.named(name, _parsed([*own.values(), *settings_options(set(own))], given))
 
 
 def _parsed(options: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,10 +179,3 @@ def _words(option: click.Option, value: Any) -> list[str]:
 def _pair(word: str) -> tuple[str, str]:
     key, _, value = word.partition("=")
     return key, value
-
-
-def _check_word(word: str) -> None:
-    """A word that could be the name of a dataset, and is neither that nor a file."""
-    if word.replace("_", "").replace("-", "").isalnum() and not Path(word).exists():
-        near = did_you_mean(word, DATASETS) or "; `rewardkit eval --list` shows the datasets"
-        raise InputError(f"'{word}' is neither a file nor a dataset{near}")

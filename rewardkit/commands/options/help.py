@@ -24,6 +24,7 @@ GROUPS = {
     "columns": "data_source_key response_key ground_truth_key prompt_key join_file on prefix",
     "rewards": "reward_files reward_model judge_file sources composition_files option_words "
     "options_file timeout_s",
+    "gates": "limit_words fail_on junit markdown",
     "run": "bad_rows workers address restart",
     "verl": "config config_path config_name",
 }

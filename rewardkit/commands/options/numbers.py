@@ -36,8 +36,6 @@ def _finite(
 NUMBER = FiniteNumber()
 NOT_NEGATIVE = FiniteRange(min=0)
 ABOVE_0 = FiniteRange(min=0, min_open=True)
-SHARE = FiniteRange(0, 1)
-SHARE_ABOVE_0 = FiniteRange(0, 1, min_open=True)
 COUNT = click.IntRange(min=1)
 COUNT_OR_0 = click.IntRange(min=0)
 SEED = click.IntRange(-(2**31), 2**31 - 1)

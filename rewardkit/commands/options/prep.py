@@ -6,20 +6,17 @@ Parses and prints; `rewardkit.datasets_prep.quality` does the work of the latter
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rewardkit.commands.options.numbers import NUMBER
 from rewardkit.datasets_prep import Dataset
+from rewardkit.datasets_prep.common.prepare import SIMILARITY, common_hints, own_parameters, union_members
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError
 
@@ -33,37 +30,25 @@ GROUPS = {
     "output": "val_size shard_rows card num_proc as_json",
 }
 """Options of all datasets that `--help` only names, by group."""
-SIMILARITY = 0.7
-"""From which questions count as nearly the same, unless told otherwise."""
 SHOWN_FAILURES = 20
 """Rows that are listed on the console; --json and dropped.jsonl have them all."""
 
 
 def settings_options(taken: set[str]) -> list[click.Option]:
     """Return the options that all datasets share, but for names that a dataset has itself."""
-    hints = typing.get_type_hints(PrepSettings, include_extras=True)
-    return [
-        option(field.name, hints[field.name], field.default)
-        for field in dataclasses.fields(PrepSettings)
-        if field.name not in taken and typing.get_origin(hints[field.name]) is typing.Annotated
-    ]
+    defaults = {field.name: field.default for field in dataclasses.fields(PrepSettings)}
+    return [option(name, hint, defaults[name]) for name, hint in common_hints().items() if name not in taken]
 
 
-def own_options(prepare: Callable[..., Any]) -> dict[str, click.Option]:
-    """Return the options of the keyword arguments that a dataset's `prepare` has for itself, by name."""
-    hints = typing.get_type_hints(prepare, include_extras=True)
-    parameters = inspect.signature(prepare).parameters.values()
-    return {
-        p.name: option(p.name, hints[p.name], p.default)
-        for p in parameters
-        if p.kind is p.KEYWORD_ONLY and p.name != "progress"
-    }
+def own_options(dataset: Dataset) -> dict[str, click.Option]:
+    """Return the options that a dataset has for itself, by name."""
+    return {name: option(name, hint, default) for name, (hint, default) in own_parameters(dataset).items()}
 
 
 def option(name: str, hint: Any, default: Any) -> click.Option:
     """Return the option of one annotated name: its type, its default and its help."""
     annotated, help_text = typing.get_args(hint)
-    kinds = [k for k in _union_members(annotated) if k is not types.NoneType]
+    kinds = [k for k in union_members(annotated) if k is not types.NoneType]
     kind = kinds[0]
     flag = f"--{name.replace('_', '-')}"
     if kind is bool:
@@ -79,27 +64,6 @@ def option(name: str, hint: Any, default: Any) -> click.Option:
     return click.Option(
         [flag], type=kind, default=default, show_default=default not in (None, "", ()), help=help_text
     )
-
-
-def _union_members(hint: Any) -> tuple[Any, ...]:
-    return typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-
-
-@dataclass(frozen=True, slots=True)
-class QualityOptions:
-    """The quality options of a command line."""
-
-    verify: Literal["keep", "drop", "fail", "off"] | None
-    """None: `keep` where it is quick, else nothing."""
-    dedup: float | None = None
-    """From which similarity questions count as the same; None: all rows stay."""
-    against: tuple[str, ...] = ()
-    """Evaluation sets whose questions are left out of train."""
-
-    @property
-    def verifies_later(self) -> bool:
-        """Solutions are scored from the published files, and all rows stay."""
-        return self.verify in ("keep", None)
 
 
 def quality_options() -> list[click.Parameter]:
@@ -132,71 +96,20 @@ def quality_options() -> list[click.Parameter]:
     ]
 
 
-def take_quality(options: dict[str, Any], dataset: Dataset) -> QualityOptions:
-    """Take these options out of a command's.
+def take_quality(options: dict[str, Any]) -> dict[str, Any]:
+    """Take these options out of a command's, as arguments of `rewardkit.prepare`.
 
     Raises:
-        InputError: some of them exclude each other, or do not go with the dataset.
+        InputError: some of them exclude each other.
     """
     verify, no_verify = options.pop("verify"), options.pop("no_verify")
     if verify and no_verify:
         raise InputError("--verify and --no-verify cannot be combined; drop one of them")
-    if verify and not dataset.verifiable:
-        raise InputError(f"{dataset.name} has no solutions to verify; drop --verify")
-    dedup = _similarity(options.pop("dedup"))
-    against = options.pop("against")
-    if options["like"]:
-        if verify or dedup or against:
-            raise InputError("--like cannot be combined with --verify, --dedup or --decontaminate")
-        return QualityOptions("off")
-    return QualityOptions("off" if no_verify or not dataset.verifiable else verify, dedup, against)
-
-
-def _similarity(given: str | None) -> float | None:
-    if given is None:
-        return None
-    named = {"near": SIMILARITY, "exact": 1.0}
-    try:
-        found = named[given] if given in named else float(given)
-    except ValueError:
-        found = 0.0
-    if not 0.5 <= found <= 1.0:
-        raise InputError(f"--dedup must be exact, near, or a similarity from 0.5 to 1, not {given}")
-    return found
-
-
-@contextlib.contextmanager
-def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
-    """Within this context, apply the requested filters to every row that is written.
-
-    Where nothing is published because solutions fail, they are listed.
-    """
-    from rewardkit.datasets_prep.common.verification import solutions_scored_by
-    from rewardkit.datasets_prep.common.writer import screened
-    from rewardkit.datasets_prep.quality.decontaminate import Decontaminate
-    from rewardkit.datasets_prep.quality.dedup import Dedup
-    from rewardkit.datasets_prep.quality.screen import QualityScreen, Stage
-    from rewardkit.datasets_prep.quality.verifying import Unverified, Verifier
-    from rewardkit.scoring.scorer import Scorer
-
-    with contextlib.ExitStack() as stack:
-        stages: list[Stage] = []
-        if wanted.dedup is not None:
-            stages.append(Dedup(wanted.dedup))
-        if wanted.against:
-            stages.append(Decontaminate(wanted.against))
-        if wanted.verify in ("keep", "drop", "fail"):
-            scorer = stack.enter_context(Scorer())
-            stack.enter_context(solutions_scored_by(scorer))
-        if wanted.verify in ("drop", "fail"):
-            stages.append(Verifier(scorer, fail=wanted.verify == "fail"))
-        screen = QualityScreen(stages)
-        stack.enter_context(screened(screen if stages else None))
-        try:
-            yield screen
-        except Unverified as error:
-            print_rows([f"{f.split}[{f.index}]: {f.detail} | {f.question}" for f in error.rows])
-            raise
+    return {
+        "verify": "off" if no_verify else verify,
+        "dedup": options.pop("dedup"),
+        "decontaminate": options.pop("against"),
+    }
 
 
 def print_dropped(screen: QualityScreen, out: Path) -> None:

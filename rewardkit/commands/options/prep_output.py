@@ -15,7 +15,7 @@ from rich.text import Text
 
 from rewardkit.commands.options.prep import print_rows
 from rewardkit.commands.options.printing import results_console
-from rewardkit.datasets_prep import DATASETS, Dataset
+from rewardkit.datasets_prep import DATASETS
 
 if typing.TYPE_CHECKING:
     from rewardkit.datasets_prep.common.recipe import PrepResult
@@ -63,43 +63,17 @@ def progress_bar() -> Progress:
 
 
 class Bars:
-    """One bar for each split, made when the split is first heard of."""
+    """One bar for each step, made when the step is first heard of."""
 
-    def __init__(self, bar: Progress, verb: str, totals: dict[str, int]) -> None:
+    def __init__(self, bar: Progress) -> None:
         self._bar = bar
-        self._verb = verb
-        self._totals = totals
         self._tasks: dict[str, Any] = {}
 
-    def __call__(self, split: str, rows: int) -> None:
-        if split not in self._tasks:
-            total = self._totals.get(split)
-            self._tasks[split] = self._bar.add_task(f"{self._verb} {split}", total=total)
-        self._bar.update(self._tasks[split], completed=rows)
-
-
-def as_dict(dataset: Dataset, prepared: PrepResult, verified: dict[str, Verification]) -> dict[str, object]:
-    """Return all that is known of a run, JSON-ready."""
-    splits: dict[str, object] = {}
-    for split, file in prepared.files.items():
-        checked = verified.get(split)
-        splits[split] = {
-            "path": str(file.path),
-            "rows": file.rows,
-            "bytes": file.bytes,
-            "verified": checked.rows if checked else None,
-            "failed": len(checked.failures) if checked else None,
-            "without_solution": checked.without_solution if checked else None,
-            "failures": [failure.as_dict() for failure in checked.failures] if checked else [],
-        }
-    return {
-        "dataset": dataset.name,
-        "splits": splits,
-        "dropped": prepared.dropped,
-        "first_dropped": list(prepared.first_dropped),
-        "not_read": list(prepared.unread),
-        "notes": list(prepared.notes),
-    }
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        """Show how far a step is."""
+        if step not in self._tasks:
+            self._tasks[step] = self._bar.add_task(step, total=total)
+        self._bar.update(self._tasks[step], completed=done, total=total)
 
 
 def print_run(prepared: PrepResult, verified: dict[str, Verification]) -> None:

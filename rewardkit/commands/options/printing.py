@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 
-from rewardkit.checks.findings import CheckFinding
 from rewardkit.types import Score
 
 err = Console(stderr=True)
@@ -24,12 +23,6 @@ def results_console(*, stderr: bool = False) -> Console:
     if not console.is_terminal and not os.environ.get("COLUMNS"):
         console.width = WITHOUT_TERMINAL
     return console
-
-
-def print_findings(findings: Iterable[CheckFinding]) -> None:
-    """Print the findings of a first look at the files, before scoring begins."""
-    for finding in findings:
-        err.print(f"warning: {finding.line()}", highlight=False, markup=False, soft_wrap=True)
 
 
 def score_fields(score: Score) -> dict[str, Any]:

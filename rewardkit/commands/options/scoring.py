@@ -4,49 +4,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from rewardkit.checks.first_look import look_at_responses
-from rewardkit.checks.which_reward import second_look, which_reward
+from rewardkit.checks import scoring
+from rewardkit.checks.scoring import RunOptions
 from rewardkit.commands.options.numbers import COUNT
-from rewardkit.commands.options.printing import err, figure, print_findings
+from rewardkit.commands.options.printing import err, figure
 from rewardkit.commands.options.rewards import given_to_run
-from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, require
-from rewardkit.files.inputs import STDIN, find_inputs
-from rewardkit.logs.known import all_data_sources_of
-from rewardkit.logs.reader import opened
-from rewardkit.offline import ReadOptions, Report, score_file
-from rewardkit.offline.chunk import BadRowPolicy
-from rewardkit.offline.file_workers import Workers
-from rewardkit.offline.on_ray import RaySettings, RayWorkers
-from rewardkit.offline.receipt import read_receipt
+from rewardkit.errors import OptionsError, require
+from rewardkit.files.inputs import STDIN
+from rewardkit.offline import ReadOptions, Report
+from rewardkit.offline.on_ray import RaySettings
 from rewardkit.offline.report import FileOutcome
-from rewardkit.offline.writing import output_name
+from rewardkit.offline.writing import scored_name
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import OVERRULED
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How files are scored, whatever the rewards."""
-
-    prefix: str = ""
-    bad_rows: BadRowPolicy = "mark"
-    workers: int | None = None
-    resume: bool = False
-    restart: bool = False
-    force: bool = False
-    ray: RaySettings | None = None
-    """None: on this machine."""
-
 
 _RESUMING = (
     click.option("--resume", is_flag=True, help="Resume an interrupted run."),
@@ -131,93 +110,27 @@ def score_files(
     kept: bool = True,
     skip_bad_files: bool = False,
 ) -> Report:
-    """Score files with a progress bar, and report the rows that could not be used.
+    """Score files with a progress bar, and print notes on them.
 
     Args:
         kept: the output is there after the command, so that an interrupted run can be resumed.
         skip_bad_files: as of `score_file`.
-
-    Raises:
-        click.exceptions.Exit: the run was interrupted, and a note says so.
     """
-    read_options = replace(read_options, reward_options=options)
-    given = given_to_run()
-    if given and (known := sources_of_files(files, read_options)) is not None:
-        given.saw(known)
-        given.refuse_unused()
     with (
         Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
-        RayWorkers(run.ray, scorer, run.workers) if run.ray else nullcontext() as workers,
-        _progress() as progress,
+        StepBar() as bar,
     ):
-        print_findings(look_at_responses(files, read_options, scorer))
-        if workers is None:
-            scorer.warm_up()
-        try:
-            report = _scored(files, out, run, read_options, scorer, workers, progress, skip_bad_files)
-        except KeyboardInterrupt:
-            note(f"interrupted{'; --resume continues this run, --restart starts again' if kept else ''}")
-            raise click.exceptions.Exit(130) from None
-        except UnknownDataSourceError as error:
-            advice = which_reward(files, read_options, scorer)
-            raise UnknownDataSourceError(f"{error}; {advice}" if advice else str(error)) from None
-        advice = second_look(files, read_options, scorer, report)
-    given.saw(report.sources or _sources_of_receipt(out))
-    _note_bad_rows(report, run.bad_rows)
-    if advice:
-        note(advice)
-    return report
-
-
-def sources_of_files(files: Sequence[str | Path], options: ReadOptions) -> set[str] | None:
-    """Return the data sources of all rows of files; None where only scoring them tells."""
-    found: set[str] = set()
-    try:
-        for source in find_inputs(files):
-            if source.path == STDIN or "://" in source.path:  # read once, or from far away
-                return None
-            with opened(source, options) as (file, layout):
-                held = all_data_sources_of(file, layout)
-            if held is None:
-                return None
-            found.update(held)
-    except InputError:  # scoring says it
-        return None
-    return found
-
-
-def _sources_of_receipt(out: str) -> Sequence[str]:
-    """Return the data sources of an output that an earlier run has completed."""
-    receipt = read_receipt(Path(out)) if Path(out).is_file() else None
-    return () if receipt is None else list(receipt.rewards)
-
-
-def _scored(
-    files: Sequence[str | Path],
-    out: str,
-    run: RunOptions,
-    read_options: ReadOptions,
-    scorer: Scorer,
-    workers: Workers | None,
-    progress: Progress,
-    skip_bad_files: bool,
-) -> Report:
-    task = progress.add_task("scoring", total=None)
-    return score_file(
-        files,
-        out,
-        scorer=scorer,
-        options=read_options,
-        prefix=run.prefix,
-        bad_rows=run.bad_rows,
-        resume=run.resume,
-        restart=run.restart,
-        force=run.force,
-        skip_bad_files=skip_bad_files,
-        on_progress=lambda done, total: progress.update(task, completed=done, total=total),
-        on_note=note,
-        workers=workers,
-    )
+        return scoring.score_files(
+            [(files, out)],
+            scorer=scorer,
+            options=replace(read_options, reward_options=options),
+            run=run,
+            kept=kept,
+            skip_bad_files=skip_bad_files,
+            given=given_to_run(),
+            on_progress=lambda done, total: bar("scoring", done, total),
+            on_note=note,
+        )
 
 
 def default_output(files: Sequence[str]) -> str:
@@ -230,12 +143,7 @@ def default_output(files: Sequence[str]) -> str:
         return STDIN
     if len(files) > 1 or "://" in files[0] or any(c in files[0] for c in "*?["):
         raise OptionsError("several files, a URL or a glob need --out; pass --out with a file or a folder")
-    path = Path(files[0])
-    if path.is_dir():
-        folder = path if path.name not in ("", "..") else path.resolve()  # `.` has no name to add to
-        return str(folder.with_name(f"{path.resolve().name}.scored"))
-    name = Path(output_name(path.name))
-    return str(path.with_name(f"{name.stem}.scored{name.suffix}"))
+    return scored_name(files[0])
 
 
 def print_report(report: Report, out: str, console: Console) -> None:
@@ -293,32 +201,30 @@ def note(line: str) -> None:
     err.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rows"),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    )
+class StepBar:
+    """A bar on stderr for the step that is going on."""
 
-
-_LISTED = 5
-"""Rows that could not be used and are listed one by one."""
-
-
-def _note_bad_rows(report: Report, bad_rows: BadRowPolicy) -> None:
-    """Print which rows could not be used, why, and what to do about them."""
-    for line in report.bad_rows[:_LISTED]:
-        note(line)
-    if report.bad_count:
-        done = "dropped" if bad_rows == "drop" else "marked invalid"
-        other = "mark" if bad_rows == "drop" else "drop"
-        listed = f" (the first {_LISTED} are listed above)" if report.bad_count > _LISTED else ""
-        note(
-            f"rows that could not be used: {report.bad_count:,}{listed}, {done}; "
-            f"fix these rows, or pass --bad-rows {other}"
+    def __init__(self) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=err,
+            transient=True,
+            disable=not err.is_terminal,
         )
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> StepBar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, step: str, done: int, total: int | None) -> None:
+        """Show how far a step is."""
+        if step not in self._tasks:
+            self._tasks[step] = self._bar.add_task(step, total=total)
+        self._bar.update(self._tasks[step], completed=done, total=total)

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 from rewardkit.errors import InputError
-from rewardkit.evaluation.evaluation import OVERALL, AtK, Figures, evaluate
+from rewardkit.evaluation.evaluation import OVERALL, AtK, Figures, figures_by_source
 from rewardkit.evaluation.html.charts import Chart, axis, draw, draw_rows
 from rewardkit.evaluation.html.page import cards, write_page
 from rewardkit.evaluation.html.payload import STATUSES, Payload
@@ -26,7 +26,7 @@ def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, 
     payload = Payload(rows)
     if not payload.responses:
         raise InputError(f"no row matches the filters, so {out} was not written")
-    figures = evaluate(grouped(payload.responses))
+    figures = figures_by_source(grouped(payload.responses))
     about = {"sources": list(payload.sources), "statuses": STATUSES, "rows": len(payload.responses)}
     write_page(out, "report", title, _parts(payload, figures), about, payload.packed())
     return figures

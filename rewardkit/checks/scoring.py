@@ -1,0 +1,163 @@
+"""Scores files with a look at their first rows before, and advice after: what commands and `evaluate` call.
+
+The scoring itself is `rewardkit.offline.score_file`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewardkit.checks.first_look import look_at_responses
+from rewardkit.checks.which_reward import second_look, which_reward
+from rewardkit.composition.given import GivenRewards
+from rewardkit.errors import InputError, UnknownDataSourceError
+from rewardkit.files.inputs import STDIN, find_inputs
+from rewardkit.logs.known import all_data_sources_of
+from rewardkit.logs.layout import ReadOptions
+from rewardkit.logs.reader import opened
+from rewardkit.offline.chunk import BadRowPolicy
+from rewardkit.offline.on_ray import RaySettings, RayWorkers
+from rewardkit.offline.receipt import read_receipt
+from rewardkit.offline.report import Report
+from rewardkit.offline.score import OnProgress, score_file
+from rewardkit.scoring.scorer import Scorer
+
+Paths = Sequence[str | Path]
+OnNote = Callable[[str], None]
+
+_LISTED = 5
+"""Rows that could not be used and are listed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The settings of a run over files, whatever the rewards."""
+
+    prefix: str = ""
+    bad_rows: BadRowPolicy = "mark"
+    workers: int | None = None
+    resume: bool = False
+    restart: bool = False
+    force: bool = False
+    ray: RaySettings | None = None
+    """The cluster that scores; None: this machine."""
+
+
+def score_files(
+    outputs: Sequence[tuple[Paths, str]],
+    *,
+    scorer: Scorer,
+    options: ReadOptions,
+    run: RunOptions,
+    kept: bool = True,
+    skip_bad_files: bool = False,
+    given: GivenRewards | None = None,
+    on_progress: OnProgress = lambda done, total: None,
+    on_note: OnNote = lambda line: None,
+) -> Report:
+    """Score files, and note what is odd about them and which rows could not be used.
+
+    Args:
+        outputs: the files that go into each output.
+        kept: the outputs stay, so that an interrupted run can be resumed.
+        skip_bad_files: as of `score_file`.
+        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
+
+    Raises:
+        OptionsError: no row uses something of `given`, and that is known before anything is scored.
+        KeyboardInterrupt: with a message that says how to resume.
+        RewardkitError: as `score_file`; where no reward is known, the message names one that fits.
+    """
+    files = [file for some, _ in outputs for file in some]
+    report = Report()
+    if given and (known := sources_of_files(files, options)) is not None:
+        given.saw(known)
+        given.refuse_unused()
+    with RayWorkers(run.ray, scorer, run.workers) if run.ray else nullcontext() as workers:
+        for finding in look_at_responses(files, options, scorer):
+            on_note(f"warning: {finding.line()}")
+        if workers is None:
+            scorer.warm_up()
+        try:
+            for some, out in outputs:
+                before = sum(source.n for source in report.sources.values())
+                found = score_file(
+                    some,
+                    out,
+                    scorer=scorer,
+                    options=options,
+                    prefix=run.prefix,
+                    bad_rows=run.bad_rows,
+                    resume=run.resume,
+                    restart=run.restart,
+                    force=run.force,
+                    skip_bad_files=skip_bad_files,
+                    on_progress=_after(before, on_progress) if len(outputs) > 1 else on_progress,
+                    on_note=on_note,
+                    workers=workers,
+                )
+                _add(report, found)
+                if given is not None:
+                    given.saw(found.sources or _sources_of_receipt(out))
+        except KeyboardInterrupt:
+            advice = "--resume continues this run, --restart starts again" if kept else ""
+            raise KeyboardInterrupt(advice) from None
+        except UnknownDataSourceError as error:
+            advice = which_reward(files, options, scorer)
+            raise UnknownDataSourceError(f"{error}; {advice}" if advice else str(error)) from None
+        advice = second_look(files, options, scorer, report)
+    _note_bad_rows(report, run.bad_rows, on_note)
+    if advice:
+        on_note(advice)
+    return report
+
+
+def sources_of_files(files: Paths, options: ReadOptions) -> set[str] | None:
+    """Return the data sources of all rows of files; None where only scoring them tells."""
+    found: set[str] = set()
+    try:
+        for source in find_inputs(files):
+            if source.path == STDIN or "://" in source.path:  # read once, or from far away
+                return None
+            with opened(source, options) as (file, layout):
+                held = all_data_sources_of(file, layout)
+            if held is None:
+                return None
+            found.update(held)
+    except InputError:  # scoring says it
+        return None
+    return found
+
+
+def _sources_of_receipt(out: str) -> Sequence[str]:
+    """Return the data sources of an output that an earlier run has completed."""
+    receipt = read_receipt(Path(out)) if Path(out).is_file() else None
+    return () if receipt is None else list(receipt.rewards)
+
+
+def _after(before: int, on_progress: OnProgress) -> OnProgress:
+    """The progress of one of several outputs; only the end tells how many rows all have."""
+    return lambda done, total: on_progress(before + done, None)
+
+
+def _add(report: Report, other: Report) -> None:
+    report.merge(other.sources)
+    report.bad_rows += other.bad_rows
+    report.bad_count += other.bad_count
+
+
+def _note_bad_rows(report: Report, bad_rows: BadRowPolicy, on_note: OnNote) -> None:
+    """Say which rows could not be used, why, and what to do about them."""
+    for line in report.bad_rows[:_LISTED]:
+        on_note(line)
+    if report.bad_count:
+        done = "dropped" if bad_rows == "drop" else "marked invalid"
+        other = "mark" if bad_rows == "drop" else "drop"
+        listed = f" (the first {_LISTED} are listed above)" if report.bad_count > _LISTED else ""
+        on_note(
+            f"rows that could not be used: {report.bad_count:,}{listed}, {done}; "
+            f"fix these rows, or pass --bad-rows {other}"
+        )

@@ -1,0 +1,90 @@
+"""What `rewardkit eval` prints: a table of all figures of files, or a line for each dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.table import Table
+
+from rewardkit.commands.options.printing import figure, interval, results_console
+from rewardkit.evaluating.result import DatasetRun, Evaluation
+from rewardkit.evaluation.evaluation import Figures
+from rewardkit.evaluation.intervals import Estimate
+
+
+def print_evaluation(found: Evaluation, report: Path | None) -> None:
+    """Print the figures, and where files are."""
+    console = results_console()
+    if found.datasets:
+        console.print(_datasets_table(found))
+        console.print(
+            f"\nall metrics of a dataset: rewardkit eval {found.out}/NAME.scored.parquet", soft_wrap=True
+        )
+        return
+    console.print(_table(found.figures))
+    if found.out is not None:
+        console.print(f"\nscored rows: {found.out}", soft_wrap=True)
+    if report is not None:
+        console.print(f"report: {report}", soft_wrap=True)
+
+
+def _table(found: dict[str, Figures]) -> Table:
+    """A line for each figure of each data source: intervals need the width."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("data source", overflow="fold")
+    table.add_column("")
+    table.add_column("", justify="right")
+    table.add_column("95 % interval", justify="right")
+    table.add_column("of", overflow="fold")
+    for name, one in found.items():
+        for i, line in enumerate(_lines(one)):
+            table.add_row("" if i else name, *line)
+    return table
+
+
+def _lines(one: Figures) -> Iterator[tuple[str, str, str, str]]:
+    scored = f"{one.scored:,} of {one.responses:,} responses scored, to {one.prompts:,} prompts"
+    shares = {"accuracy": one.accuracy, "mean score": one.score, "format rate": one.format_rate}
+    for what, estimate in shares.items():
+        if estimate is not None:
+            yield (what, *_estimate(estimate), scored)
+            scored = ""
+    for what, of_k in one.at_k.items():
+        for at in of_k:
+            left_out = f"{at.left_out:,} prompts with fewer responses skipped" if at.left_out else ""
+            yield (what.replace("k", str(at.k)), *_estimate(at.estimate), left_out)
+    if one.mean_length is not None:
+        cut = "" if one.truncated is None else f"{one.truncated:.1%} cut off"
+        yield "mean length", f"{one.mean_length:,.0f}", "", cut
+    failures = ", ".join(f"{n:,} {status}" for status, n in one.failures.items())
+    if failures:
+        yield "not scored", f"{one.responses - one.scored:,}", "", failures
+
+
+def _estimate(estimate: Estimate) -> tuple[str, str]:
+    return figure(estimate.mean), interval(estimate.low, estimate.high, _short)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _datasets_table(found: Evaluation) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("dataset", overflow="fold")
+    for heading in ("accuracy", "95 % interval", "n", "not scored", "tokens", "cut off", "seconds"):
+        table.add_column(heading, justify="right")
+    for name, place in found.datasets.items():
+        table.add_row(name, *_cells(place, found.figures[name]))
+    return table
+
+
+def _cells(place: DatasetRun, one: Figures) -> Iterator[str]:
+    best = one.accuracy or one.score  # a reward that knows no right and wrong has a mean
+    yield from (figure(best.mean), interval(best.low, best.high)) if best else ("-", "-")
+    yield f"{one.responses:,}"
+    yield ", ".join(f"{n:,} {status}" for status, n in one.failures.items()) or "0"
+    yield f"{place.response_tokens:,}"
+    yield "-" if one.truncated is None else f"{one.truncated:.1%}"
+    yield f"{sum(place.seconds.values()):,.1f}"

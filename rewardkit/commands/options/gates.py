@@ -1,0 +1,96 @@
+"""The options of gates, and of summaries for CI, for the commands whose result a pipeline may depend on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rewardkit.commands.options.outputs import OutputFile
+from rewardkit.commands.options.scoring import note
+from rewardkit.errors import OptionsError
+from rewardkit.evaluation.gates import GateResult, exit_code
+from rewardkit.evaluation.summary import Summary, append_markdown, write_junit
+
+
+@dataclass(frozen=True, slots=True)
+class GateOptions:
+    """The gates of a command, and the files for CI."""
+
+    limits: dict[str, float]
+    """Limits by data source; "" for the others."""
+    junit: Path | None
+    markdown: Path | None
+
+    def report(self, summary: Summary) -> int:
+        """Print what fails, write the files for CI, and return the exit code."""
+        for problem in summary.problems:
+            note(f"error: {problem}")
+        for gate in summary.gates:
+            note(f"{gate.status}: {gate.line}")
+        if self.junit is not None:
+            write_junit(summary, self.junit)
+        if self.markdown is not None:
+            append_markdown(summary, self.markdown)
+        return exit_code(summary.problems, summary.gates)
+
+
+def gates_as_dicts(gates: Sequence[GateResult]) -> list[dict[str, Any]]:
+    """Return the results of gates as plain data."""
+    return [gate.as_dict() for gate in gates]
+
+
+def gate_options(
+    flag: str, metavar: str, help_text: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add these options to a command, which gets them as `gates`.
+
+    Args:
+        flag: the option that sets a limit.
+        metavar: the form of its value.
+        help_text: the help of that option.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def with_gates(
+            *, limit_words: tuple[str, ...], junit: Path | None, markdown: Path | None, **rest: Any
+        ) -> Any:
+            return function(gates=GateOptions(_limits(flag, limit_words), junit, markdown), **rest)
+
+        command: Callable[..., Any] = with_gates
+        for option in (
+            click.option(
+                "--summary",
+                "markdown",
+                type=OutputFile(),
+                help="Append a summary in Markdown to this file, such as $GITHUB_STEP_SUMMARY.",
+            ),
+            click.option("--junit", type=OutputFile(), help="Write a JUnit XML report to this file."),
+            click.option(flag, "limit_words", multiple=True, metavar=metavar, help=help_text),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def _limits(flag: str, words: Sequence[str]) -> dict[str, float]:
+    limits: dict[str, float] = {}
+    for word in words:
+        name, equals, number = word.rpartition("=")
+        if equals and not name:
+            raise OptionsError(f"{flag} {word}: expected NUMBER or SOURCE=NUMBER")
+        try:
+            limit = float(number)
+        except ValueError:
+            raise OptionsError(f"{flag} {word}: {number!r:.40} is not a number") from None
+        if name in limits:
+            whose = f"the data source {name}" if name else "every data source"
+            raise OptionsError(f"{flag} {word}: there is already a limit for {whose}")
+        limits[name] = limit
+    return limits

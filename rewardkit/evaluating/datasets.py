@@ -1,0 +1,227 @@
+"""A model on datasets: each is prepared, answered and scored, and what is done stays in a folder.
+
+The same call resumes an interrupted run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from rewardkit.checks.scoring import OnNote, RunOptions, score_files
+from rewardkit.composition.given import GivenRewards
+from rewardkit.datasets_prep import Dataset
+from rewardkit.datasets_prep.cached import prepared, splits
+from rewardkit.datasets_prep.common.prepare import dataset_named, settings_of
+from rewardkit.datasets_prep.common.settings import PrepSettings
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.evaluating.parts import lost_rows
+from rewardkit.evaluating.result import DatasetRun, unscored_problem
+from rewardkit.evaluation.evaluation import OVERALL, Figures, figures_by_source
+from rewardkit.evaluation.scored import read_groups
+from rewardkit.files.publishing import make_folder, published, sole_writer
+from rewardkit.generation.engines import require_engine
+from rewardkit.generation.generate import OnUnused, generate
+from rewardkit.generation.settings import to_settings
+from rewardkit.logs.reader import PLAIN
+from rewardkit.scoring.scorer import Scorer
+
+OnStep = Callable[[str, int, int | None], None]
+"""Called with the name of the step, what is done of it, and the whole; None: not known."""
+
+_SPLITS = ("test", "validation", "val")
+"""Splits that are for evaluation, the better one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One dataset, how it is prepared, and how a model is to answer it."""
+
+    name: str
+    dataset: Dataset
+    settings: PrepSettings
+    own: dict[str, Any]
+    """The settings of preparing that this dataset alone has."""
+    split: str | None = None
+    limit: int | None = None
+    system: str = ""
+    generation: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def named(cls, name: str, prep: Mapping[str, Any]) -> Benchmark:
+        """Return a dataset by its name, with settings of `rewardkit.prepare`.
+
+        Raises:
+            OptionsError: an unknown dataset or setting, or a value of another type.
+        """
+        dataset = dataset_named(name)
+        return cls(dataset.name, dataset, *settings_of(dataset, prep))
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetsRun:
+    """Everything that the datasets of a run share."""
+
+    model: str
+    out: Path
+    run: RunOptions
+    scorer: Scorer
+    given: GivenRewards | None
+    on_unused: OnUnused | None
+    on_step: OnStep
+    on_note: OnNote
+
+
+def run_datasets(
+    benchmarks: Sequence[Benchmark], shared: DatasetsRun
+) -> tuple[dict[str, DatasetRun], dict[str, Figures], list[str]]:
+    """Return the runs and figures of datasets by name, and lines on what the figures lack.
+
+    All are prepared before the model is loaded.
+
+    Raises:
+        InputError: a dataset cannot be prepared, or the folder holds the files of another run.
+        RequestsFailedError: the model did not answer all prompts; the same call retries them.
+    """
+    out = shared.out
+    for one in benchmarks:
+        require_engine(to_settings(one.generation | {"model": shared.model})[0].name)
+    prompts = {one.name: _prompts(one, shared.on_note) for one in benchmarks}
+    if shared.given:
+        for path in prompts.values():
+            shared.given.saw(pq.read_table(path, columns=["data_source"]).column(0).unique().to_pylist())
+        shared.given.refuse_unused()
+    make_folder(out.parent)
+    with sole_writer(out):
+        make_folder(out)
+        begun = {one.name: _begin(one, prompts[one.name], shared) for one in benchmarks}
+        found: dict[str, Figures] = {}
+        problems: list[str] = []
+        for one in benchmarks:
+            with _kept(begun[one.name], out / f"{one.name}.json"):
+                _generate(one, begun[one.name], shared)
+                figures, lost = _score(begun[one.name], shared)
+            found[one.name] = figures.get(OVERALL) or next(iter(figures.values()))
+            problems += [f"{one.name}: {line}" for line in lost]
+        return begun, found, problems
+
+
+def _prompts(one: Benchmark, on_note: OnNote) -> Path:
+    """The file of the split to evaluate on, prepared where it is not yet."""
+    known = splits(prepared(one.dataset, one.settings, one.own))
+    name = one.split or next((split for split in _SPLITS if split in known), None)
+    if name is None and len(known) == 1:
+        (name,) = known
+    if name is None or name not in known:
+        usual = " or ".join(_SPLITS)
+        what = f"has no split '{name}'" if name else f"has several splits, but none named {usual}"
+        near = did_you_mean(name, known) if name else ""
+        raise InputError(
+            f"the dataset {one.dataset.name} {what}; pass --split with one of {', '.join(known)}{near}"
+        )
+    on_note(f"{one.name}: {known[name]}")
+    return known[name]
+
+
+def _begin(one: Benchmark, prompts: Path, shared: DatasetsRun) -> DatasetRun:
+    """A new run, or the one that has been begun.
+
+    Raises:
+        InputError: what is there is of another run, and is not to be replaced.
+    """
+    out, run = shared.out, shared.run
+    asked = {"prompts": f"{prompts.parent.name}/{prompts.name}", "model": shared.model, "limit": one.limit}
+    asked |= {"system": one.system, **one.generation}
+    responses, scored = (out / f"{one.name}.{what}.parquet" for what in ("responses", "scored"))
+    made = DatasetRun(
+        msgspec.json.decode(msgspec.json.encode(asked)), str(prompts), str(responses), str(scored)
+    )
+    record = out / f"{one.name}.json"
+    if run.force or run.restart:
+        responses.unlink(missing_ok=True)
+    elif record.exists():
+        before = msgspec.json.decode(record.read_bytes(), type=DatasetRun)
+        keys = {*before.asked, *made.asked}
+        if changed := sorted(key for key in keys if before.asked.get(key) != made.asked.get(key)):
+            raise InputError(
+                f"{record} belongs to a run with different settings ({', '.join(changed)}); "
+                "pass --force to replace it, or another folder with --out"
+            )
+        made.seconds = before.seconds
+    elif responses.exists():
+        raise InputError(
+            f"{responses} already exists; pass --force to overwrite it, or another folder with --out"
+        )
+    return made
+
+
+@contextmanager
+def _kept(place: DatasetRun, path: Path) -> Iterator[None]:
+    """Write what is known of a run before and after it, however it ends."""
+    try:
+        _write(place, path)
+        yield
+    finally:
+        _write(place, path)
+
+
+def _write(place: DatasetRun, path: Path) -> None:
+    with published(path) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(place)) + b"\n")
+
+
+def _generate(one: Benchmark, place: DatasetRun, shared: DatasetsRun) -> None:
+    """Generate the responses that are missing."""
+    responses = Path(place.responses)
+    if not responses.exists():
+        started = time.monotonic()
+        anew = shared.run.force or shared.run.restart
+        try:
+            generate(
+                place.prompts,
+                responses,
+                model=shared.model,
+                system=one.system,
+                limit=one.limit,
+                resume=not anew,
+                restart=anew,
+                cluster=shared.run.ray,
+                on_unused=shared.on_unused,
+                on_progress=lambda done, total, _: shared.on_step(f"{one.name}: generating", done, total),
+                on_note=shared.on_note,
+                **one.generation,
+            )
+        finally:
+            place.seconds["generate"] = place.seconds.get("generate", 0.0) + time.monotonic() - started
+    table = pq.read_table(responses, columns=["prompt_tokens", "response_tokens"])
+    place.prompt_tokens, place.response_tokens = (
+        pc.sum(pc.list_flatten(table.column(name))).as_py() or 0 for name in table.column_names
+    )
+
+
+def _score(place: DatasetRun, shared: DatasetsRun) -> tuple[dict[str, Figures], list[str]]:
+    """Score the responses, again where they have been: rewards may have changed."""
+    started = time.monotonic()
+    report = score_files(
+        [([place.responses], place.scored)],
+        scorer=shared.scorer,
+        options=PLAIN,
+        run=replace(shared.run, force=True, restart=True, resume=False),
+        on_progress=lambda done, total: shared.on_step("scoring", done, total),
+        on_note=shared.on_note,
+    )
+    place.seconds["score"] = time.monotonic() - started
+    prefix = shared.run.prefix
+    groups = read_groups([place.scored], prefix=prefix)
+    figures = figures_by_source(groups)
+    place.figures = {name: found.as_dict() for name, found in figures.items()}
+    lost = [line for name, found in figures.items() if (line := unscored_problem(name, found))]
+    return figures, [*lost, *lost_rows(groups, [], [place.scored], report, PLAIN, prefix)]

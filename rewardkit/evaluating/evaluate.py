@@ -1,0 +1,314 @@
+"""`rewardkit.evaluate`: from files, a table or datasets to figures with intervals.
+
+With a model, responses are generated first. Files without our scores are scored, others are read.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rewardkit.checks.scoring import OnNote, RunOptions, score_files
+from rewardkit.composition.given import GivenRewards
+from rewardkit.datasets_prep import DATASETS, find_dataset
+from rewardkit.errors import InputError, OptionsError, did_you_mean
+from rewardkit.evaluating.datasets import Benchmark, DatasetsRun, OnStep, run_datasets
+from rewardkit.evaluating.parts import dropped_sources, lost_rows, parts_of
+from rewardkit.evaluating.result import Evaluation, unscored_problem
+from rewardkit.evaluation.evaluation import figures_by_source
+from rewardkit.evaluation.html.report import write_report
+from rewardkit.evaluation.scored import dumps_in, read_groups, read_rows
+from rewardkit.files.inputs import STDIN
+from rewardkit.generation.generate import OnUnused, generate
+from rewardkit.generation.settings import checked
+from rewardkit.logs.layout import ReadOptions
+from rewardkit.logs.reader import PLAIN
+from rewardkit.offline.chunk import BadRowPolicy
+from rewardkit.offline.frame import as_file
+from rewardkit.offline.on_ray import RaySettings
+from rewardkit.offline.report import Report
+from rewardkit.offline.writing import scored_name
+from rewardkit.scoring.scorer import Scorer
+
+
+def evaluate(
+    responses: Any,
+    *,
+    model: str | None = None,
+    out: str | Path | None = None,
+    report: str | Path | None = None,
+    scorer: Scorer | None = None,
+    options: ReadOptions = PLAIN,
+    prefix: str = "",
+    bad_rows: BadRowPolicy = "mark",
+    resume: bool = False,
+    restart: bool = False,
+    force: bool = False,
+    cluster: RaySettings | None = None,
+    workers: int | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    system: str = "",
+    prep: Mapping[str, Any] | None = None,
+    given: GivenRewards | None = None,
+    on_unused: OnUnused | None = None,
+    on_progress: OnStep = lambda step, done, total: None,
+    on_note: OnNote = lambda line: None,
+    **settings: Any,
+) -> Evaluation:
+    """Return the figures of responses: of files, of a table, or of a model on datasets or prompts.
+
+    Args:
+        responses: a file of responses (scored or not), a folder, a glob or a URL; a `pandas.DataFrame` or a
+            `pyarrow.Table`; the name of a dataset, or a `Benchmark`; or a list of files, or of datasets.
+        model: answers the prompts of datasets, or of one file: a model folder, a hub ID, or the name of the
+            model at `url`.
+        out: keep the scored rows in this file. Of datasets: the folder of all files, by default `eval/MODEL`.
+        report: write an HTML report to this file.
+        scorer: scores the responses; None: a `Scorer` of its own.
+        options: how to read the rows, a `rewardkit.offline.ReadOptions`.
+        prefix: put before the names of the score columns.
+        bad_rows: what becomes of a row that cannot be used, as of `score_file`.
+        resume: continue an interrupted run.
+        restart: discard the partial output of an interrupted run.
+        force: replace an output that exists.
+        cluster: the Ray cluster that generates and scores; None: this machine.
+        workers: scoring processes on the cluster.
+        split: the split of the datasets; None: `test`, or else `validation`.
+        limit: with a model, use only the first so many prompts.
+        system: with a model, a system prompt for rows without one.
+        prep: settings of `rewardkit.prepare` for the datasets.
+        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
+        on_unused: with a model, as of `rewardkit.generate`.
+        on_progress: called with a step, what is done of it, and the whole; None if it is not known.
+        on_note: called with one line for each remark.
+        settings: with a model, settings of generation, as of `rewardkit.generate`.
+
+    Raises:
+        InputError: a file, table or dataset that cannot be used, or an output that exists.
+        OptionsError: an unknown setting, or one that has no effect.
+        UnknownDataSourceError: no row has a reward.
+        RequestsFailedError: the model did not answer all prompts; `resume` retries them.
+    """
+    if model is None and (settings or limit is not None or system):
+        name = next(iter(settings), "limit" if limit is not None else "system")
+        raise OptionsError(f"{name} has no effect: nothing is generated without a model")
+    with ExitStack() as stack:
+        in_memory = not isinstance(responses, str | Path | Benchmark | list | tuple)
+        if in_memory:
+            responses, on_note = stack.enter_context(as_file(responses, on_note))
+        words = list(responses) if isinstance(responses, list | tuple) else [responses]
+        run = RunOptions(prefix, bad_rows, workers, resume, restart, force, cluster)
+        scorer = scorer or stack.enter_context(Scorer())
+        benchmarks = find_benchmarks(
+            words, lambda name: Benchmark.named(name, prep or {}), chosen=bool(prep or split)
+        )
+        if benchmarks:
+            if model is None:
+                raise OptionsError(f"evaluating on {benchmarks[0].name} needs a model; pass --model")
+            asked = [_asked(one, split, limit, system, checked(settings)) for one in benchmarks]
+            folder = Path(out) if out is not None else Path("eval", Path(model).name)
+            shared = DatasetsRun(model, folder, run, scorer, given, on_unused, on_progress, on_note)
+            return _datasets(asked, shared, report)
+        keeps = not in_memory or out is not None
+        how = _Reading(options, run, scorer, given, on_unused, on_progress, on_note, keeps)
+        files = [str(word) for word in words]
+        if model is not None:
+            out = _target(files, out)
+            files = [_generated(files[0], out, model, how, system, limit, checked(settings))]
+        return _files([dumps_in(file) for file in files], out, how, report)
+
+
+def find_benchmarks(
+    words: Sequence[str | Path | Benchmark], make: Callable[[str], Benchmark], *, chosen: bool
+) -> list[Benchmark]:
+    """Return the datasets that words name; none where they are files.
+
+    Args:
+        make: makes the dataset of a name.
+        chosen: there are settings for datasets.
+
+    Raises:
+        InputError: a word is neither a file nor a dataset, or there are both.
+        OptionsError: settings of datasets for files, or an unknown one.
+    """
+    found: dict[str, Benchmark | None] = {}
+    for word in words:
+        if isinstance(word, Benchmark):
+            found[word.name] = word
+        elif not isinstance(word, str | Path):
+            raise InputError(f"expected files, names of datasets or a table, found {type(word).__name__}")
+        elif Path(word).exists() or find_dataset(str(word)) is None:
+            _check_word(str(word))
+            found[str(word)] = None
+        else:
+            made = make(str(word))
+            found[made.name] = made
+    files = [word for word, one in found.items() if one is None]
+    if files and len(files) < len(found):
+        one = next(word for word in found if word not in files)
+        raise InputError(
+            f"{files[0]} is a file and {one} is a dataset; evaluate files and datasets with separate commands"
+        )
+    if files and chosen:
+        raise OptionsError(f"--raw, --prep and --split apply only to datasets, but {files[0]} is a file")
+    return [one for one in found.values() if one is not None]
+
+
+def _check_word(word: str) -> None:
+    """Refuse a word that could be the name of a dataset, and is neither that nor a file."""
+    if word.replace("_", "").replace("-", "").isalnum() and not Path(word).exists():
+        near = did_you_mean(word, DATASETS) or "; `rewardkit eval --list` shows the datasets"
+        raise InputError(f"'{word}' is neither a file nor a dataset{near}")
+
+
+def _asked(
+    one: Benchmark, split: str | None, limit: int | None, system: str, generation: dict[str, Any]
+) -> Benchmark:
+    """A dataset with the settings of the call where it has none of its own."""
+    return replace(
+        one,
+        split=one.split or split,
+        limit=one.limit or limit,
+        system=one.system or system,
+        generation=generation | one.generation,
+    )
+
+
+def _datasets(benchmarks: Sequence[Benchmark], shared: DatasetsRun, report: str | Path | None) -> Evaluation:
+    runs, figures, problems = run_datasets(benchmarks, shared)
+    if report is not None:
+        scored = [one.scored for one in runs.values()]
+        write_report(read_rows(scored, prefix=shared.run.prefix), Path(report), shared.out.name)
+    return Evaluation(figures, str(shared.out), tuple(problems), runs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How files are read and scored."""
+
+    options: ReadOptions
+    run: RunOptions
+    scorer: Scorer
+    given: GivenRewards | None
+    on_unused: OnUnused | None
+    on_step: OnStep
+    on_note: OnNote
+    keeps: bool
+    """False: the rows are those of a table in memory, and nobody asked for a file."""
+
+
+def _target(files: Sequence[str], out: str | Path | None) -> Path:
+    """The file for the scores of generated responses."""
+    if len(files) > 1:
+        raise OptionsError(f"--model requires exactly one prompt file, found {len(files)} files")
+    prompts = Path(files[0])
+    return Path(out) if out is not None else prompts.with_name(f"{prompts.stem}.scored.parquet")
+
+
+def _generated(
+    prompts: str,
+    target: Path,
+    model: str,
+    how: _Reading,
+    system: str,
+    limit: int | None,
+    generation: Mapping[str, Any],
+) -> str:
+    """The file of a model's responses, beside that of their scores."""
+    generated = target.with_name(f"{target.stem}.generated.parquet")
+    if how.run.resume and generated.exists():
+        how.on_note(f"using the responses of an earlier run: {generated}")
+        return str(generated)
+    generate(
+        prompts,
+        generated,
+        model=model,
+        options=replace(how.options, names=replace(how.options.names, response=None)),
+        system=system,
+        limit=limit,
+        resume=how.run.resume,
+        restart=how.run.restart,
+        force=how.run.force,
+        cluster=how.run.ray,
+        given=how.given,
+        on_unused=how.on_unused,
+        on_progress=lambda done, total, _: how.on_step("generating", done, total),
+        on_note=how.on_note,
+        **generation,
+    )
+    return str(generated)
+
+
+def _files(
+    files: Sequence[str], out: str | Path | None, how: _Reading, report: str | Path | None
+) -> Evaluation:
+    prefix = how.run.prefix
+    parts = parts_of(files, how.options, prefix)
+    had = [part.word for part in parts if part.scored]
+    if out is not None and len(had) == len(parts):
+        raise OptionsError(f"--out has no effect: {files[0]} already has scores")
+    with tempfile.TemporaryDirectory() as folder:
+        kept = _kept(files, out, how) if not had or out is not None else None
+        # Where nothing is kept, a file for each: neither their order nor their kinds have an effect.
+        made = {
+            part.word: kept or f"{folder}/{i}{'' if Path(part.word).is_dir() else '.jsonl'}"
+            for i, part in enumerate(parts)
+            if not part.scored
+        }
+        scored = _scored(made, files if kept and not had else None, how, kept=kept is not None)
+        read = [*dict.fromkeys(made.get(part.word, part.word) for part in parts)]
+        groups = read_groups(read, how.options, prefix)
+        figures = figures_by_source(groups)
+        problems = [line for name, one in figures.items() if (line := unscored_problem(name, one))]
+        outputs = [*dict.fromkeys(made.values())]
+        problems += lost_rows(groups, had, outputs, scored, how.options, prefix)
+        problems += dropped_sources([*made], how.options, scored)
+        if report is not None:
+            write_report(read_rows(read, how.options, prefix), Path(report), Path(files[0]).name)
+    only = files[0] if not made and len(files) == 1 else None
+    return Evaluation(figures, (kept or only) if how.keeps else None, tuple(problems))
+
+
+def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _Reading, *, kept: bool) -> Report:
+    """Score files, each into its output.
+
+    Args:
+        made: the output of each file.
+        whole: the words that stand for all of them, if they have one output.
+    """
+    if not made:
+        return Report()
+    outputs: dict[str, list[str]] = {}
+    for word, out in made.items():
+        outputs.setdefault(out, []).append(word)
+    if whole is not None:
+        outputs = {next(iter(outputs)): [*whole]}
+    return score_files(
+        [(words, out) for out, words in outputs.items()],
+        scorer=how.scorer,
+        options=how.options,
+        run=how.run,
+        kept=kept,
+        given=how.given,
+        on_progress=lambda done, total: how.on_step("scoring", done, total),
+        on_note=how.on_note,
+    )
+
+
+def _kept(files: Sequence[str], out: str | Path | None, how: _Reading) -> str | None:
+    """The output that stays: the one asked for, or that beside one file or folder on this machine."""
+    if out is not None:
+        return str(out)
+    if not how.keeps or len(files) != 1 or files[0] == STDIN or not Path(files[0]).exists():
+        return None
+    kept = scored_name(files[0])
+    run = how.run
+    if Path(kept).exists() and not (run.force or run.resume or run.restart):
+        how.on_note(f"{kept} exists, so the new scores are not saved; pass --force to overwrite the file")
+        return None
+    return kept

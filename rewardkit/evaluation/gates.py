@@ -1,0 +1,203 @@
+"""Gates: limits that the figures of an evaluation or a comparison have to keep, for CI and for Python.
+
+A gate passes, fails, or has no figure that it could judge by, which is an error. Printing is the commands',
+files for CI are in `summary.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rewardkit.errors import GateError, IncompleteError, InputError, OptionsError, did_you_mean
+from rewardkit.evaluation.comparison import Comparison
+from rewardkit.evaluation.evaluation import OVERALL, Figures
+
+Counted = Literal["point", "interval"]
+"""The mean counts, or the lower end of its interval."""
+GateLimits = float | Mapping[str, float]
+"""A limit for every data source, or limits by data source; the name "" then stands for the others."""
+
+MAX_NOT_SCORED = 0.05
+"""The largest share of responses without a score with which a gate can still judge a data source."""
+_ROUNDING = 1e-9
+"""A mean that misses a limit by less than this does not miss it: sums are rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """The result of one gate on one data source."""
+
+    data_source: str
+    rule: str
+    """The condition in words."""
+    status: Literal["passed", "failed", "error"]
+    """`error`: there is no figure, or too much is missing to trust it."""
+    line: str
+    """The figures in one line."""
+    limit: float
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+def gate_limits(given: GateLimits | None, *, least: float = -math.inf) -> dict[str, float]:
+    """Return limits by data source; that of every other data source is under the name "".
+
+    Raises:
+        OptionsError: a limit is no finite number, or below the least that has a meaning.
+    """
+    limits = dict(given) if isinstance(given, Mapping) else {} if given is None else {"": given}
+    for name, limit in limits.items():
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit):
+            raise OptionsError(
+                f"the limit{f' of {name}' if name else ''} must be a number, not {limit!r:.40}"
+            )
+        if limit < least:
+            raise OptionsError(
+                f"the limit{f' of {name}' if name else ''} must be at least {least:g}, not {limit:g}"
+            )
+    return limits
+
+
+def require_named(limits: Mapping[str, float], names: Collection[str]) -> None:
+    """Refuse limits of data sources that a result does not have.
+
+    Raises:
+        InputError: the first of them, and those that there are.
+    """
+    for name in limits:
+        if name and name not in names:
+            raise InputError(_not_there(name, names))
+
+
+def gate_figures(
+    figures: Mapping[str, Figures], limits: Mapping[str, float], counted: Counted = "point"
+) -> list[GateResult]:
+    """Return whether the figures of data sources are at least the limits."""
+    return [
+        _of_figures(name, figures[name], limit, counted)
+        if name in figures
+        else _missing(name, limit, figures)
+        for name, limit in _applied(limits, figures)
+    ]
+
+
+def gate_comparison(found: Comparison, limits: Mapping[str, float]) -> list[GateResult]:
+    """Return whether the second file is not worse than the first by more than the limits.
+
+    It is worse if even the upper end of the interval of the paired difference lies below the negated limit.
+    """
+    return [
+        _of_difference(name, found, limit) if name in found.sources else _missing(name, limit, found.sources)
+        for name, limit in _applied(limits, found.sources)
+    ]
+
+
+def require_passed(problems: Sequence[str], gates: Sequence[GateResult]) -> None:
+    """Raise for a result that is incomplete, or that a gate does not let pass.
+
+    Raises:
+        IncompleteError: rows or data sources are missing, or a gate cannot judge.
+        GateError: a gate failed.
+    """
+    errors = [*problems, *(gate.line for gate in gates if gate.status == "error")]
+    if errors:
+        raise IncompleteError("; ".join(errors))
+    failed = [gate.line for gate in gates if gate.status == "failed"]
+    if failed:
+        raise GateError("; ".join(failed))
+
+
+def exit_code(problems: Sequence[str], gates: Sequence[GateResult]) -> int:
+    """Return the exit code of a command: that of the error which `require_passed` raises, otherwise 0."""
+    try:
+        require_passed(problems, gates)
+    except (IncompleteError, GateError) as error:
+        return error.exit_code
+    return 0
+
+
+def _applied(limits: Mapping[str, float], names: Iterable[str]) -> list[tuple[str, float]]:
+    named = {name: limit for name, limit in limits.items() if name}
+    every = limits.get("")
+    others = [] if every is None else [name for name in names if name not in named and name != OVERALL]
+    return [*((name, every) for name in others if every is not None), *named.items()]
+
+
+def _missing(name: str, limit: float, names: Collection[str]) -> GateResult:
+    return GateResult(name, "is in the result", "error", _not_there(name, names), limit)
+
+
+def _not_there(name: str, names: Collection[str]) -> str:
+    has = f"the result has {', '.join(names) or 'none'}"
+    return (
+        f"a gate names the data source '{name}', which is not in the result{did_you_mean(name, names)}; {has}"
+    )
+
+
+def _of_figures(name: str, one: Figures, limit: float, counted: Counted) -> GateResult:
+    what = "mean score" if one.accuracy is None else "accuracy"
+    rule = f"{what} is at least {limit:g}" + (" (lower end of the interval)" if counted == "interval" else "")
+    estimate = one.accuracy or one.score
+    if estimate is None:
+        return GateResult(name, rule, "error", f"{name}: no response was scored", limit)
+    figures = (estimate.mean, estimate.low, estimate.high)
+    missing = one.responses - one.scored
+    if missing > MAX_NOT_SCORED * one.responses:
+        line = _too_many(name, missing, one.responses, "responses")
+        return GateResult(name, rule, "error", line, limit, *figures)
+    counts = estimate.mean if counted == "point" else estimate.low
+    if counts is None:
+        line = f"{name}: {what} {estimate.mean:.4f} has no interval, since there is only one prompt"
+        return GateResult(name, rule, "error", line, limit, *figures)
+    passed = counts >= limit - _ROUNDING
+    compared = "mean" if counted == "point" else "lower end of the interval"
+    line = (
+        f"{name}: {what} {estimate.mean:.4f}{_interval(estimate.low, estimate.high)}; "
+        f"the {compared} is {'at least' if passed else 'under'} {limit:g}"
+    )
+    return GateResult(name, rule, "passed" if passed else "failed", line, limit, *figures)
+
+
+def _of_difference(name: str, found: Comparison, limit: float) -> GateResult:
+    source = found.sources[name]
+    what = "mean score" if source.accuracy is None else "accuracy"
+    rule = f"{what} is not worse by more than {limit:g}"
+    difference = source.accuracy or source.score
+    if difference is None:
+        line = f"{name}: no prompt has a scored response in both files"
+        return GateResult(name, rule, "error", line, limit)
+    figures = (difference.mean, difference.low, difference.high)
+    prompts = source.prompts + source.not_scored
+    if source.not_scored > MAX_NOT_SCORED * prompts:
+        line = _too_many(name, source.not_scored, prompts, "prompts")
+        return GateResult(name, rule, "error", line, limit, *figures)
+    if difference.high is None:
+        line = f"{name}: {what} {difference.mean:+.4f} has no interval, since there is only one prompt"
+        return GateResult(name, rule, "error", line, limit, *figures)
+    failed = difference.high < -limit - _ROUNDING
+    line = (
+        f"{name}: {what} {difference.mean:+.4f}{_interval(difference.low, difference.high, '+')}; "
+        f"the interval is {'below' if failed else 'not below'} -{limit:g}"
+    )
+    return GateResult(name, rule, "failed" if failed else "passed", line, limit, *figures)
+
+
+def _too_many(name: str, missing: int, whole: int, what: str) -> str:
+    return (
+        f"{name}: {missing:,} of {whole:,} {what} were not scored; a gate needs at least "
+        f"{1 - MAX_NOT_SCORED:.0%} of them"
+    )
+
+
+def _interval(low: float | None, high: float | None, sign: str = "") -> str:
+    if low is None or high is None:
+        return ""
+    return f" (95 % interval {low:{sign}.4f} to {high:{sign}.4f})"

@@ -1,0 +1,130 @@
+"""Summaries of evaluations and comparisons: text, Markdown for a page, and JUnit XML for a test report.
+
+A JUnit `failure` is a gate that failed; an `error` is something that could not be judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from xml.etree import ElementTree
+
+from rewardkit.errors import InputError, reason_of
+from rewardkit.evaluation.gates import GateResult
+from rewardkit.files.publishing import published, require_folder_of
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML 1.0 file may have."""
+_MARKS = {"passed": "✅", "failed": "❌", "error": "⚠️"}
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """One data source of a summary."""
+
+    name: str
+    cells: tuple[str, ...]
+    problem: str = ""
+    """The reason for which nothing can be said of it; empty: its figures are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A result as a table, with its problems and gates."""
+
+    title: str
+    """The command: `eval` or `compare`."""
+    columns: tuple[str, ...]
+    """Headings, that of the name first."""
+    rows: tuple[SummaryRow, ...]
+    problems: tuple[str, ...] = ()
+    """Rows or data sources that were lost."""
+    gates: tuple[GateResult, ...] = ()
+
+    def __str__(self) -> str:
+        table = [self.columns, *((row.name, *row.cells) for row in self.rows)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(self.columns))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        lines += [f"error: {problem}" for problem in self.problems]
+        return "\n".join([*lines, *(f"{gate.status}: {gate.line}" for gate in self.gates)])
+
+
+def append_markdown(summary: Summary, path: Path) -> None:
+    """Append a summary to a Markdown file, as GitHub's `$GITHUB_STEP_SUMMARY` is to be written.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    lines = [f"### rewardkit {summary.title}", "", _table_row(summary.columns)]
+    lines.append("|" + " --- |" * len(summary.columns))
+    lines += [_table_row((row.name, *row.cells)) for row in summary.rows]
+    if summary.problems or summary.gates:
+        lines.append("")
+    lines += [f"- {_MARKS['error']} {_plain(problem)}" for problem in summary.problems]
+    lines += [f"- {_MARKS[gate.status]} {_plain(gate.line)}" for gate in summary.gates]
+    require_folder_of(path)
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n\n")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {reason_of(error)}") from None
+
+
+def _table_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(_plain, cells)) + " |"
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is, in one line: names of data sources come from files."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&@!])", r"\\\1", " ".join(text.split()))
+
+
+def write_junit(summary: Summary, path: Path) -> None:
+    """Write a summary as JUnit XML: a test case for each data source, for the rows, and for each gate.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    cases = _cases(summary)
+    counts = {"tests": len(cases), "failures": 0, "errors": 0, "skipped": 0}
+    for _, status, _ in cases:
+        counts["failures"] += status == "failed"
+        counts["errors"] += status == "error"
+    totals = {name: str(count) for name, count in counts.items()} | {"time": "0"}
+    root = ElementTree.Element("testsuites", {"name": "rewardkit", **totals})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": f"rewardkit {summary.title}", **totals})
+    for name, status, line in cases:
+        about = {"classname": f"rewardkit.{summary.title}", "name": _xml(name), "time": "0"}
+        case = ElementTree.SubElement(suite, "testcase", about)
+        if status == "passed":
+            ElementTree.SubElement(case, "system-out").text = _xml(line)
+        else:
+            kind = "failure" if status == "failed" else "error"
+            ElementTree.SubElement(case, kind, {"message": _xml(line), "type": kind}).text = _xml(line)
+    ElementTree.indent(root)
+    with published(path) as file:
+        ElementTree.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
+
+
+def _cases(summary: Summary) -> list[tuple[str, Literal["passed", "failed", "error"], str]]:
+    """Name, status and line of each test case."""
+    found: list[tuple[str, Literal["passed", "failed", "error"], str]] = []
+    for row in summary.rows:
+        figures = ", ".join(
+            f"{heading} {cell}" for heading, cell in zip(summary.columns[1:], row.cells, strict=True)
+        )
+        found.append((f"{row.name} is scored", "error" if row.problem else "passed", row.problem or figures))
+    lost = [problem for problem in summary.problems if problem not in {row.problem for row in summary.rows}]
+    found.append(("all rows are accounted for", "error" if lost else "passed", "; ".join(lost) or "yes"))
+    found += [(f"{gate.data_source}: {gate.rule}", gate.status, gate.line) for gate in summary.gates]
+    return found
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

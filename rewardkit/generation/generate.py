@@ -1,0 +1,239 @@
+"""`rewardkit.generate`: from a file or table of prompts to a file of responses, with their scores if asked.
+
+`run.py` drives the engine; here prompts are read and looked at, and the output is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rewardkit.checks.first_look import look_at_prompts
+from rewardkit.composition.given import GivenRewards
+from rewardkit.errors import OptionsError, RequestsFailedError
+from rewardkit.files.publishing import exists_already, sole_writer
+from rewardkit.generation.engines import ENGINES, require_engine
+from rewardkit.generation.episodes import episode_rows
+from rewardkit.generation.files import check_form, read_prompts_table, write_table
+from rewardkit.generation.playing import check_episodes
+from rewardkit.generation.prompts import messages_of
+from rewardkit.generation.run import GenerationReport, answer_prompts, check_columns, with_responses
+from rewardkit.generation.scoring import ScoringAlong, sources_to_answer
+from rewardkit.generation.settings import checked, to_settings
+from rewardkit.generation.types import Completion, EpisodeSettings
+from rewardkit.logs.reader import PLAIN
+from rewardkit.offline import ReadOptions, Report
+from rewardkit.offline.frame import as_file
+from rewardkit.offline.on_ray import RaySettings
+from rewardkit.scoring.scorer import Scorer
+
+OnUnused = Callable[[Iterable[str], str], None]
+"""Called with names of settings that have no effect, and the reason."""
+OnGenerated = Callable[[int, int, int], None]
+"""Called with the responses that are done, the responses there will be, and the tokens of the former."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The result of a finished run."""
+
+    out: str
+    report: GenerationReport
+    scores: Report | None
+    """Totals of the scores by data source; None where the responses were not scored."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        scores = {} if self.scores is None else {"data_sources": self.scores.as_dict()}
+        return {"out": self.out, **self.report.as_dict(), **scores}
+
+    def __str__(self) -> str:
+        return f"{self.report}\nwritten: {self.out}"
+
+
+def generate(
+    prompts: Any,
+    out: str | Path,
+    *,
+    model: str,
+    scorer: Scorer | None = None,
+    options: ReadOptions = PLAIN,
+    system: str = "",
+    template: str = "",
+    limit: int | None = None,
+    resume: bool = False,
+    restart: bool = False,
+    force: bool = False,
+    cluster: RaySettings | None = None,
+    given: GivenRewards | None = None,
+    on_unused: OnUnused | None = None,
+    on_progress: OnGenerated = lambda done, total, tokens: None,
+    on_note: Callable[[str], None] = lambda line: None,
+    **settings: Any,
+) -> Generated:
+    """Write the rows of prompts with a model's responses, and return the totals.
+
+    Args:
+        prompts: a file of any known format, a folder, a glob, a `pandas.DataFrame` or a `pyarrow.Table`.
+        out: the output, a .parquet or .jsonl file.
+        model: a model folder, a hub ID, or the name of the model at `url`.
+        scorer: scores each response as soon as it ends; None: they are not scored.
+        options: how to read the rows, a `rewardkit.offline.ReadOptions`.
+        system: a system prompt for rows without one.
+        template: for prompts that are plain text; `{prompt}` stands for the row's prompt.
+        limit: use only the first so many rows.
+        resume: continue an interrupted run.
+        restart: discard the partial output of an interrupted run.
+        force: replace an output that exists.
+        cluster: the Ray cluster that generates; None: this machine.
+        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
+        on_unused: called with names of settings that have no effect on this run, and the reason; it raises
+            if one of them was given. None: each of `settings` was.
+        on_progress: called with the responses done, all responses, and the tokens generated.
+        on_note: called with one line for each remark on the prompts.
+        settings: fields of `EngineSettings`, `GenerationSettings` and `EpisodeSettings` (in
+            `rewardkit.generation.types`), such as `n=4`, `temperature=0.7`, `url=...`; `engine` is the
+            name of the engine.
+
+    Raises:
+        InputError: prompts that cannot be used, an output that exists or cannot be written, or an
+            interrupted run that is neither resumed nor restarted.
+        OptionsError: an unknown setting, or a value out of its bounds.
+        ConfigError: the engine cannot be started.
+        RequestsFailedError: requests failed, so nothing was written; `resume` retries them.
+    """
+    out = Path(out)
+    values = {**checked(settings), "model": model}
+    unused = on_unused or partial(_refuse, values)
+    run = _Run(scorer, resume, restart, force, cluster, given, unused, on_progress, on_note)
+    if isinstance(prompts, str | Path):
+        return _generate(_Prompts(prompts, options, system, template, limit), out, values, run)
+    with as_file(prompts, on_note) as (path, noted):
+        asked = _Prompts(path, options, system, template, limit)
+        return _generate(asked, out, values, replace(run, on_note=noted))
+
+
+def _refuse(given: Collection[str], names: Iterable[str], why: str) -> None:
+    for name in sorted(names):
+        if name in given:
+            raise OptionsError(f"{name} has no effect: {why}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompts:
+    """A file of prompts, and how its rows become messages."""
+
+    file: str | Path
+    options: ReadOptions
+    system: str
+    template: str
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    scorer: Scorer | None
+    resume: bool
+    restart: bool
+    force: bool
+    cluster: RaySettings | None
+    given: GivenRewards | None
+    on_unused: OnUnused
+    on_progress: OnGenerated
+    on_note: Callable[[str], None]
+
+
+def _generate(asked: _Prompts, out: Path, values: dict[str, Any], run: _Run) -> Generated:
+    check_form(out)
+    if out.exists() and not run.force:
+        raise exists_already(out)
+    table = read_prompts_table(asked.file, asked.limit)
+    check_columns(table.schema)
+    engine, settings = to_settings(values)
+    require_engine(engine.name)
+    key = asked.options.names.prompt
+    prompts = messages_of(table, asked.file, prompt_key=key, system=asked.system, template=asked.template)
+    rows = episode_rows(table, prompts, asked.options.names)
+    resolved = check_episodes(rows, settings, asked.file)
+    _refuse_without_effect(engine.name, run.on_unused, multi_turn=resolved.multi_turn)
+    if resolved.multi_turn and settings.episodes is None:
+        settings = replace(settings, episodes=EpisodeSettings())
+    for line in resolved.notes:
+        run.on_note(line)
+    _look_at(asked, run)
+    if run.given:
+        run.given.saw(sources_to_answer(table, asked.options))
+        run.given.refuse_unused()
+    along: ScoringAlong | None = None
+    if run.scorer is not None:
+        along = ScoringAlong(run.scorer, table, asked.options, settings.n)
+    with sole_writer(out):
+        journal, found, report = answer_prompts(
+            prompts,
+            out,
+            engine,
+            settings,
+            resume=run.resume,
+            restart=run.restart,
+            told=_teller(along, len(prompts) * settings.n, run.on_progress),
+            cluster=run.cluster,
+            episodes=rows if settings.episodes is not None else None,
+        )
+    if report.failed:
+        raise RequestsFailedError(
+            f"{report.failed} of {len(found)} requests failed (first: {report.first_failure}), so {out} is "
+            "not written; pass --resume to retry the failed requests"
+        )
+    table = with_responses(table, found, settings)
+    scores: Report | None = None
+    if along is not None:
+        table, scores = along.into(table)
+    write_table(table, out)
+    journal.remove()
+    return Generated(str(out), report, scores)
+
+
+MULTI_TURN_ONLY = (
+    "calls",
+    "max_assistant_turns",
+    "max_user_turns",
+    "max_parallel_calls",
+    "max_tool_response_length",
+    "tool_seconds",
+)
+"""Settings that change nothing where every row is answered in one turn."""
+
+
+def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool) -> None:
+    """Refuse settings that the engine or the rows of a run do not use."""
+    others = {name for one in ENGINES.values() for name in one.settings} - set(ENGINES[engine].settings)
+    on_unused(others, f"the engine {engine} does not use it")
+    if not multi_turn:
+        on_unused(MULTI_TURN_ONLY, "no row has a multi-turn agent, and nothing else asks for one")
+
+
+def _look_at(asked: _Prompts, run: _Run) -> None:
+    """Note what is odd about the first rows, before a model is loaded."""
+    with ExitStack() as stack:
+        used = run.scorer or stack.enter_context(Scorer(workers=1))
+        source = asked.options.data_source
+        for finding in look_at_prompts([asked.file], asked.options.names, used, data_source=source):
+            run.on_note(f"warning: {finding.line()}")
+
+
+def _teller(along: ScoringAlong | None, total: int, on_progress: OnGenerated) -> Callable[[Completion], None]:
+    done = tokens = 0
+
+    def told(one: Completion) -> None:
+        nonlocal done, tokens
+        if along is not None:
+            along.take(one)
+        done += 1
+        tokens += one.response_tokens or 0
+        on_progress(done, total, tokens)
+
+    return told
