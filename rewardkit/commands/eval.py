@@ -49,7 +49,7 @@ from rewardkit.scoring.scorer import Scorer
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Output file or, for datasets, output folder. Default: next to FILE; for datasets, eval/MODEL.",
+    help="Output file, or output folder for datasets. Default: next to FILE, or eval/MODEL.",
 )
 @click.option("--report", type=OutputFile(), help="Write an HTML report to this file.")
 @gate_options(
@@ -96,8 +96,8 @@ def command(
     command again to resume an interrupted run. FILE can be any file that `rewardkit score` reads or, with
     --model, a prompt file. KEY=VALUE overrides a key of --config.
 
-    Prints figures with 95 % intervals, clustered by prompt, and counts failures. The exit code is 1 if rows
-    are missing or a data source has no score, and 3 if a gate fails (docs/evaluation.md).
+    Prints figures with 95 % intervals and counts failures. The exit code is 1 if rows are missing or a data
+    source has no score, and 3 if a gate fails (docs/evaluation.md).
     """
     if show_list:
         print_list(as_json)

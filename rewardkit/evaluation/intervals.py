@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 from math import comb
 from statistics import fmean
 
@@ -49,7 +49,7 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
     n = sum(map(len, groups))
     if n == 0:
         return None
-    mean = sum(map(sum, groups)) / n
+    mean = _sum(groups) / n
     error = standard_error(groups)
     if error is None:
         return Estimate(mean, None, None, None, len(groups), n)
@@ -70,9 +70,14 @@ def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
     if len(groups) < 2:
         return None
     n = sum(map(len, groups))
-    mean = sum(map(sum, groups)) / n
-    squares = math.fsum((sum(group) - len(group) * mean) ** 2 for group in groups)
+    mean = _sum(groups) / n
+    squares = math.fsum((math.fsum(group) - len(group) * mean) ** 2 for group in groups)
     return math.sqrt(squares * len(groups) / (len(groups) - 1)) / n
+
+
+def _sum(groups: Sequence[Sequence[float]]) -> float:
+    """The sum of all values, to the last bit the same in every order of files and rows."""
+    return math.fsum(chain.from_iterable(groups))
 
 
 _ROUNDING = 1e-12
