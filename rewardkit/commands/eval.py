@@ -96,8 +96,8 @@ def command(
     command again to resume an interrupted run. FILE can be any file that `rewardkit score` reads or, with
     --model, a prompt file. KEY=VALUE overrides a key of --config.
 
-    Prints figures with 95 % intervals and counts failures. The exit code is 1 if rows are missing or a data
-    source has no score, and 3 if a gate fails (docs/evaluation.md).
+    Prints figures with 95 % intervals, and counts failures. Exit code 1: rows are missing, or a data source
+    has no score. Exit code 3: a gate failed (docs/evaluation.md).
     """
     if show_list:
         print_list(as_json)

@@ -115,7 +115,7 @@ def evaluate(
             shared = DatasetsRun(model, folder, run, scorer, given, on_unused, on_progress, on_note)
             return _datasets(asked, shared, report)
         keeps = not in_memory or out is not None
-        how = _Reading(options, run, scorer, given, on_unused, on_progress, on_note, keeps)
+        how = _FilesRun(options, run, scorer, given, on_unused, on_progress, on_note, keeps)
         files = [str(word) for word in words]
         if model is not None:
             out = _target(files, out)
@@ -188,7 +188,7 @@ def _datasets(benchmarks: Sequence[Benchmark], shared: DatasetsRun, report: str 
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _FilesRun:
     """How files are read and scored."""
 
     options: ReadOptions
@@ -214,7 +214,7 @@ def _generated(
     prompts: str,
     target: Path,
     model: str,
-    how: _Reading,
+    how: _FilesRun,
     system: str,
     limit: int | None,
     generation: Mapping[str, Any],
@@ -245,7 +245,7 @@ def _generated(
 
 
 def _files(
-    files: Sequence[str], out: str | Path | None, how: _Reading, report: str | Path | None
+    files: Sequence[str], out: str | Path | None, how: _FilesRun, report: str | Path | None
 ) -> Evaluation:
     prefix = how.run.prefix
     parts = parts_of(files, how.options, prefix)
@@ -274,7 +274,7 @@ def _files(
     return Evaluation(figures, (kept or only) if how.keeps else None, tuple(problems))
 
 
-def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _Reading, *, kept: bool) -> Report:
+def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _FilesRun, *, kept: bool) -> Report:
     """Score files, each into its output.
 
     Args:
@@ -300,7 +300,7 @@ def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _Reading,
     )
 
 
-def _kept(files: Sequence[str], out: str | Path | None, how: _Reading) -> str | None:
+def _kept(files: Sequence[str], out: str | Path | None, how: _FilesRun) -> str | None:
     """The output that stays: the one asked for, or that beside one file or folder on this machine."""
     if out is not None:
         return str(out)

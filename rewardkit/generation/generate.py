@@ -109,7 +109,7 @@ def generate(
     out = Path(out)
     values = {**checked(settings), "model": model}
     unused = on_unused or partial(_refuse, values)
-    run = _Run(scorer, resume, restart, force, cluster, given, unused, on_progress, on_note)
+    run = _PromptsRun(scorer, resume, restart, force, cluster, given, unused, on_progress, on_note)
     if isinstance(prompts, str | Path):
         return _generate(_Prompts(prompts, options, system, template, limit), out, values, run)
     with as_file(prompts, on_note) as (path, noted):
@@ -135,7 +135,7 @@ class _Prompts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _PromptsRun:
     scorer: Scorer | None
     resume: bool
     restart: bool
@@ -147,7 +147,7 @@ class _Run:
     on_note: Callable[[str], None]
 
 
-def _generate(asked: _Prompts, out: Path, values: dict[str, Any], run: _Run) -> Generated:
+def _generate(asked: _Prompts, out: Path, values: dict[str, Any], run: _PromptsRun) -> Generated:
     check_form(out)
     if out.exists() and not run.force:
         raise exists_already(out)
@@ -216,7 +216,7 @@ def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool
         on_unused(MULTI_TURN_ONLY, "no row has a multi-turn agent, and nothing else asks for one")
 
 
-def _look_at(asked: _Prompts, run: _Run) -> None:
+def _look_at(asked: _Prompts, run: _PromptsRun) -> None:
     """Note what is odd about the first rows, before a model is loaded."""
     with ExitStack() as stack:
         used = run.scorer or stack.enter_context(Scorer(workers=1))

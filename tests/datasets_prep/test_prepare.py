@@ -31,7 +31,9 @@ def test_a_dataset_is_written_and_verified(tmp_path: Path, capsys: pytest.Captur
     assert capsys.readouterr() == ("", ""), "a function prints nothing"
     with pytest.raises(InputError, match="already exists"):
         rewardkit.prepare("arithmetic", tmp_path / "data", **SMALL)
-    assert rewardkit.prepare("arithmetic", tmp_path / "data", **SMALL, force=True, verify="off").verified == {}
+    assert (
+        rewardkit.prepare("arithmetic", tmp_path / "data", **SMALL, force=True, verify="off").verified == {}
+    )
 
 
 def test_a_path_may_be_a_text(tmp_path: Path) -> None:

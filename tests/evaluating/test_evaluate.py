@@ -83,7 +83,9 @@ def test_neither_order_nor_kind_of_files_changes_a_figure(tmp_path: Path) -> Non
     log = written(tmp_path / "log.jsonl", [row | {"response": r"\boxed{72}"} for row in logged])
     table = tmp_path / "lists.parquet"
     lists = [row | {"responses": [RIGHT, WRONG]} for row in rows(True, name="r")]
-    pq.write_table(pa.Table.from_pylist([{k: v for k, v in r.items() if k != "response"} for r in lists]), table)
+    pq.write_table(
+        pa.Table.from_pylist([{k: v for k, v in r.items() if k != "response"} for r in lists]), table
+    )
     found = [rewardkit.evaluate(list(some)) for some in permutations([scored, log, table])]
     assert all(one.figures == found[0].figures and not one.problems for one in found)
     assert found[0].figures["gsm8k"].responses == 5 and found[0].figures["math"].responses == 2
@@ -110,18 +112,36 @@ def test_a_folder_that_names_the_data_source_keeps_it(tmp_path: Path) -> None:
     found_by = rewardkit.evaluate([tmp_path / "rows"], out=tmp_path / "out.jsonl").figures
     assert found_by.keys() == {"gsm8k", "math", "overall"}
     assert rewardkit.evaluate([tmp_path / "rows", "sample://responses.jsonl"]).figures["math"].responses == 2
-    assert run(["score", str(tmp_path / "rows/data_source=math"), "--out", f"{tmp_path}/done/", "--data-source", "math"]) == 0
+    assert (
+        run(
+            [
+                "score",
+                str(tmp_path / "rows/data_source=math"),
+                "--out",
+                f"{tmp_path}/done/",
+                "--data-source",
+                "math",
+            ]
+        )
+        == 0
+    )
     (tmp_path / "done" / "part.jsonl").rename(tmp_path / "rows" / "data_source=math" / "more.jsonl")
     with pytest.raises(InputError, match="evaluate the two kinds separately"):
         rewardkit.evaluate(tmp_path / "rows")
 
 
 def test_a_model_answers_a_table_of_prompts(tmp_path: Path) -> None:
-    prompts = pd.DataFrame([{"data_source": "gsm8k", "prompt": f"{i}", "ground_truth": f"{i}"} for i in range(3)])
+    prompts = pd.DataFrame(
+        [{"data_source": "gsm8k", "prompt": f"{i}", "ground_truth": f"{i}"} for i in range(3)]
+    )
     steps = []
     with closing(Server()) as server:
         found = rewardkit.evaluate(
-            prompts, model="m", url=server.url, n=2, on_progress=lambda step, done, _: steps.append((step, done))
+            prompts,
+            model="m",
+            url=server.url,
+            n=2,
+            on_progress=lambda step, done, _: steps.append((step, done)),
         )
         made = rewardkit.generate(prompts, tmp_path / "gen.jsonl", model="m", url=server.url)
         server.says = lambda body: (400, {"error": "no"})

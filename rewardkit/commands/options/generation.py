@@ -38,7 +38,7 @@ _OPTIONS = (
     click.option(
         "--temperature",
         type=_within("temperature"),
-        help="Sampling temperature (0 is greedy).  [default: 1]",
+        help="Temperature (0 is greedy).  [default: 1]",
     ),
     click.option(
         "--top-p", type=_within("top_p"), help="Probability mass for nucleus sampling.  [default: 1]"
