@@ -293,3 +293,18 @@ def test_a_data_source_without_scores_in_one_file_is_no_success(
     found = json.loads(capsys.readouterr().out)
     assert found["problems"] == ["math: no prompt has a scored response in both files"]
     assert found["sources"]["math"]["not_scored"] == 2
+
+
+def test_an_interrupted_run_says_how_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rewardkit.checks.scoring.score_file", interrupted)
+    file = str(written(tmp_path / "rows.jsonl", rows(True)))
+    for command in ("score", "eval"):
+        assert run([command, file]) == 130
+        assert "interrupted; --resume continues this run" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):  # nothing is kept of a table
+        rewardkit.evaluate(pd.DataFrame(rows(True)))
