@@ -19,7 +19,8 @@ from rewardkit.errors import (
     did_you_mean,
     with_columns,
 )
-from rewardkit.files.records import RawRow
+from rewardkit.files.records import RawRow, parse_all
+from rewardkit.files.values import in_python
 from rewardkit.logs.candidates import said_in
 from rewardkit.logs.kind import LogKind
 from rewardkit.logs.kinds import by_name, recognise
@@ -91,7 +92,7 @@ class RowLayout:
     """Of every row; None: the rows say it."""
     many: bool
     """A row holds a list of responses."""
-    filter: str | None = None
+    filters: tuple[Any, ...] | None = None
     """lm-eval: rows of other filters repeat the responses."""
     join: Joined | None = None
     note: str = ""
@@ -171,7 +172,7 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
         names=names,
         data_source=options.data_source or file.source.keys.get("data_source"),
         many=False,
-        filter=first.get("filter") if kind and kind.name == "lm-eval samples" else None,
+        filters=_filters_of(file) if kind and kind.name == "lm-eval samples" else None,
         join=options.join,
         note=kind.note(first)
         if kind
@@ -217,8 +218,8 @@ def _tried(
     layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]
 ) -> TrialResult:
     """What trying says of the first rows."""
-    if layout.filter is not None:
-        rows = [row for row in rows if row.get("filter") == layout.filter]
+    if layout.filters is not None:
+        rows = [row for row in rows if row.get("filter") in layout.filters]
     rows = first_rows(rows)
     chosen = options.names
     given = options.data_source
@@ -581,6 +582,25 @@ def _has_many(layout: RowLayout, file: RowFile, said: Fields | None) -> bool:
         found = type_of(file.schema, layout.names.response or "")
         return found is not None and is_list(found) and not pa.types.is_struct(found.value_type)
     return said is not None and responses_of(said.response) is not None
+
+
+def _filters_of(file: RowFile) -> tuple[Any, ...]:
+    """Return the filters of an lm-eval log whose rows are read: all rows of others repeat the responses of
+    rows that are."""
+    documents: dict[Any, set[str]] = {}
+    for records in file.chunks():
+        table = records.table
+        for row in parse_all(records.lines) if table is None else in_python(table):
+            if isinstance(row, Mapping):
+                document = repr([row.get(name) for name in ("doc_id", "target", "arguments")])
+                documents.setdefault(row.get("filter"), set()).add(document)
+    known: set[str] = set()
+    kept = []
+    for name, its in documents.items():
+        if its - known:
+            kept.append(name)
+            known |= its
+    return tuple(kept)
 
 
 def batch_names(file: RowFile, options: ReadOptions) -> RowNames | None:

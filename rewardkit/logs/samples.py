@@ -183,7 +183,7 @@ def _row_samples(
     """The samples of a row, each with why it cannot be used."""
     if layout.lists_as_text:
         row = with_lists(row, layout.names.response)
-    if layout.filter is not None and row.get("filter") != layout.filter:
+    if layout.filters is not None and row.get("filter") not in layout.filters:
         raise SkippedRowError
     fields = _completed(_fields(row, read, layout), row, layout)
     prompt = prompt_of(fields.prompt) if "prompt" in reads else None
