@@ -134,8 +134,9 @@ def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
 
 def _with_plain_prompt(sample: Sample) -> Sample:
     """The sample with the prompt that it would have from a file."""
-    prompt = plain_prompt(sample.prompt)
-    return sample if prompt is sample.prompt else msgspec.structs.replace(sample, prompt=prompt)
+    if not isinstance(sample.prompt, list):
+        return sample
+    return msgspec.structs.replace(sample, prompt=plain_prompt(sample.prompt))
 
 
 def _with_plain_prompts(asked: Sample | list[Sample]) -> Sample | list[Sample]:

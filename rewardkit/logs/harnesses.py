@@ -86,7 +86,7 @@ def _nemo_gym(row: RawRow) -> Fields:
         prompt,
         row.get("data_source") or source_of_task(agent.get("name") if isinstance(agent, Mapping) else None),
         _choices(row.get("options")),
-        group=row.get("_ng_task_index", str(prompt)),
+        group=row.get("_ng_task_index"),
     )
 
 
