@@ -1,10 +1,10 @@
 """The rows that verl's own scripts make, for `--like`: verl's columns and no others.
 
-What stands in them is verl's data format (volcengine/verl, `examples/data_preprocess` and `recipe/retool`,
-the same from v0.5 to v0.7): its prompts, and the settings of its tools and interactions. `verl` is the script
-named after the set, `verl:tool` its `*_multiturn_w_tool`, `verl:tool_agent` and `verl:interaction` the
-scripts of those names, `verl:retool` the rows of the recipe ReTool. Each set's own file makes the rows of our
-schema.
+What stands in them is verl's data format (verl-project/verl, `examples/data_preprocess`, and the recipe
+ReTool): its prompts, and the settings of its tools and interactions. `verl` is the script named after the
+set, `verl:tool` its `*_multiturn_w_tool`, `verl:tool_agent` and `verl:interaction` the scripts of those
+names, `verl:retool` the rows of the recipe ReTool. `verl@0.7:tool` is the script of that release. Each set's
+own file makes the rows of our schema.
 """
 
 from __future__ import annotations
@@ -177,6 +177,12 @@ _GSM8K_TOOL = replace(
     _GSM8K,
     system=_MATHS_EXPERT + _USE_THE_TOOL.format(tool="calc_gsm8k_reward") + _MARKED,
     tool="calc_gsm8k_reward",
+)
+_GSM8K_TOOL_ASKED = replace(_GSM8K_TOOL, interaction={})
+_GSM8K_TALK = replace(
+    _GSM8K,
+    system=f"{_MATHS_EXPERT}You should rethinking carefully if user point out your answer is wrong. "
+    f"{_MARKED}",
     interaction={},
 )
 _GEO3K = AskedProblem(
@@ -188,59 +194,108 @@ _GEO3K = AskedProblem(
     images=True,
 )
 
-FORMS: Mapping[str, Mapping[str, Make]] = {
+RELEASES = ("0.3.0", "0.4.0", "0.4.1", "0.5.0", "0.6.0", "0.6.1", "0.7.0", "0.7.1", "0.8.0", "0.9.0")
+"""The releases of verl whose scripts are known, oldest first."""
+
+FORMS: Mapping[str, Mapping[str, Mapping[str, Make | None]]] = {
     "gsm8k": {
-        "verl": replace(
-            _GSM8K, instruction='Let\'s think step by step and output the final answer after "####".'
-        ),
-        "verl:tool": _GSM8K_TOOL,
-        "verl:tool_agent": replace(_GSM8K_TOOL, agent="tool_agent"),
-        "verl:interaction": replace(
-            _GSM8K,
-            system=f"{_MATHS_EXPERT}You should rethinking carefully if user point out your answer is wrong. "
-            f"{_MARKED}",
-            interaction={"name": "gsm8k"},
-        ),
+        "verl": {
+            "0.3.0": replace(
+                _GSM8K, instruction='Let\'s think step by step and output the final answer after "####".'
+            )
+        },
+        "verl:tool": {"0.4.0": _GSM8K_TOOL, "0.4.1": _GSM8K_TOOL_ASKED, "0.8.0": _GSM8K_TOOL},
+        "verl:tool_agent": {
+            "0.5.0": replace(_GSM8K_TOOL_ASKED, agent="tool_agent"),
+            "0.8.0": replace(_GSM8K_TOOL, agent="tool_agent"),
+        },
+        "verl:interaction": {
+            "0.4.1": _GSM8K_TALK,
+            "0.5.0": replace(_GSM8K_TALK, interaction={"name": "gsm8k"}),
+            "0.8.0": None,
+        },
     },
     "math": {
-        "verl": AskedProblem(
-            "DigitalLearningGmbH/MATH-lighteval",
-            ("problem", "solution"),
-            "Let's think step by step and output the final answer within \\boxed{}.",
-            extracted,
-            keeps=False,
-        )
+        "verl": {
+            "0.3.0": AskedProblem(
+                "DigitalLearningGmbH/MATH-lighteval",
+                ("problem", "solution"),
+                "Let's think step by step and output the final answer within \\boxed{}.",
+                extracted,
+                keeps=False,
+            )
+        }
     },
     "geo3k": {
-        "verl": _GEO3K,
-        "verl:tool": replace(
-            _GEO3K,
-            system=_MATHS_EXPERT + _USE_THE_TOOL.format(tool="calc_geo3k_reward"),
-            tool="calc_geo3k_reward",
-        ),
+        "verl": {"0.3.0": _GEO3K},
+        "verl:tool": {
+            "0.4.1": replace(
+                _GEO3K,
+                system=_MATHS_EXPERT + _USE_THE_TOOL.format(tool="calc_geo3k_reward"),
+                tool="calc_geo3k_reward",
+            )
+        },
     },
-    "searchr1": {"verl": _search},
-    "dapo-math": {"verl:tool": _interpreter, "verl:retool": _retool},
-    "aime": {"verl:tool": _interpreter, "verl:retool": _retool_aime},
+    "searchr1": {"verl": {"0.4.0": _search}},
+    "dapo-math": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool}},
+    "aime": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool_aime}},
 }
-"""By set, and by the value of `--like`."""
+"""By set, by form, and by the release from which on verl's script makes these rows; None: it has none."""
+
+_LIKE = re.compile(r"(?P<who>\w+)(?:@v?(?P<release>[\w.]+))?(?P<script>:.*)?")
 
 
-def form_of(dataset: str, like: str) -> Make:
-    """Return what makes the rows that a user asked for.
+@dataclass(frozen=True, slots=True)
+class VerlForm:
+    """A script of one release of verl."""
+
+    name: str
+    """The value of `--like` that means this script whatever release is the newest: `verl@0.7.1:tool`."""
+    make: Make
+
+
+def form_of(dataset: str, like: str) -> VerlForm:
+    """Return what makes the rows that a user asked for; without a release those of the newest one.
 
     Raises:
-        InputError: the set has no such form.
+        InputError: the set has no such form, or verl no such release, or the release no such script.
     """
     forms = FORMS.get(dataset)
     if forms is None:
         raise InputError(f"--like does not support {dataset}; verl has scripts for {', '.join(FORMS)}")
-    if like not in forms:
+    said = _LIKE.fullmatch(like)
+    form = like if said is None else f"{said['who']}{said['script'] or ''}"
+    if form not in forms:
         known = ", ".join(forms)
         raise InputError(
-            f"--like {like}: unknown form of {dataset}; expected {known}{did_you_mean(like, forms)}"
+            f"--like {like}: unknown form of {dataset}; expected {known}{did_you_mean(form, forms)}"
         )
-    return forms[like]
+    release = _release(said["release"] if said is not None else None, like)
+    made = {one: _made_in(forms[form], one) for one in RELEASES}
+    who, colon, script = form.partition(":")
+    make = made[release]
+    if make is None:
+        having = [one for one in RELEASES if made[one] is not None]
+        raise InputError(
+            f"--like {like}: verl {release} has no such script for {dataset}; pass a release that has it "
+            f"({having[0]} to {having[-1]}), for example --like {who}@{having[-1]}{colon}{script}"
+        )
+    return VerlForm(f"{who}@{release}{colon}{script}", make)
+
+
+def _release(named: str | None, like: str) -> str:
+    """The newest release that a user's words fit: `0.7` is 0.7.1; without any the newest of all."""
+    fitting = [one for one in RELEASES if named is None or f"{one}.".startswith(f"{named}.")]
+    if not fitting:
+        known = ", ".join(RELEASES)
+        raise InputError(f"--like {like}: unknown release of verl '{named}'; known releases: {known}")
+    return fitting[-1]
+
+
+def _made_in(versions: Mapping[str, Make | None], release: str) -> Make | None:
+    """What makes the rows in a release, that of the last change up to it."""
+    upto = RELEASES[: RELEASES.index(release) + 1]
+    return next((versions[one] for one in reversed(upto) if one in versions), None)
 
 
 def batches_of(

@@ -118,11 +118,11 @@ def prepare_recipe(
         InputError: as of `Recipe.prepare`.
         MissingDependencyError: as there.
     """
-    make = None if settings.like is None else like_verl.form_of(recipe.name, settings.like)
+    form = None if settings.like is None else like_verl.form_of(recipe.name, settings.like)
     source = named(_open(recipe, settings), settings.split_name)
     bad = BadRows(skip=settings.skip_bad)
-    if make is not None:
-        batches = like_verl.batches_of(make, source, own, bad)
+    if form is not None:
+        batches = like_verl.batches_of(form.make, source, own, bad)
         return publish(
             *(out_dir, recipe.name, batches, settings),
             source=source,
@@ -177,10 +177,10 @@ def publish(
     Raises:
         InputError: as of the steps and the writer.
     """
-    if settings.like is not None:
-        like_verl.form_of(dataset, settings.like)
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
+    if settings.like is not None:  # the release too, which may not be the newest one later
+        wanted["like"] = like_verl.form_of(dataset, settings.like).name
     provenance = {
         "dataset": dataset,
         "source": dict(source.provenance),

@@ -59,7 +59,8 @@ class PrepSettings:
     ] = None
     like: Annotated[
         str | None,
-        "Write the same rows as one of verl's scripts for this dataset: verl, verl:tool_agent, ...",
+        "Write the same rows as one of verl's scripts for this dataset: verl, verl:tool_agent, or "
+        "verl@0.7:tool_agent for a release other than the newest.",
     ] = None
     shard_rows: Annotated[
         int | None, "Write each split as a folder of files with this many rows per file."

@@ -1,14 +1,14 @@
-"""`--like verl:...` writes the rows that verl's own scripts write.
+"""`--like verl...` writes the rows that verl's own scripts write, those of each release.
 
-Where `REWARDKIT_VERL` names a clone of volcengine/verl, its scripts run on our shaped rows, and on whole sets
-where they lie beside the checkout. Elsewhere the shaped rows are held to digests of what the scripts made.
+The rows that the scripts made are stored in `tests/data/verl_rows`. Where `REWARDKIT_VERL` names a clone of
+verl-project/verl, its scripts run again, on whole sets too where they lie beside the checkout.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -23,8 +23,10 @@ import pytest
 
 from rewardkit.agents.resolving import interaction_of, tools_of
 from rewardkit.cli import run
-from rewardkit.datasets_prep.common.like_verl import FORMS
+from rewardkit.datasets_prep.common.like_verl import FORMS, RELEASES, form_of
+from rewardkit.errors import InputError
 from tests.conftest import needs
+from tests.datasets_prep.provenance import read_provenance
 from tests.datasets_prep.raw_forms import DAPO, GEO3K, SEARCHR1, TEST, TRAIN, write
 
 CLONE = os.environ.get("REWARDKIT_VERL")
@@ -47,72 +49,124 @@ AIME_TOOL = [{**DAPO, "extra_info": {"index": n, "raw_problem": "?"}} for n in (
 AIME_2024 = [{"ID": "2024-I-1", "Problem": "Find x.", "Solution": "It is 33.", "Answer": 33}]
 
 
-@dataclass(frozen=True)
-class Case:
-    """One form: what it is made of, and what verl's script made of that."""
-
-    raw: Mapping[str, Rows]
-    digest: str
-    """Of the rows of all splits."""
-    script: str = ""
-    """Below `examples/data_preprocess`."""
-
-
-_GSM8K = {"train.jsonl": GSM8K, "test.jsonl": GSM8K[:1]}
+DATA = Path(__file__).parents[1] / "data"
+STORED = DATA / "verl_rows"
+_TRAINED, _TESTED = (
+    list(map(json.loads, (DATA / "gsm8k" / name).read_text().splitlines()[:2]))
+    for name in ("train.jsonl", "test.jsonl")
+)
+_GSM8K = {"train.jsonl": [*GSM8K, *_TRAINED], "test.jsonl": [*GSM8K[:1], *_TESTED]}
 _GEO3K = {f"data/{TRAIN}": [GEO3K, GEO3K], f"data/{TEST}": [GEO3K]}
 _DAPO = {"data/dapo-math-17k.parquet": [DAPO, DAPO]}
-CASES = {
-    ("gsm8k", "verl"): Case(_GSM8K, "3d8eb5ef3cfd774c", "gsm8k"),
-    ("gsm8k", "verl:tool"): Case(_GSM8K, "033e8e3e83530707", "gsm8k_multiturn_w_tool"),
-    ("gsm8k", "verl:tool_agent"): Case(_GSM8K, "a029bb35aee7e9d1", "gsm8k_tool_agent_loop"),
-    ("gsm8k", "verl:interaction"): Case(_GSM8K, "6a78a444a469586e", "gsm8k_multiturn_w_interaction"),
-    ("math", "verl"): Case({"train.jsonl": MATH, "test.jsonl": MATH[:1]}, "527e9bc6e19683d9", "math_dataset"),
-    ("geo3k", "verl"): Case(_GEO3K, "b8bbe0442fc58d9f", "geo3k"),
-    ("geo3k", "verl:tool"): Case(_GEO3K, "78e3a90be4782bd7", "geo3k_multiturn_w_tool"),
-    ("searchr1", "verl"): Case(
-        {"train.parquet": SEARCHED, "test.parquet": UNSTATED},
-        "2063ee712f4d822a",
-        "preprocess_search_r1_dataset",
-    ),
-    ("dapo-math", "verl:tool"): Case(_DAPO, "1efbaaf93506027c", "dapo_multiturn_w_tool"),
-    ("dapo-math", "verl:retool"): Case(_DAPO, "1f0efc43898460f5"),
-    ("aime", "verl:tool"): Case(
-        {"data/aime-2024.parquet": AIME_TOOL}, "b5a6a04631a570e8", "aime2024_multiturn_w_tool"
-    ),
-    ("aime", "verl:retool"): Case({"aime.jsonl": AIME_2024}, "c681a30cc8f55063"),
+_AIME_TOOL = {"data/aime-2024.parquet": AIME_TOOL}
+RAW: Mapping[tuple[str, str], Mapping[str, Rows]] = {
+    **{("gsm8k", like): _GSM8K for like in FORMS["gsm8k"]},
+    ("math", "verl"): {"train.jsonl": MATH, "test.jsonl": MATH[:1]},
+    **{("geo3k", like): _GEO3K for like in FORMS["geo3k"]},
+    ("searchr1", "verl"): {"train.parquet": SEARCHED, "test.parquet": UNSTATED},
+    **{("dapo-math", like): _DAPO for like in FORMS["dapo-math"]},
+    ("aime", "verl:tool"): _AIME_TOOL,
+    ("aime", "verl:retool"): {"aime.jsonl": AIME_2024},
 }
+"""By set and form, the raw rows from which the stored ones were made."""
 WHOLE = {("gsm8k", like): "gsm8k" for like in FORMS["gsm8k"]} | {("math", "verl"): "math"}
 
 
-def test_every_form_is_tried() -> None:
-    assert set(CASES) == {(dataset, like) for dataset, forms in FORMS.items() for like in forms}
+@dataclass(frozen=True)
+class StoredRows:
+    """What the script of some releases of verl made of `RAW`."""
+
+    dataset: str
+    like: str
+    script: str
+    releases: tuple[str, ...]
+    rows: Mapping[str, Rows]
+
+    def __str__(self) -> str:
+        return f"{self.dataset}-{self.like}-{self.releases[0]}"
+
+    def like_of(self, release: str) -> str:
+        """The value of `--like` for a release."""
+        return in_release(self.like, release)
 
 
-@pytest.mark.parametrize(("dataset", "like"), CASES)
-def test_shaped_rows_are_what_verls_scripts_made(dataset: str, like: str, tmp_path: Path) -> None:
-    case = CASES[dataset, like]
-    rows = ours(dataset, like, write(case.raw, tmp_path / "raw"), tmp_path / "out")
-    assert digest(rows) == case.digest
+def in_release(like: str, release: str) -> str:
+    who, colon, script = like.partition(":")
+    return f"{who}@{release}{colon}{script}"
 
 
-@pytest.mark.skipif(CLONE is None, reason="REWARDKIT_VERL names no clone of volcengine/verl")
-@pytest.mark.parametrize(("dataset", "like"), CASES)
-def test_shaped_rows_equal_those_of_verls_script(
-    dataset: str, like: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def stored() -> list[StoredRows]:
+    return [
+        StoredRows(path.stem, one["like"], one["script"], tuple(one["releases"]), one["rows"])
+        for path in sorted(STORED.glob("*.json"))
+        for one in json.loads(path.read_text())
+    ]
+
+
+def test_rows_are_stored_for_every_script_of_every_release() -> None:
+    known: dict[tuple[str, str], set[str]] = {key: set() for key in RAW}
+    for one in stored():
+        known[one.dataset, one.like] |= set(one.releases)
+    for dataset, forms in FORMS.items():
+        for like in forms:
+            assert {release for release in RELEASES if has(dataset, like, release)} == known[dataset, like]
+
+
+def has(dataset: str, like: str, release: str) -> bool:
+    """True where verl has the script in that release; a script it has not is refused."""
+    try:
+        form_of(dataset, in_release(like, release))
+    except InputError as error:
+        assert f"verl {release} has no such script for {dataset}" in str(error)
+        return False
+    return True
+
+
+@pytest.mark.parametrize("one", stored(), ids=str)
+def test_rows_are_those_of_the_script_of_the_release(one: StoredRows, tmp_path: Path) -> None:
+    raw = write(RAW[one.dataset, one.like], tmp_path / "raw")
+    first, *others = (form_of(one.dataset, one.like_of(release)).make for release in one.releases)
+    assert all(make == first for make in others)
+    assert as_json(ours(one.dataset, one.like_of(one.releases[0]), raw, tmp_path / "out")) == one.rows
+
+
+def test_without_a_release_the_newest_one_is_meant(tmp_path: Path) -> None:
+    raw = write(_GSM8K, tmp_path / "raw")
+    (newest,) = (one for one in stored() if one.like == "verl:tool" and RELEASES[-1] in one.releases
+                 and one.dataset == "gsm8k")  # fmt: skip
+    assert as_json(ours("gsm8k", "verl:tool", raw, tmp_path / "out")) == newest.rows
+    written = read_provenance(tmp_path / "out" / "train.parquet")
+    assert written["arguments"]["like"] == f"verl@{RELEASES[-1]}:tool"
+
+
+@pytest.mark.parametrize("named", ["0.7", "v0.7", "0.7.1", "v0.7.1"])
+def test_a_release_is_named_as_people_name_it(named: str) -> None:
+    assert form_of("gsm8k", f"verl@{named}:tool_agent").name == "verl@0.7.1:tool_agent"
+
+
+@pytest.mark.skipif(CLONE is None, reason="REWARDKIT_VERL names no clone of verl-project/verl")
+@pytest.mark.parametrize(
+    ("one", "release"), [(one, release) for one in stored() for release in one.releases], ids=str
+)
+def test_stored_rows_are_those_that_verls_scripts_make(
+    one: StoredRows, release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    raw = write(CASES[dataset, like].raw, tmp_path / "raw")
-    theirs = verls(dataset, like, raw, tmp_path, monkeypatch)
-    assert ours(dataset, like, raw, tmp_path / "out") == theirs
+    if one.like == "verl:retool" and release > "0.6.1":
+        pytest.skip("the recipe ReTool lies in verl-project/verl-recipe since 0.7")
+    raw = write(RAW[one.dataset, one.like], tmp_path / "raw")
+    assert as_json(verls(one, release, raw, tmp_path, monkeypatch)) == one.rows
 
 
-@pytest.mark.skipif(CLONE is None, reason="REWARDKIT_VERL names no clone of volcengine/verl")
+@pytest.mark.skipif(CLONE is None, reason="REWARDKIT_VERL names no clone of verl-project/verl")
 @pytest.mark.parametrize(("dataset", "like"), WHOLE)
 def test_whole_sets_equal_verls(
     dataset: str, like: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference_data: Path
 ) -> None:
     raw = needs(reference_data / WHOLE[dataset, like] / "test.jsonl").parent
-    theirs = verls(dataset, like, raw, tmp_path, monkeypatch)
-    assert ours(dataset, like, raw, tmp_path / "out") == theirs
+    one = [one for one in stored() if (one.dataset, one.like) == (dataset, like)][-1]
+    release = one.releases[-1]
+    theirs = verls(one, release, raw, tmp_path, monkeypatch)
+    assert ours(dataset, one.like_of(release), raw, tmp_path / "out") == theirs
     assert sum(map(len, theirs.values())) >= 1_319
 
 
@@ -120,7 +174,8 @@ def test_whole_sets_equal_verls(
     ("dataset", "like", "tools", "interaction"),
     [
         ("gsm8k", "verl:tool_agent", ["calc_gsm8k_reward"], None),
-        ("gsm8k", "verl:interaction", [], "gsm8k"),
+        ("gsm8k", "verl@0.7:interaction", [], "gsm8k"),
+        ("gsm8k", "verl@0.7:tool_agent", ["calc_gsm8k_reward"], None),
         ("geo3k", "verl:tool", ["calc_geo3k_reward"], None),
         ("searchr1", "verl", ["search"], None),
         ("dapo-math", "verl:tool", ["code_interpreter"], None),
@@ -129,7 +184,8 @@ def test_whole_sets_equal_verls(
 def test_our_own_tools_read_verls_rows(
     dataset: str, like: str, tools: list[str], interaction: str | None, tmp_path: Path
 ) -> None:
-    row = ours(dataset, like, write(CASES[dataset, like].raw, tmp_path / "raw"), tmp_path / "out")["train"][0]
+    raw = write(RAW[dataset, re.sub("@[0-9.]+", "", like)], tmp_path / "raw")
+    row = ours(dataset, like, raw, tmp_path / "out")["train"][0]
     assert list(tools_of(row["extra_info"]).create_kwargs) == tools
     assert interaction_of(row["extra_info"])[0] == interaction
     assert run(["check", str(tmp_path / "out" / "train.parquet")]) == 0
@@ -139,6 +195,12 @@ def test_our_own_tools_read_verls_rows(
     ("words", "said"),
     [
         (("gsm8k", "--like", "verl:tol"), "--like verl:tol: unknown form of gsm8k"),
+        (
+            ("gsm8k", "--like", "verl@0.10:tool"),
+            "unknown release of verl '0.10'; known releases: 0.3.0, 0.4.0",
+        ),
+        (("gsm8k", "--like", "verl@0.4.0:tool_agent"), "pass a release that has it (0.5.0 to 0.9.0)"),
+        (("gsm8k", "--like", "verl:interaction"), "for example --like verl@0.7.1:interaction"),
         (("gsm8k", "--like", "verl", "--system", "Hi."), "--like verl has no option --system"),
         (("gsm8k", "--like", "verl", "--dedup"), "--like cannot be combined with"),
         (("arithmetic", "--like", "verl"), "--like does not support arithmetic"),
@@ -159,13 +221,14 @@ def ours(dataset: str, like: str, raw: Path, out: Path) -> dict[str, Rows]:
     return {split: pq.read_table(path).to_pylist() for split, path in sorted(named.items())}
 
 
-def digest(rows: Mapping[str, Rows]) -> str:
-    text = json.dumps(rows, sort_keys=True, default=bytes.hex)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def as_json(rows: Mapping[str, Rows]) -> dict[str, Rows]:
+    """Rows as JSON holds them, bytes in hexadecimal figures."""
+    made: dict[str, Rows] = json.loads(json.dumps(rows, default=bytes.hex))
+    return made
 
 
 def verls(
-    dataset: str, like: str, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    one: StoredRows, release: str, raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Rows]:
     """The rows that verl's script makes of the raw files."""
     datasets = pytest.importorskip("datasets")
@@ -186,16 +249,15 @@ def verls(
     for name in ("verl", "verl.utils", "verl.utils.hdfs_io", "verl.utils.reward_score"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     sys.modules["verl.utils.hdfs_io"].__dict__.update(copy=None, makedirs=None)
-    if like == "verl:retool":
-        return {"train": _retool(dataset, loaded["train"], tmp_path, monkeypatch)}
-    script = _source(f"examples/data_preprocess/{CASES[dataset, like].script}.py", tmp_path)
-    if dataset == "math":
-        grader = _source("verl/utils/reward_score/math_reward.py", tmp_path)
-        module = types.SimpleNamespace(**runpy.run_path(str(grader)))
-        monkeypatch.setitem(sys.modules, "verl.utils.reward_score.math_reward", module)
-    flag = "--local_save_dir"
-    if dataset == "searchr1":
-        flag = "--local_dir"
+    tag = _tag(release)
+    if one.like == "verl:retool":
+        return {"train": _retool(one, tag, loaded["train"], tmp_path, monkeypatch)}
+    script = _source(one.script, tmp_path, tag)
+    if one.dataset == "math":
+        grader = "math" if release < "0.6" else "math_reward"
+        module = runpy.run_path(str(_source(f"verl/utils/reward_score/{grader}.py", tmp_path, tag)))
+        monkeypatch.setitem(sys.modules, f"verl.utils.reward_score.{grader}", types.SimpleNamespace(**module))
+    if one.dataset == "searchr1":
         import huggingface_hub
 
         monkeypatch.setattr(
@@ -203,7 +265,7 @@ def verls(
         )
     saved = tmp_path / "verls"
     saved.mkdir()
-    monkeypatch.setattr(sys, "argv", [str(script), flag, str(saved)])
+    monkeypatch.setattr(sys, "argv", [str(script), "--local_dir", str(saved)])
     runpy.run_path(str(script), run_name="__main__")
     return {
         split: pq.read_table(saved / f"{split}.parquet").to_pylist()
@@ -212,7 +274,12 @@ def verls(
     }
 
 
-def _retool(dataset: str, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rows:
+def _tag(release: str) -> str:
+    """The tag of a release; 0.3.0 has but those of its corrections."""
+    return "v0.3.0.post1" if release == "0.3.0" else f"v{release}"
+
+
+def _retool(one: StoredRows, tag: str, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rows:
     """The rows of the data set class of the recipe ReTool."""
     stubs = {
         "verl.tools.base_tool": "OpenAIFunctionToolSchema",
@@ -225,15 +292,15 @@ def _retool(dataset: str, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
         base: Any = (lambda f: f) if name == "rollout_trace_op" else type(name, (), {})
         monkeypatch.setattr(sys.modules[module], name, base, raising=False)
-    made = runpy.run_path(str(_source("recipe/retool/retool.py", tmp_path, "v0.6.1")))
+    made = runpy.run_path(str(_source(one.script, tmp_path, tag)))
     ready = made["CustomRLHFDataset"]()
-    if dataset == "aime":
+    if one.dataset == "aime":
         source = {"data_source": "Maxwell-Jia/AIME_2024"}
         return list(rows.map(ready.map_fn, fn_kwargs=source, remove_columns=rows.column_names))
     return list(rows.map(ready.map_fn2))
 
 
-def _source(path: str, folder: Path, revision: str = "HEAD") -> Path:
+def _source(path: str, folder: Path, revision: str) -> Path:
     """A file of the clone, which may be bare."""
     text = subprocess.run(
         ["git", "-C", str(CLONE), "show", f"{revision}:{path}"], check=True, capture_output=True
