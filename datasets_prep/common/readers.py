@@ -13,7 +13,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input
-from rewardkit.files.records import BadRowError, Records, parse, repeated_key
+from rewardkit.files.records import BadRowError, Records, parse
 from rewardkit.files.values import in_python
 
 _SLICE = 16
@@ -97,8 +97,6 @@ def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
             continue
         try:
             row = dict(parse(line))
-            if (name := repeated_key(line)) is not None:
-                raise BadRowError(f"the key '{name}' appears twice in one object")
         except BadRowError as error:
             bad.add(InputError(f"{label} row {number}: {error}"))
         else:

@@ -30,7 +30,6 @@ from rewardkit.files.records import (
     RawRow,
     Records,
     parse,
-    repeated_key,
     require_names_once,
     without_mark,
 )
@@ -301,7 +300,6 @@ class LineRows:
                 try:
                     if line:
                         rows.append(parse(line))
-                        self._refuse_repeated_keys(line, number)
                 except BadRowError as error:
                     why = why or f"; line {number}: {error}"
                 if len(rows) == count:
@@ -312,12 +310,6 @@ class LineRows:
             f"{self.source.path} has no line that is a JSON object in UTF-8{why}; a JSON array, or objects "
             "over several lines, must be in a .json file"
         )
-
-    def _refuse_repeated_keys(self, line: bytes, number: int) -> None:
-        if (name := repeated_key(line)) is not None:
-            raise InputError(
-                f"{self.source.path}, line {number}: duplicate key '{name}' in an object; remove one key"
-            )
 
     def chunks(self) -> Iterator[Records]:
         first = 0

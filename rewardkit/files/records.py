@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import itertools
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -85,7 +87,7 @@ def parse(line: bytes) -> RawRow:
     """Return the object in a line of JSON. A bare NaN or Infinity is taken, as many tools write them.
 
     Raises:
-        BadRowError: it is none.
+        BadRowError: it is none, or an object in it has a key twice.
     """
     try:
         row = _decoder.decode(line)
@@ -93,6 +95,8 @@ def parse(line: bytes) -> RawRow:
         row = _parse_leniently(line)
     if not isinstance(row, dict):
         raise BadRowError(f"expected a JSON object, found {type(row).__name__}")
+    if _may_repeat_keys([line], [row]) and (name := _repeated_key(line)) is not None:
+        raise BadRowError(f"duplicate key '{name}' in an object; remove one key")
     return row
 
 
@@ -100,7 +104,7 @@ def parse_all(lines: Sequence[bytes]) -> list[RawRow | BadRowError | None]:
     """Return the object in each line, or why it is none; None for an empty line."""
     with contextlib.suppress(*NOT_JSON):
         rows = [_decoder.decode(line) for line in lines]
-        if set(map(type, rows)) <= {dict}:
+        if set(map(type, rows)) <= {dict} and not _may_repeat_keys(lines, rows):
             return rows
     return [_parsed(line) for line in lines]
 
@@ -112,9 +116,39 @@ def _parsed(line: bytes) -> RawRow | BadRowError | None:
         return error
 
 
-def repeated_key(line: bytes) -> str | None:
-    """Return a key that an object in a line of JSON has twice; None where there is none. It takes longer than
-    `parse`, which keeps the last value."""
+_SPACED = re.compile(rb'"\s+:')
+_ESCAPED = re.compile(rb'(\\?)\\"\s*:')
+
+
+def _may_repeat_keys(lines: Sequence[bytes], rows: Sequence[RawRow]) -> bool:
+    """True unless no object in the lines can have a key twice, of which the rows have the last value alone.
+
+    A quote and a colon follow each key. Text may have both too, so there are at least as many as keys: where
+    there are as many as the rows have, no key was lost.
+    """
+    colons = sum([line.count(b'":') for line in lines])
+    if any(map(_SPACED.search, lines)):
+        colons += sum([len(_SPACED.findall(line)) for line in lines])
+    level: Sequence[Any] = rows
+    while level:
+        objects = [value for value in level if type(value) is dict]
+        colons -= sum(map(len, objects))
+        if not colons:
+            return False
+        inner = itertools.chain.from_iterable(map(dict.values, objects))
+        if len(objects) < len(level):
+            lists = [value for value in level if type(value) is list]
+            inner = itertools.chain(inner, itertools.chain.from_iterable(lists))
+        level = [value for value in inner if type(value) in _HOLDERS]
+    in_text = [_ESCAPED.findall(line) for line in lines]
+    return colons > sum(len(found) for found in in_text if not any(found))
+
+
+_HOLDERS = frozenset((dict, list))
+
+
+def _repeated_key(line: bytes) -> str | None:
+    """Return a key that an object in a line of JSON has twice; None where there is none."""
     found: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

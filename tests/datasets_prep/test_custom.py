@@ -208,7 +208,7 @@ def test_bad_rows_are_named_by_line_or_skipped(tmp_path: Path) -> None:
 def test_a_key_that_stands_twice_is_a_bad_row(tmp_path: Path) -> None:
     raw = tmp_path / "train.jsonl"
     raw.write_text('{"question": "q", "answer": "1"}\n{"question": "p", "answer": "1", "answer": "2"}\n')
-    with pytest.raises(InputError, match=r"train.jsonl row 1: the key 'answer' appears twice"):
+    with pytest.raises(InputError, match=r"train.jsonl row 1: duplicate key 'answer' in an object"):
         made(raw)
 
 

@@ -254,14 +254,6 @@ def test_json_lines_in_a_json_are_rows(tmp_path: Path) -> None:
     assert len(read(path)) == 2
 
 
-def test_two_keys_of_one_name_are_refused_with_their_line(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    row = '{"response": "#### 8", "ground_truth": "7", "id": "é"}\n'
-    path.write_text(row + row.replace("id", "response"))
-    with pytest.raises(InputError, match="line 2: duplicate key 'response' in an object"):
-        read(path)
-
-
 @pytest.mark.parametrize("form", ["[{}]", "{}", '{{"rows": [{}]}}', "{}\n{}"])
 def test_two_keys_of_one_name_in_a_json_file_are_an_error(tmp_path: Path, form: str) -> None:
     row = '{"response": "#### 8", "ground_truth": "7", "response": "#### 7"}'
