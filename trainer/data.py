@@ -1,4 +1,4 @@
-"""Reads parquet files, tokenises the prompts and orders them for training.
+"""Reads files of prompts, tokenises the prompts and orders them for training.
 
 A process keeps columns and builds rows when it needs them: 100,000 rows as Python objects take half a
 gigabyte per process.
@@ -15,21 +15,22 @@ from typing import Any, Generic, TypeVar, overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import torch
 
+from rewardkit.checks.items import MEDIA
+from rewardkit.checks.training import AGENT_NAME, refuse_media, training_names, training_row
 from rewardkit.errors import InputError, RewardkitError, reason_of
-from rewardkit.messages import plain_message
-from rewardkit.rows import RowNames, to_sample, value_at
-from rewardkit.tables import column_of, names_in
+from rewardkit.files.formats import open_rows
+from rewardkit.files.inputs import find_inputs
+from rewardkit.files.records import BadRowError, Records, parse_all
+from rewardkit.rows import RowNames, ground_truth_text, value_at
+from rewardkit.tables import column_of, top_level
+from rewardkit.text import writable
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import DataConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.types import Message
 
-AGENT_NAME = "agent_name"
-MEDIA = ("images", "image", "videos", "video", "audios", "audio")
-"""Columns of what is looked at or heard, by their usual names."""
 ALONE = World(0, 1, torch.device("cpu"))
 PIECE = 256
 """Rows that are Python objects at a time."""
@@ -65,37 +66,71 @@ class PromptFile:
         for first in range(start, stop, PIECE):
             piece = self.table.slice(first, min(PIECE, stop - first)).to_pylist()
             for i, row in enumerate(piece, first):
-                yield _checked(row, i, self.path, self.names)
+                yield training_row(row, f"{self.path}, row {i}", self.names)
 
 
 def open_prompts(path: Path, prompt_key: str) -> PromptFile:
     """Read the columns of a file that training needs.
 
     Raises:
-        InputError: the file is missing, is no parquet, is empty, lacks a column, or has images.
+        InputError: the file is missing, cannot be read, is empty, lacks a column, or has images.
     """
     if not path.is_file():
         raise InputError(f"the prompt file {path} does not exist; create it with `rewardkit prep`")
+    (source,) = find_inputs([path])
+    file = open_rows(source)
     try:
-        parquet = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"cannot read {path} as a parquet file: {reason_of(error)}") from None
-    names = names_in(parquet.schema_arrow)
-    columns = parquet.schema_arrow.names
-    for needed, found in (
-        ("data_source", names.data_source),
-        (prompt_key, prompt_key if prompt_key in columns else None),
-        ("ground_truth", names.ground_truth),
-    ):
-        if found is None:
-            raise InputError(f"{path} has no column '{needed}'; columns: {', '.join(sorted(columns))}")
-    agent = AGENT_NAME if AGENT_NAME in columns else None
-    read = {names.data_source, prompt_key, names.ground_truth, names.extra_info, agent}
-    table = parquet.read(columns=[name for name in read if name is not None])
-    if not len(table):
-        raise InputError(f"{path} has no rows")
-    _refuse_media(parquet, path)
-    return PromptFile(path, table.combine_chunks(), replace(names, prompt=prompt_key))
+        names = training_names(file, prompt_key)
+        tables = [_table(records, names, path) for records in file.chunks()]
+        if not any(map(len, tables)):
+            raise InputError(f"{path} has no rows")
+        table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"cannot read {path}: {reason_of(error)}") from None
+    finally:
+        file.close()
+    return PromptFile(path, table, names)
+
+
+def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
+    """The columns of some rows that training needs; those of lines are texts, but for the prompt."""
+    if records.damaged is not None:
+        raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
+    wanted = (names.data_source, names.prompt, names.ground_truth, names.extra_info, AGENT_NAME)
+    read = [name for name in wanted if name is not None]
+    if (table := records.table) is not None:
+        there = table.schema.names
+        media = table.select([name for name in MEDIA if name in there])
+        for i, row in enumerate(media.to_pylist() if media.num_columns else (), records.first_row):
+            refuse_media(row, f"{path}, row {i}")
+        held = dict.fromkeys(top_level(name, table.schema) for name in read)
+        return table.select([name for name in held if name in there])
+    columns: dict[str, list[Any]] = {name: [] for name in read}
+    for i, row in enumerate(parse_all(records.lines), records.first_row):
+        if isinstance(row, BadRowError):
+            raise InputError(f"{path}, row {i}: {row}")
+        if row is None:
+            continue
+        refuse_media(row, f"{path}, row {i}")
+        for name, values in columns.items():
+            values.append(value_at(row, name) if name == names.prompt else _as_text(value_at(row, name)))
+    try:
+        return pa.table(
+            {
+                name: pa.array(values, None if name == names.prompt else pa.string())
+                for name, values in columns.items()
+            }
+        )
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(
+            f"{path}: the prompts have different types in different rows ({reason_of(error)}); expected "
+            "text in all rows, or messages with role and content in all rows"
+        ) from None
+
+
+def _as_text(value: Any) -> str | None:
+    text = ground_truth_text(value)
+    return None if text is None else writable(text)
 
 
 def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
@@ -103,74 +138,10 @@ def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
     return list(open_prompts(path, prompt_key).rows())
 
 
-def _refuse_media(parquet: pq.ParquetFile, path: Path) -> None:
-    """Raise InputError for a row with images or videos: its prompt alone would be another question."""
-    held = [name for name in MEDIA if name in parquet.schema_arrow.names]
-    first = 0
-    for batch in parquet.iter_batches(batch_size=256, columns=held) if held else ():
-        for i, row in enumerate(batch.to_pylist(), first):
-            if found := [name for name, value in row.items() if value]:
-                raise InputError(
-                    f"{path}, row {i}: column '{found[0]}' is not empty, but only text prompts "
-                    "are supported; leave out rows with images, videos or audio"
-                )
-        first += len(batch)
-
-
-def _checked(row: dict[str, Any], i: int, path: Path, names: RowNames) -> dict[str, Any]:
-    sample = to_sample(
-        value_at(row, names.data_source),
-        None,
-        value_at(row, names.ground_truth),
-        value_at(row, names.prompt),
-        value_at(row, names.extra_info),
-    )
-    values = {
-        "data_source": sample.data_source,
-        "ground_truth": sample.ground_truth,
-        names.prompt: sample.prompt,
-    }
-    for name, value in values.items():
-        if not value:
-            raise InputError(f"{path}, row {i}: {name} is empty; remove the row, or fill the column")
-    return {
-        "data_source": sample.data_source,
-        "prompt": readable(sample.prompt, f"{path}, row {i}"),
-        "ground_truth": sample.ground_truth,
-        "extra_info": sample.extra_info,
-        "agent_name": row.get(AGENT_NAME) or None,
-    }
-
-
-def readable(prompt: Any, where: str) -> Any:
-    """Return a prompt whose messages have a role and text each; parts of text are put together.
-
-    Raises:
-        InputError: a message has none, or holds something else than text.
-    """
-    if isinstance(prompt, str):
-        return prompt
-    return [_message(turn, f"{where}: message {k} of the prompt") for k, turn in enumerate(prompt)]
-
-
-def _message(turn: Any, where: str) -> Any:
-    if not (isinstance(turn, Mapping) and isinstance(turn.get("role"), str)):
-        raise InputError(
-            f"{where} has no role; a prompt must be a string or a list of messages with role and content"
-        )
-    plain = plain_message(turn)
-    content = plain.get("content")
-    if isinstance(content, str) or (content is None and turn.get("tool_calls")):
-        return plain
-    raise InputError(f"{where}: content must be text or a list of text parts")
-
-
-def agent_names(path: Path) -> set[str | None]:
+def agent_names(path: Path, prompt_key: str) -> set[str | None]:
     """Return the agents that a file's rows name; None for rows that name none."""
-    parquet = pq.ParquetFile(path)
-    if AGENT_NAME not in parquet.schema_arrow.names:
-        return {None}
-    return set(parquet.read(columns=[AGENT_NAME])[AGENT_NAME].unique().to_pylist())
+    table = open_prompts(path, prompt_key).table
+    return set(table[AGENT_NAME].unique().to_pylist()) if AGENT_NAME in table.column_names else {None}
 
 
 class PromptRows(Sequence[PromptRow]):

@@ -6,20 +6,22 @@ Sources of the forms: verl's `RLHFDataset` and its prep scripts (0.9), TRL's pag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
 from rewardkit.checks.findings import Findings
+from rewardkit.checks.training import has_in
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.files.formats import RowFile
-from rewardkit.rows import PROMPT, RowNames, find_names, first_of, has_value
+from rewardkit.files.formats import RowFile, columns_of
+from rewardkit.rows import PROMPT, RowNames, find_names, first_of
 from rewardkit.tables import is_list, is_text, type_of
 
 QUESTION = (*PROMPT, "question", "problem", "query", "instruction", "text")
 """Columns that may hold the prompt, in order of precedence, in any case."""
+
+_SFT = "`rewardkit sft`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class FileForm:
     """Each row must have a data source and a ground truth."""
     needs_messages: bool = False
     """A prompt must be a list of chat messages: verl takes no plain text."""
+    used_by: str = ""
+    """The trainer that the form is for, where it is not that of `rewardkit train`."""
 
 
 def form_of(file: RowFile, chosen: RowNames) -> FileForm:
@@ -43,9 +47,8 @@ def form_of(file: RowFile, chosen: RowNames) -> FileForm:
     Raises:
         InputError: it is no file of prompts, or a named column does not exist.
     """
-    first = file.first_row()
-    columns = file.schema.names if file.schema is not None else list(first)
-    has = _has(file, first)
+    columns = columns_of(file)
+    has = has_in(file)
     for name in (chosen.data_source, chosen.ground_truth, chosen.prompt):
         if name and not has(name):
             hint = did_you_mean(name, columns)
@@ -68,16 +71,9 @@ def _in_any_case(columns: Sequence[str]) -> str | None:
     return next((by_folded[name] for name in QUESTION if name in by_folded), None)
 
 
-def _has(file: RowFile, first: Mapping[str, Any]) -> Callable[[str], bool]:
-    schema = file.schema
-    if schema is None:
-        return lambda name: has_value(first, name)
-    return lambda name: type_of(schema, name) is not None
-
-
 def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
     if {"chosen", "rejected"} <= columns:
-        return FileForm("preferences (TRL)", names, needs_source=False)
+        return FileForm("preferences (TRL)", names, needs_source=False, used_by="TRL's RewardTrainer")
     if "reward_model" in columns and "ground_truth" in columns:
         return FileForm("rewardkit", names, needs_source=True, needs_messages=True)
     if "reward_model" in columns:
@@ -85,9 +81,11 @@ def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
     if names.data_source is not None:
         return FileForm("rows with a data source", names, needs_source=True)
     if "messages" in columns and names.prompt is None:
-        return FileForm("conversations (TRL)", replace(names, prompt="messages"), needs_source=False)
+        return FileForm(
+            "conversations (TRL)", replace(names, prompt="messages"), needs_source=False, used_by=_SFT
+        )
     if "completion" in columns and names.prompt is not None and names.ground_truth is None:
-        return FileForm("prompts and completions (TRL)", names, needs_source=False)
+        return FileForm("prompts and completions (TRL)", names, needs_source=False, used_by=_SFT)
     if names.prompt is not None:
         return FileForm("prompts (TRL)", names, needs_source=False)
     raise InputError(

@@ -14,6 +14,7 @@ from rewardkit.rows import RowNames, ground_truth_text, plain_mapping, prompt_of
 from rewardkit.types import Message
 
 MEDIA = ("images", "image", "videos", "video", "audio", "audios")
+"""Columns of what is looked at or heard, by their usual names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from rewardkit.checks.repeats import (
 )
 from rewardkit.checks.shaping import check_shaping
 from rewardkit.checks.texts import Template
+from rewardkit.checks.trainable import check_training, check_training_rows
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input, find_inputs
 from rewardkit.registry import REGISTRY
@@ -154,8 +155,11 @@ def _check_file(
     try:
         form = form_of(file, settings.names)
         check_columns(file, form, findings, data_source=settings.data_source)
+        trained = check_training(file, form, settings.names, settings.data_source, findings)
         for rows in read_items(file, form.names, settings.data_source):
             items = check_rows(rows, form, source.path, scorer, settings, findings)
+            if trained is not None:
+                check_training_rows(items, source.path, trained, findings)
             if template is None:
                 template = file_template(items)
                 held.repeats.open(source.path, split_of(source.name, items))

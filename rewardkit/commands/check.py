@@ -96,6 +96,7 @@ def command(
     also pass folders and glob patterns. The command reports:
 
     \b
+    - files and rows that `rewardkit train` cannot use
     - missing columns and wrong types
     - data sources without a reward, and unusable ground truths
     - empty or overlong prompts, unknown agents and unknown tools

@@ -201,7 +201,10 @@ def test_numbers_and_operators_make_another_question(check: Check) -> None:
 
 def test_the_same_words_about_another_image_are_another_question(check: Check) -> None:
     rows = [{**row(0), "images": ["a.png"]}, {**row(0), "images": ["b.png"]}, {**row(0), "images": ["b.png"]}]
-    assert only(check(rows), "warning", "duplicate")["rows"] == [2]
+    found = check(rows)["findings"]
+    assert [one["rows"] for one in found if one["check"] == "duplicate"] == [[2]]
+    (untrained,) = (one for one in found if one["level"] == "error")
+    assert "only text prompts are supported" in untrained["what"]
 
 
 def test_a_question_of_one_split_in_another_is_leakage(
@@ -309,7 +312,6 @@ def test_columns_of_another_type_are_errors(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("rows", "form"),
     [
-        ([{"prompt": "q", "answer": "4"}], "prompts (TRL)"),
         ([{"prompt": "q", "chosen": "a", "rejected": "b"}], "preferences (TRL)"),
         ([{"prompt": "q", "completion": "a"}], "prompts and completions (TRL)"),
         (
@@ -326,9 +328,17 @@ def test_the_forms_are_recognised(rows: list[Row], form: str, check: Check) -> N
 
 
 def test_ground_truths_of_a_trl_file_are_looked_at_once_its_source_is_named(check: Check) -> None:
-    only(check([{"prompt": "q", "answer": "many"}]), "note", "schema")
-    found = check([{"prompt": "q", "answer": "many"}], "--data-source", "gsm8k")
-    assert only(found, "error", "ground truth")["rows"] == [0]
+    unnamed = check([{"prompt": "q", "answer": "many"}])
+    assert unnamed["files"][0]["form"] == "prompts (TRL)"
+    assert {(one["level"], one["check"]) for one in unnamed["findings"]} == {
+        ("note", "schema"),
+        ("error", "training"),
+    }
+    found = check([{"prompt": "q", "answer": "many"}], "--data-source", "gsm8k")["findings"]
+    assert [(one["check"], one["rows"]) for one in found if one["level"] == "error"] == [
+        ("ground truth", [0])
+    ]
+    assert check([{"prompt": "q", "answer": "4"}], "--data-source", "gsm8k")["code"] == 0
 
 
 def test_the_table_shows_numbers_of_rows_and_counts(

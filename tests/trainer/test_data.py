@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,22 @@ def test_rows_with_images_are_refused_and_empty_columns_of_images_are_not(tmp_pa
     path = write(tmp_path, **twice, images=pa.array([[], [{"bytes": b"png"}]], images))
     with pytest.raises(InputError, match="row 1: column 'images' is not empty"):
         read_rows(path, "prompt")
+
+
+def test_rows_are_the_same_in_every_format(tmp_path: Path, parquet: Path) -> None:
+    rows = pq.read_table(parquet).to_pylist()
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n\n" for row in rows))
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    with pa.ipc.new_file(tmp_path / "rows.arrow", pq.read_schema(parquet)) as file:
+        file.write_table(pq.read_table(parquet))
+    for suffix in ("jsonl", "json", "arrow"):
+        assert read_rows(tmp_path / f"rows.{suffix}", "prompt") == read_rows(parquet, "prompt")
+
+
+def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"data_source": "x", "prompt": "q", "answer": "1"}\n{oops\n')
+    with pytest.raises(InputError, match=r"rows\.jsonl, row 1: the row is not JSON"):
+        read_rows(tmp_path / "rows.jsonl", "prompt")
 
 
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:

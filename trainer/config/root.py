@@ -14,10 +14,10 @@ from rewardkit.trainer.config.workers import ActorRolloutRefConfig, CriticConfig
 @dataclass
 class DataConfig:
     train_files: Any = MISSING
-    """Parquet file, or list of parquet files, with the training prompts. The files need the columns
-    `data_source` and `prompt`, and a ground truth."""
+    """File, or list of files (parquet, jsonl, json or csv), with the training prompts. The files need the
+    columns `data_source` and `prompt`, and a ground truth."""
     val_files: Any = None
-    """Parquet file, or list of parquet files, with the validation prompts. The files need the same columns as
+    """File, or list of files, with the validation prompts. The files need the same columns as
     `train_files`."""
     train_max_samples: int = -1
     """Use only the first N training rows. -1 uses all rows."""

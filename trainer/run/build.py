@@ -235,7 +235,7 @@ def _open_agents(config: Config, tokenizer: Any) -> EpisodeSetup | None:
     """What episodes have in common, if any row of the data has one."""
     data = config.data
     files = (*file_list(data.train_files), *file_list(data.val_files))
-    if not uses_agents(config, (name for path in files for name in agent_names(path))):
+    if not uses_agents(config, (name for path in files for name in agent_names(path, data.prompt_key))):
         return None
     return with_tokenizer(open_agents(config), config, tokenizer)
 

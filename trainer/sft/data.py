@@ -17,13 +17,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rewardkit.checks.training import readable
 from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.files.formats import columns_of, open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError
 from rewardkit.logs.samples import parsed
 from rewardkit.trainer.batch import Batch, make_batch, pad_prompts
-from rewardkit.trainer.data import file_list, readable
+from rewardkit.trainer.data import file_list
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.sft.config import SftDataConfig
 

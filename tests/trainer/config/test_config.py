@@ -288,7 +288,7 @@ def test_a_file_that_is_no_parquet_and_an_unknown_data_source_are_refused(
     given += ["data.max_prompt_length=64", "data.max_response_length=64"]
     config = load_config(None, [*given, "trainer.val_before_train=false"])
     file.write_bytes(b"data_source,prompt\n")
-    with pytest.raises(RewardkitError, match="as a parquet file"):
+    with pytest.raises(RewardkitError, match="is not a readable parquet file"):
         check(config)
     table = pa.table({"data_source": ["openai/gsm9k"], "prompt": ["?"], "ground_truth": ["1"]})
     pq.write_table(table, file)

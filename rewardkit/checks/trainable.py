@@ -1,0 +1,90 @@
+"""Checks that `rewardkit train` takes a file: its own rule, told before it is run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from rewardkit.checks.findings import FindingLevel, Findings
+from rewardkit.checks.forms import FileForm
+from rewardkit.checks.items import Item
+from rewardkit.checks.training import PROMPT_KEY, has_in, refuse_media, training_names, training_row
+from rewardkit.errors import InputError
+from rewardkit.files.formats import RowFile
+from rewardkit.rows import DATA_SOURCE, GROUND_TRUTH, RowNames, first_of, value_at
+
+_CHECK = "training"
+_MARKED_NUMBER = re.compile(r"#### *-?[0-9]")
+"""The mark of GSM8K's answers."""
+
+
+def check_training(
+    file: RowFile, form: FileForm, chosen: RowNames, data_source: str | None, findings: Findings
+) -> RowNames | None:
+    """Find columns that training needs and the file lacks; return the names of those that it reads, if it has
+    all.
+
+    Args:
+        chosen: Columns that the user names. `rewardkit train` has an option for that of the prompt alone.
+        data_source: The data source of every row, which `rewardkit train` has no option for.
+    """
+    try:
+        return training_names(file, chosen.prompt or PROMPT_KEY)
+    except InputError:
+        pass
+    path = file.source.path
+    if any(one.check == "schema" and one.level == "error" and one.file == path for one in findings):
+        return None
+    level: FindingLevel = "error"
+    if form.used_by:
+        level = "warning"
+    elif data_source is not None or chosen.data_source or chosen.ground_truth:
+        level = "note"  # other commands, such as `score`, have these options too
+    findings.add(level, _CHECK, path, _why(file, form))
+    return None
+
+
+def _why(file: RowFile, form: FileForm) -> str:
+    has, names = has_in(file), form.names
+    needed = {"data_source": first_of(DATA_SOURCE, has), "ground_truth": first_of(GROUND_TRUTH, has)}
+    lacks = [name for name, found in needed.items() if found is None]
+    if not lacks and names.prompt is not None:
+        return (
+            f"`rewardkit train` finds no column '{PROMPT_KEY}'; set data.prompt_key={names.prompt} there, "
+            f"and pass --prompt-key {names.prompt} here"
+        )
+    lacks += [] if has(PROMPT_KEY) else [PROMPT_KEY]
+    missing = f"`rewardkit train` cannot use the file: it has no column {_listed(lacks)}"
+    if form.used_by:
+        return f"{missing}; it has the form for {form.used_by}"
+    raw = f"--raw {shlex.quote(file.source.path)}"
+    answer = value_at(file.first_row(), names.ground_truth)
+    if isinstance(answer, str) and _MARKED_NUMBER.search(answer):
+        return f"{missing}; run `rewardkit prep gsm8k {raw}` first"
+    question, truth = names.prompt or "COLUMN", names.ground_truth or "COLUMN"
+    return (
+        f"{missing}; run `rewardkit prep custom {raw} --prompt-key {question} --answer-key {truth} --reward "
+        "REWARD` first, or `rewardkit prep NAME` for a published dataset"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def check_training_rows(items: Sequence[Item], file: str, names: RowNames, findings: Findings) -> None:
+    """Find rows at which training stops, but for those that have an error already."""
+    refused: dict[int, str] = {}
+    for item in items:
+        try:
+            refuse_media(item.raw, "training")
+            training_row(item.raw, "training", names)
+        except InputError as error:
+            refused[item.row] = str(error)
+    if not refused:
+        return
+    known = {row for one in findings if one.level == "error" and one.file == file for row in one.rows}
+    for row, why in refused.items():
+        if row not in known:
+            findings.add("error", _CHECK, file, why, row, key=why)

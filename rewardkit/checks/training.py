@@ -1,0 +1,113 @@
+"""The columns and values that training needs, for the trainer, which refuses a file without them, and for
+`rewardkit check`, which says so before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from rewardkit.checks.items import MEDIA
+from rewardkit.errors import InputError
+from rewardkit.files.formats import RowFile, columns_of
+from rewardkit.messages import plain_message
+from rewardkit.rows import RowNames, find_names, has_value, to_sample, value_at
+from rewardkit.tables import type_of
+
+PROMPT_KEY = "prompt"
+"""The column of the prompts, where `data.prompt_key` names no other."""
+AGENT_NAME = "agent_name"
+
+
+def has_in(file: RowFile) -> Callable[[str], bool]:
+    """Return a function that is true for the possibly dotted names that a file's columns, or its first row,
+    have."""
+    schema = file.schema
+    if schema is None:
+        first = file.first_row()
+        return lambda name: has_value(first, name)
+    return lambda name: type_of(schema, name) is not None
+
+
+def training_names(file: RowFile, prompt_key: str) -> RowNames:
+    """Return the names of what training reads of a file.
+
+    Raises:
+        InputError: a column is missing.
+    """
+    columns = columns_of(file)
+    names = replace(find_names(has_in(file)), prompt=prompt_key if prompt_key in columns else None)
+    needed = {"data_source": names.data_source, prompt_key: names.prompt, "ground_truth": names.ground_truth}
+    missing = [name for name, found in needed.items() if found is None]
+    if missing:
+        raise InputError(
+            f"{file.source.path} has no column '{missing[0]}'; columns: {', '.join(sorted(columns))}"
+        )
+    return names
+
+
+def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[str, Any]:
+    """Return what training reads of a row: data source, prompt, ground truth, extra info and agent.
+
+    Raises:
+        InputError: a value is missing, or the prompt is no text.
+    """
+    sample = to_sample(
+        value_at(row, names.data_source),
+        None,
+        value_at(row, names.ground_truth),
+        value_at(row, names.prompt),
+        value_at(row, names.extra_info),
+    )
+    values = {
+        "data_source": sample.data_source,
+        "ground_truth": sample.ground_truth,
+        names.prompt: sample.prompt,
+    }
+    for name, value in values.items():
+        if not value:
+            raise InputError(f"{where}: {name} is empty; remove the row, or fill the column")
+    return {
+        "data_source": sample.data_source,
+        "prompt": readable(sample.prompt, where),
+        "ground_truth": sample.ground_truth,
+        "extra_info": sample.extra_info,
+        "agent_name": row.get(AGENT_NAME) or None,
+    }
+
+
+def refuse_media(row: Mapping[str, Any], where: str) -> None:
+    """Refuse a row with images or videos, of which the prompt alone would be another question.
+
+    Raises:
+        InputError: it has some.
+    """
+    if found := [name for name in MEDIA if row.get(name)]:
+        raise InputError(
+            f"{where}: column '{found[0]}' is not empty, but only text prompts "
+            "are supported; leave out rows with images, videos or audio"
+        )
+
+
+def readable(prompt: Any, where: str) -> Any:
+    """Return a prompt whose messages have a role and text each; parts of text are put together.
+
+    Raises:
+        InputError: a message has none, or holds something else than text.
+    """
+    if isinstance(prompt, str):
+        return prompt
+    return [_message(turn, f"{where}: message {k} of the prompt") for k, turn in enumerate(prompt)]
+
+
+def _message(turn: Any, where: str) -> Any:
+    if not (isinstance(turn, Mapping) and isinstance(turn.get("role"), str)):
+        raise InputError(
+            f"{where} has no role; a prompt must be a string or a list of messages with role and content"
+        )
+    plain = plain_message(turn)
+    content = plain.get("content")
+    if isinstance(content, str) or (content is None and turn.get("tool_calls")):
+        return plain
+    raise InputError(f"{where}: content must be text or a list of text parts")
