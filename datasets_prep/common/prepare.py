@@ -84,6 +84,7 @@ class Prepared:
             "first_dropped": list(self.result.first_dropped),
             "not_read": list(self.result.unread),
             "notes": list(self.result.notes),
+            "unused_columns": list(self.result.unused),
             **self.screen.as_dict(),
         }
 

@@ -41,6 +41,11 @@ def read_template(path: Path | None) -> str | None:
     return text
 
 
+def fields_of(template: str) -> list[str]:
+    """Return the names that may be fields of a template; some may be arguments of LaTeX."""
+    return [match[1] for match in _FIELD.finditer(template)]
+
+
 def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str | None]]:
     """Return the template as pairs of a text and the name of the field behind it; None behind the last text.
 

@@ -70,6 +70,8 @@ class PrepResult:
     """Raw files that were left out, each with the reason."""
     notes: tuple[str, ...] = ()
     """What else the user should know, one line each."""
+    unused: tuple[str, ...] = ()
+    """Columns of a user's own data that went nowhere."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,10 @@
 Use `--prompt-key` and `--answer-key` to name the columns with the question and the answer. The question can
 be a string or a chat.
 
+Use `--context-key`, `--choices-key` and `--images-key` to add other columns to the question: a passage, the
+options of a multiple-choice question, images. Columns that are not used are named at the end. Pass `--keep`
+to keep them as metadata.
+
 Use `--map TARGET=COLUMN|STEP|...` if a value must be extracted from a column. The targets are question,
 ground_truth, and answer (a complete correct response). The steps are last_number, after('####'), boxed,
 letter and json('a.b.0').
@@ -12,11 +16,12 @@ You can also write these settings to a YAML file and pass the file with `--mappi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import yaml
 
@@ -27,7 +32,7 @@ from rewardkit.datasets_prep.common.recipe import PrepResult, named, publish
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, open_hub
 from rewardkit.datasets_prep.common.writer import OnWritten
-from rewardkit.datasets_prep.custom.blocks import RowBlock, columns_of_file, file_blocks, record_blocks
+from rewardkit.datasets_prep.custom.blocks import FIRST_ROWS, RowBlock, file_blocks, first_rows, record_blocks
 from rewardkit.datasets_prep.custom.columns import Wording, batches
 from rewardkit.datasets_prep.custom.mapping import Columns, columns_of, read_mapping
 from rewardkit.errors import InputError
@@ -58,6 +63,14 @@ def prepare(
     map: Annotated[
         tuple[str, ...], "Extract a value from a column, as TARGET=COLUMN|STEP|... May be repeated."
     ] = (),
+    context_key: Annotated[
+        tuple[str, ...], "Column to put before the question, such as a passage. May be repeated."
+    ] = (),
+    choices_key: Annotated[
+        tuple[str, ...],
+        "Column with the options of a multiple-choice question. Repeat it if each option has its own column.",
+    ] = (),
+    images_key: Annotated[str | None, "Column with the images that belong to the question."] = None,
     keep: Annotated[tuple[str, ...], "Column to keep as metadata. May be repeated."] = (),
     mapping: Annotated[Path | None, "YAML file with these settings."] = None,
     ability: Annotated[str | None, "Value for the column ability, such as math."] = None,
@@ -87,6 +100,9 @@ def prepare(
             "prompt_key": prompt_key,
             "answer_key": answer_key,
             "map": map,
+            "context_key": context_key,
+            "choices_key": choices_key,
+            "images_key": images_key,
             "keep": keep,
             "ability": ability,
             "licence": licence,
@@ -98,10 +114,10 @@ def prepare(
         settings.instruction or "",
         read_template(settings.template),
     )
-    there, readers, source = (
+    first, readers, source = (
         _from_hub(hub, config, hub_splits, settings) if hub else _from_files(settings, bad)
     )
-    columns = columns_of(said, there)
+    columns = columns_of(said, first, wording.template)
     made = publish(
         out_dir,
         "custom",
@@ -113,19 +129,24 @@ def prepare(
         source=source,
         arguments={"instruction": wording.instruction, **columns.described},
         progress=progress,
+        schema=columns.schema,
         bad=bad,
         licence=columns.licence or "unknown",
         beside=(partial(_rewards_file, columns),),
     )
     odd = columns.sources.overlooked(columns.mix or "")
-    return replace(made, notes=(*made.notes, odd)) if odd else made
+    notes = (*columns.parts.said, *made.notes, *([odd] if odd else []))
+    return replace(made, notes=notes, unused=tuple(sorted(columns.unused)))
 
 
 _Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
 """For each split, a function from the columns wanted to blocks of them."""
 
 
-def _from_files(settings: PrepSettings, bad: BadRows) -> tuple[list[str], _Readers, Source]:
+_First = Sequence[Mapping[str, Any]]
+
+
+def _from_files(settings: PrepSettings, bad: BadRows) -> tuple[_First, _Readers, Source]:
     if settings.raw is None:
         raise InputError("no data given: pass --raw FILE_OR_FOLDER or --hub NAME")
     found = find_files(settings.raw, LAYOUT)
@@ -143,23 +164,23 @@ def _from_files(settings: PrepSettings, bad: BadRows) -> tuple[list[str], _Reade
         split: partial(file_blocks, of_split, bad)
         for split, of_split in zip(source.splits, found.splits.values(), strict=True)
     }
-    return columns_of_file(files[0]), readers, source
+    return first_rows(files[0]), readers, source
 
 
 def _from_hub(
     name: str, config: str | None, splits: tuple[str, ...], settings: PrepSettings
-) -> tuple[list[str], _Readers, Source]:
+) -> tuple[_First, _Readers, Source]:
     if settings.raw is not None:
         raise InputError("--raw and --hub cannot be combined; pass only one of them")
     source = open_hub(Hub(name, config, splits, "its files"), LAYOUT, settings.revision)
     source = named(source, settings.split_name)
-    first = next(next(iter(source.splits.values()))(BadRows()), None)
-    if first is None:
+    first = [r.values for r in islice(next(iter(source.splits.values()))(BadRows()), FIRST_ROWS)]
+    if not first:
         raise InputError(f"{name} has no rows")
     readers: _Readers = {
         split: partial(_hub_blocks, read, f"{name} {split}") for split, read in source.splits.items()
     }
-    return list(first.values), readers, source
+    return first, readers, source
 
 
 def _hub_blocks(

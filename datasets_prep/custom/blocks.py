@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,13 +18,19 @@ import pyarrow.json
 
 from rewardkit.datasets_prep.common.readers import BadRows, chunks, rows_of_lines
 from rewardkit.datasets_prep.common.sources import Record
+from rewardkit.datasets_prep.custom.parts import is_something
 from rewardkit.errors import InputError
-from rewardkit.files.formats import columns_of, open_rows
+from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input
-from rewardkit.files.records import Records
+from rewardkit.files.records import RawRow, Records
+from rewardkit.files.values import in_python
 from rewardkit.json_objects import NOT_JSON
 
 _BLOCK_ROWS = 4096
+FIRST_ROWS = 256
+"""Rows of a file from which its columns are known."""
+_PIECE = 16
+"""Rows of a column that are Python objects at once, which may be images."""
 
 Values: TypeAlias = pa.Array | list[Any]
 
@@ -39,6 +45,8 @@ class RowBlock:
     """The number of each row in its file, counted from 0."""
     before: int
     """Rows of the split before this file."""
+    others: frozenset[str] = frozenset()
+    """Names of the columns that are not read and hold something."""
 
     def where(self, row: int) -> str:
         """Return the place of a row, for messages."""
@@ -57,8 +65,8 @@ def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> I
         schema: pa.Schema | None = None
         for records in chunks(file, bad):
             schema = schema or _schema_of(records.lines, roots)
-            for columns, numbers in _columns_in(records, schema, file.name, roots, bad):
-                yield RowBlock(file.name, columns, numbers, before)
+            for columns, numbers, others in _columns_in(records, schema, file.name, roots, bad):
+                yield RowBlock(file.name, columns, numbers, before, others)
                 rows = numbers[-1] + 1
         if not rows and not bad.dropped:
             raise InputError(f"{file.path} has no rows")
@@ -70,19 +78,26 @@ def record_blocks(records: Iterable[Record], roots: Sequence[str], label: str) -
     stream = iter(records)
     while chunk := list(itertools.islice(stream, _BLOCK_ROWS)):
         columns: dict[str, Values] = {name: [r.values.get(name) for r in chunk] for name in roots}
-        yield RowBlock(label, columns, [record.index for record in chunk], 0)
+        others = _others([record.values for record in chunk], roots)
+        yield RowBlock(label, columns, [record.index for record in chunk], 0, others)
 
 
-def columns_of_file(file: Input) -> list[str]:
-    """Return the names of a file's columns: of its first row, where it has no schema.
+def first_rows(file: Input) -> list[RawRow]:
+    """Return the first rows of a file.
 
     Raises:
         InputError: it cannot be read, or is empty.
     """
-    return columns_of(open_rows(file))
+    opened = open_rows(file)
+    try:
+        return opened.first_rows(FIRST_ROWS)
+    finally:
+        opened.close()
 
 
-_Piece = tuple[dict[str, Values], Sequence[int]]
+_Piece = tuple[dict[str, Values], Sequence[int], frozenset[str]]
+_Keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_NOTHING = (b"null", b'""', b"[]", b"{}")
 
 
 def _columns_in(
@@ -92,9 +107,37 @@ def _columns_in(
     if table is not None:
         names = [name for name in roots if name in table.column_names]
         columns: dict[str, Values] = {name: table.column(name).combine_chunks() for name in names}
-        yield columns, range(records.first_row, records.first_row + records.count)
+        held = table.drop_columns(names) if records.table is not None else None
+        others = _keys_of(records.lines, roots) if held is None else _filled(held)
+        yield columns, range(records.first_row, records.first_row + records.count), others
     elif rows := list(rows_of_lines(records, label, bad)):
-        yield {name: [row.get(name) for _, row in rows] for name in roots}, [number for number, _ in rows]
+        columns = {name: [row.get(name) for _, row in rows] for name in roots}
+        yield columns, [number for number, _ in rows], _others([row for _, row in rows], roots)
+
+
+def _others(rows: Sequence[RawRow], roots: Collection[str]) -> frozenset[str]:
+    names = set().union(*rows).difference(roots)
+    return frozenset(name for name in names if any(is_something(row.get(name)) for row in rows))
+
+
+def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
+    """The same of lines, whose other values are not read."""
+    rows = [_Keys.decode(line) for line in lines]
+    names = set().union(*rows).difference(roots)
+    nothing = msgspec.Raw(b"null")
+    return frozenset(
+        name for name in names if any(bytes(row.get(name, nothing)) not in _NOTHING for row in rows)
+    )
+
+
+def _filled(table: pa.Table) -> frozenset[str]:
+    found = set()
+    for name in table.column_names:
+        column = table.column(name)
+        pieces = (in_python(column.slice(start, _PIECE)) for start in range(0, len(column), _PIECE))
+        if any(is_something(value) for piece in pieces for value in piece):
+            found.add(name)
+    return frozenset(found)
 
 
 def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from rewardkit.datasets_prep.common.prompts import pieces
 from rewardkit.datasets_prep.common.readers import BadRows
-from rewardkit.datasets_prep.common.schema import SCHEMA, SINGLE_TURN_AGENT
+from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, SCHEMA, SINGLE_TURN_AGENT
 from rewardkit.datasets_prep.common.verification import all_numbers, refused
 from rewardkit.datasets_prep.custom.blocks import RowBlock, Values
 from rewardkit.datasets_prep.custom.extractors import Expression
-from rewardkit.datasets_prep.custom.mapping import Columns
+from rewardkit.datasets_prep.custom.mapping import CHOICES, Columns
+from rewardkit.datasets_prep.custom.parts import is_something
 from rewardkit.datasets_prep.custom.sources import RowSource
 from rewardkit.errors import InputError
 from rewardkit.files.values import in_python
@@ -29,6 +30,7 @@ _PROMPT = SCHEMA.field("prompt").type
 _MESSAGE = _PROMPT.value_type
 _MODEL = SCHEMA.field("reward_model").type
 _INFO = SCHEMA.field("extra_info").type
+_IMAGES = IMAGE_SCHEMA.field("images").type
 _SHOWN = 40
 _EXPECTED = (
     "the answer (--map \"ground_truth=COLUMN|json('KEY')\"), or another reward "
@@ -57,6 +59,7 @@ def batches(
     none_good = True
     with Scorer() as scorer:
         for block in blocks:
+            columns.lose(block.others)
             made = _batch(block, columns, wording, split, bad, scorer)
             none_good = none_good and not made.num_rows
             if made.num_rows:
@@ -71,16 +74,20 @@ def _batch(
     values = {name: block.columns.get(name, [None] * len(block.numbers)) for name in columns.roots}
     if columns.mix:
         columns.sources.seen.update(_seen(values[columns.mix]))
+        if any(map(is_something, _listed(values[columns.mix]))):
+            columns.lose((columns.mix,))
     chats = _chats(values, columns.fields["question"])
     made = {target: _texts(values, e) for target, e in columns.fields.items() if target != "question"}
     asked = columns.fields["question"]
     made["question"] = (
         _questions(values, asked) if chats is None else _as_text([_last_user(c) for c in _listed(chats)])
     )
+    unfit = _complete(columns, values, made) if chats is None and columns.parts.columns else {}
     if "answer" in made:
         made["answer"] = _first_answers(values, columns.fields["answer"], made["answer"])
     named = _sources(values, columns, len(block.numbers))
-    good = _good(block, made, columns, values, bad, _refused(made, columns, values, named, scorer))
+    unfit = {**_refused(made, columns, values, named, scorer), **unfit}
+    good = _good(block, made, columns, values, bad, unfit)
     if good is not None:
         named = [source for source, kept in zip(named, good.to_pylist(), strict=True) if kept]
         made = {target: array.filter(good) for target, array in made.items()}
@@ -90,6 +97,38 @@ def _batch(
     indices = pc.add(indices if good is None else indices.filter(good), block.before)
     sources = [source for source in named if isinstance(source, RowSource)]
     return _assembled(made, values, chats, indices, columns, wording, split, sources)
+
+
+def _complete(columns: Columns, values: dict[str, Values], made: dict[str, pa.Array]) -> dict[int, str]:
+    """Put the parts of the questions into `made` and `values`; return the rows without any, and why."""
+    parts = columns.parts
+    held = {name: list(map(plain, _listed(values[name]))) for name in parts.columns if name != parts.images}
+    if parts.images is not None:
+        held[parts.images] = _listed(values[parts.images])
+    questions, truths = (made[target].to_pylist() for target in ("question", "ground_truth"))
+    one = columns.sources.one
+    lettered = bool(parts.choices) and one is not None and one.reward == "choice"
+    options: list[list[str] | None] = [None] * len(questions)
+    pictures: list[list[dict[str, Any]] | None] = [None] * len(questions)
+    unfit: dict[int, str] = {}
+    for row, question in enumerate(questions):
+        cells = {name: found[row] for name, found in held.items()}
+        try:
+            if question is not None:
+                questions[row] = parts.asked(question, cells)
+            if parts.choices:
+                options[row] = [text for _, text in parts.options(cells)]
+            if lettered and truths[row] is not None:
+                truths[row] = parts.letter(cells, truths[row])
+            pictures[row] = parts.pictures(cells)
+        except ValueError as error:
+            unfit[row] = str(error)
+    made["question"], made["ground_truth"] = (pa.array(texts, pa.string()) for texts in (questions, truths))
+    if parts.choices:
+        values[CHOICES] = options
+    if parts.images is not None:
+        values[parts.images] = pictures
+    return unfit
 
 
 def _sources(values: dict[str, Values], columns: Columns, rows: int) -> list[RowSource | str]:
@@ -120,13 +159,14 @@ def _assembled(
     ground_truth = made["ground_truth"]
     if chats is None:
         fields = {**values, "question": question, "instruction": wording.instruction}
-        prompt = _prompts(_wording(wording, fields, question), wording.system)
+        apart = "\n\n" if columns.parts.choices else " "
+        prompt = _prompts(_wording(wording, fields, question, apart), wording.system)
     else:
         prompt = pa.array([_messages(chat, wording.system) for chat in chats], _PROMPT)
     answer = made.get("answer")
     if answer is None:
         answer = _as_responses(ground_truth, columns, sources)
-    info = [pa.repeat(split, rows), indices, question, answer, _metadata(values, columns.keep, rows)]
+    info = [pa.repeat(split, rows), indices, question, answer, _metadata(values, columns.kept, rows)]
     arrays = {
         "data_source": pa.array([source.data_source for source in sources], pa.string()),
         "prompt": prompt,
@@ -136,7 +176,9 @@ def _assembled(
         "agent_name": pa.repeat(SINGLE_TURN_AGENT, rows),
         "extra_info": _struct(_INFO, info),
     }
-    return pa.RecordBatch.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
+    if columns.parts.images is not None:
+        arrays["images"] = pa.array(_listed(values[columns.parts.images]), _IMAGES)
+    return pa.RecordBatch.from_arrays([arrays[name] for name in columns.schema.names], schema=columns.schema)
 
 
 def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
@@ -244,7 +286,7 @@ def _refused(
     if one is not None and all_numbers(one.reward, made["ground_truth"]):
         return {}
     found = {row: why for row, why in enumerate(named) if isinstance(why, str)}
-    metadata = _metadata(values, columns.keep, len(named)).to_pylist()
+    metadata = _metadata(values, columns.kept, len(named)).to_pylist()
     texts = zip(named, made["ground_truth"].to_pylist(), metadata, strict=True)
     rows = (
         (row, source.reward, ground_truth or "", kept)
@@ -264,10 +306,10 @@ def _why(expression: Expression, values: dict[str, Values], row: int) -> str:
     return f"{expression.text} does not match {str(value)[-_SHOWN:]!r}"
 
 
-def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array) -> pa.Array:
-    """The user's message of each row."""
+def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array, apart: str) -> pa.Array:
+    """The user's message of each row; `apart` stands before the instruction."""
     if wording.template is None:
-        return _joined([question, f" {wording.instruction}"]) if wording.instruction else question
+        return _joined([question, f"{apart}{wording.instruction}"]) if wording.instruction else question
     parts: list[Any] = []
     for literal, name in pieces(wording.template, fields):
         parts.append(literal)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import yaml
 
+from rewardkit.datasets_prep.common.prompts import fields_of
+from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, SCHEMA
 from rewardkit.datasets_prep.custom.extractors import Expression, parse
+from rewardkit.datasets_prep.custom.parts import QuestionParts, holds_chats, parts_of, refuse_part
 from rewardkit.datasets_prep.custom.sources import SOURCE_KEYS, RowSources, reward_pairs, sources_of
 from rewardkit.datasets_prep.custom.unfit import why_unfit
 from rewardkit.errors import InputError, did_you_mean, reason_of
@@ -21,9 +25,12 @@ QUESTION_KEYS = ("question", "problem", "prompt", "query", "instruction", "input
 ANSWER_KEYS = ("answer", "ground_truth", "solution", "output", "target", "label")
 """Taken where no column is named, the first that is there."""
 
+CHOICES = "choices"
+"""The name of a row's options in its metadata, where the reward of multiple choice reads them."""
+_LISTS = ("keep", "context_key", "choices_key")
 _KEYS = (
-    *("data_source", "data_source_key", "reward", "reward_of"),
-    *("prompt_key", "answer_key", "map", "keep", "ability", "licence"),
+    *("data_source", "data_source_key", "reward", "reward_of", "prompt_key", "answer_key", "map"),
+    *(*_LISTS, "images_key", "ability", "licence"),
 )
 
 
@@ -37,6 +44,8 @@ class Columns:
     """For `question` and `ground_truth`, and for `answer` where the file has worked solutions."""
     roots: tuple[str, ...]
     """The columns that are read."""
+    parts: QuestionParts
+    """The columns that belong to the questions besides their own."""
     keep: tuple[str, ...] = ()
     ability: str = "custom"
     licence: str | None = None
@@ -44,6 +53,32 @@ class Columns:
     """A column that may say what each row is, where the user named none."""
     described: dict[str, Any] = field(default_factory=dict)
     """As the user said it, for the provenance."""
+    chats: bool = False
+    """The questions are chats, which are whole."""
+    unused: set[str] = field(default_factory=set)
+    """Columns that went nowhere, found as the rows come."""
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that become metadata."""
+        return tuple(dict.fromkeys((*self.keep, *((CHOICES,) if self.parts.choices else ()))))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows."""
+        return SCHEMA if self.parts.images is None else IMAGE_SCHEMA
+
+    def lose(self, others: Collection[str]) -> None:
+        """Note columns that are not read.
+
+        Raises:
+            InputError: one is part of the questions.
+        """
+        question = self.fields["question"].column
+        for name in sorted(set(others) - self.unused):
+            if not self.chats and name not in self.parts.within:
+                refuse_part(name, question, {*others, *self.roots})
+            self.unused.add(name)
 
 
 def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,13 +95,18 @@ def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
     return {**known, **given, "map": maps, "reward_of": rewards}
 
 
-def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
-    """Return what becomes of the columns of a file that has those `there`.
+def columns_of(said: Mapping[str, Any], first: Sequence[Mapping[str, Any]], template: str | None) -> Columns:
+    """Return what becomes of the columns of a file.
+
+    Args:
+        first: Its first rows.
+        template: The text of the user's template, whose fields may be columns.
 
     Raises:
         InputError: nothing says what the question or the ground truth is, or a column is not there.
         UnknownDataSourceError: no reward scores the data source, and none is named.
     """
+    there = list(dict.fromkeys(name for row in first for name in row))
     fields = {target: parse(text) for target, text in said.get("map", {}).items()}
     said_answer = "ground_truth" in fields or said.get("answer_key")
     if not said_answer and (unfit := why_unfit(there)):
@@ -87,20 +127,29 @@ def columns_of(said: Mapping[str, Any], there: Sequence[str]) -> Columns:
             )
     roots = [_root(e.column, there) for e in fields.values()]
     roots += [_root(column, there) for column in said.get("keep", ())]
+    roots += [name for name in fields_of(template or "") if name in there]
     sources = sources_of(said)
     if sources.column is not None:
         roots.append(_root(sources.column.column, there))
+    reward = None if sources.one is None else sources.one.reward
+    parts = parts_of(said, fields["question"].column, reward, roots, first)
+    given = (*parts.before, *parts.choices, *([parts.images] if parts.images else []))
+    roots += [*(_root(column, there) for column in given), *parts.after]
     mix = _first(SOURCE_KEYS, there) if sources.column is None else None
+    mix = None if mix in roots else mix
     roots += [mix] if mix else []
+    told = {name: said[name] for name in ("context_key", "choices_key", "images_key") if said.get(name)}
     return Columns(
         sources,
         fields,
         tuple(dict.fromkeys(roots)),
+        parts,
         tuple(said.get("keep", ())),
         said.get("ability") or "custom",
         said.get("licence"),
         mix,
-        {**_described(sources), "map": {t: e.text for t, e in fields.items()}},
+        {**_described(sources), "map": {t: e.text for t, e in fields.items()}, **told},
+        chats=holds_chats(fields["question"].column, first),
     )
 
 
@@ -149,10 +198,11 @@ def _from_file(path: Path) -> dict[str, Any]:
     for key in said:
         if key not in _KEYS:
             raise InputError(f"{path}: unknown key '{key}'; expected one of {', '.join(_KEYS)}")
-    if not isinstance(said.get("map", {}), dict) or not isinstance(said.get("keep", []), list):
-        raise InputError(
-            f"{path}: 'map' must be a mapping of targets to columns, and 'keep' must be a list of columns"
-        )
+    if not isinstance(said.get("map", {}), dict):
+        raise InputError(f"{path}: 'map' must be a mapping of targets to columns")
+    for name in _LISTS:
+        if not isinstance(said.get(name, []), list):
+            raise InputError(f"{path}: '{name}' must be a list of columns")
     if not isinstance(said.get("reward_of", {}), dict):
         raise InputError(f"{path}: 'reward_of' must be a mapping of data sources to rewards")
     for target in said.get("map", {}):
@@ -160,4 +210,4 @@ def _from_file(path: Path) -> dict[str, Any]:
             raise InputError(
                 f"{path}: unknown target '{target}' in 'map'; expected one of {', '.join(TARGETS)}"
             )
-    return {**said, "keep": tuple(said.get("keep", ()))}
+    return {**said, **{name: tuple(said[name]) for name in _LISTS if name in said}}

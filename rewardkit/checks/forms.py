@@ -84,7 +84,7 @@ def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
         return FileForm(
             "conversations (TRL)", replace(names, prompt="messages"), needs_source=False, used_by=_SFT
         )
-    if "completion" in columns and names.prompt is not None and names.ground_truth is None:
+    if {"completion", "response"} & columns and names.prompt is not None and names.ground_truth is None:
         return FileForm("prompts and completions (TRL)", names, needs_source=False, used_by=_SFT)
     if names.prompt is not None:
         return FileForm("prompts (TRL)", names, needs_source=False)

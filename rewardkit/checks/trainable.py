@@ -74,12 +74,18 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def check_training_rows(items: Sequence[Item], file: str, names: RowNames, findings: Findings) -> None:
-    """Find rows at which training stops, but for those that have an error already."""
+    """Find rows at which training stops, but for those that have an error already.
+
+    Rows with images, which other trainers read, are a warning.
+    """
     refused: dict[int, str] = {}
     for item in items:
         try:
-            refuse_media(item.raw, "training")
-            training_row(item.raw, "training", names)
+            refuse_media(item.raw, "`rewardkit train`")
+        except InputError as error:
+            findings.add("warning", _CHECK, file, str(error), item.row, key="media")
+        try:
+            training_row(item.raw, "`rewardkit train`", names)
         except InputError as error:
             refused[item.row] = str(error)
     if not refused:

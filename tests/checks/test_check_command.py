@@ -203,7 +203,7 @@ def test_the_same_words_about_another_image_are_another_question(check: Check) -
     rows = [{**row(0), "images": ["a.png"]}, {**row(0), "images": ["b.png"]}, {**row(0), "images": ["b.png"]}]
     found = check(rows)["findings"]
     assert [one["rows"] for one in found if one["check"] == "duplicate"] == [[2]]
-    (untrained,) = (one for one in found if one["level"] == "error")
+    (untrained,) = (one for one in found if one["check"] == "training")
     assert "only text prompts are supported" in untrained["what"]
 
 

@@ -144,6 +144,6 @@ def test_every_ground_truth_is_read_by_its_reward(
 def test_the_options_that_are_kept_may_be_the_ground_truth(tmp_path: Path) -> None:
     rows = [{"question": "Capital of France?", "choices": ["Rome", "Paris"], "answer": "Paris"}]
     _, kept = prepared(tmp_path, rows, reward="choice", keep=("choices",))
-    assert len(kept) == 1
+    assert [row["prompt"][0]["content"] for row in kept] == ["Capital of France?"]
     with pytest.raises(InputError, match="not one of the options"):
-        prepared(tmp_path, rows, reward="choice")
+        prepared(tmp_path, [{**rows[0], "answer": "Bonn"}], reward="choice", keep=("choices",))

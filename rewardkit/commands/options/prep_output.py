@@ -92,6 +92,8 @@ def print_run(prepared: PrepResult, verified: dict[str, Verification]) -> None:
         click.echo(f"dropped {prepared.dropped:,} bad rows; the first: {prepared.first_dropped[0]}")
     for note in prepared.notes:
         click.echo(note)
+    if prepared.unused:
+        click.echo(f"columns not used: {', '.join(prepared.unused)}; --keep COLUMN keeps one as metadata")
     _print_unread(prepared.unread)
     for split, checked in verified.items():
         _print_failures(split, checked)

@@ -1,0 +1,244 @@
+"""The columns besides the question itself that a reader of the question needs: a passage, the input of an
+instruction, the options of a multiple-choice question, images.
+
+Those that the user names go into the prompt. Those of the field's formats that nobody named are added where
+there is one way to, and refused otherwise: their rows would ask another question.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewardkit.checks.items import MEDIA
+from rewardkit.errors import InputError
+from rewardkit.rows import ground_truth_text, plain, value_at
+
+PASSAGES = ("context", "passage", "paragraph", "article", "document", "story")
+"""Columns of what a question is about: SQuAD and its like have the first, BoolQ, DROP, RACE and others the
+rest."""
+OPTIONS = ("choices", "options", "endings")
+"""Columns of the options of a question: MMLU and ARC, MMLU-Pro, HellaSwag."""
+_ALPACA = ("instruction", "input")
+"""Alpaca's columns, which are one question together."""
+_LETTERS = string.ascii_uppercase
+_MARK = "<image>"
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionParts:
+    """The columns that make a question besides its own."""
+
+    before: tuple[str, ...] = ()
+    """Texts that stand before the question."""
+    after: tuple[str, ...] = ()
+    """Texts that stand behind it."""
+    choices: tuple[str, ...] = ()
+    """The column of the options, or one for each option."""
+    images: str | None = None
+    within: frozenset[str] = frozenset()
+    """Columns whose content the questions say themselves."""
+    said: tuple[str, ...] = ()
+    """What was added without being asked for, one line each."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them."""
+        images = () if self.images is None else (self.images,)
+        return (*self.before, *self.after, *self.choices, *images)
+
+    def asked(self, question: str, values: Values) -> str:
+        """Return the whole question of a row.
+
+        Raises:
+            ValueError: its options or images cannot be used.
+        """
+        around = {name: ground_truth_text(values.get(name)) or "" for name in (*self.before, *self.after)}
+        parts = [*(around[name] for name in self.before), question, *(around[name] for name in self.after)]
+        if self.choices and not self.within.issuperset(self.choices):
+            shown = zip(_LETTERS, self.options(values), strict=False)
+            parts.append("\n".join(f"({letter}) {text}" for letter, (_, text) in shown))
+        whole = "\n\n".join(part.strip() for part in parts if part.strip()) if len(parts) > 1 else question
+        if self.images is None:
+            return whole
+        count = len(self.pictures(values) or ())
+        if (marks := whole.count(_MARK)) not in (0, count):
+            raise ValueError(f"the question contains {_MARK} {marks} times, but the row has {count} images")
+        return whole if marks else _MARK * count + whole
+
+    def options(self, values: Values) -> list[tuple[str, str]]:
+        """Return the label and the text of each option of a row.
+
+        Raises:
+            ValueError: there are none.
+        """
+        if len(self.choices) > 1:
+            found = zip(_LETTERS, (values.get(name) for name in self.choices), strict=False)
+            options = [(label, str(text)) for label, text in found if text not in (None, "")]
+        else:
+            options = options_in(values.get(self.choices[0]))
+        if len(options) < 2:
+            raise ValueError(f"'{self.choices[0]}' must contain the options as a list of texts")
+        return options
+
+    def letter(self, values: Values, ground_truth: str) -> str:
+        """Return the letter of the option that a ground truth names by its label or its place, from 0; of any
+        other the ground truth itself."""
+        labels = [label for label, _ in self.options(values)]
+        label = ground_truth.strip().strip("(). ")
+        if label in labels:
+            return _LETTERS[labels.index(label)]
+        is_place = label.isascii() and label.isdecimal() and len(label) < 3 and int(label) < len(labels)
+        return _LETTERS[int(label)] if is_place else ground_truth
+
+    def pictures(self, values: Values) -> list[dict[str, Any]] | None:
+        """Return the images of a row, each as its bytes or the path of its file.
+
+        Raises:
+            ValueError: one is neither.
+        """
+        if self.images is None:
+            return None
+        held = values.get(self.images)
+        return [_picture(one) for one in (held if isinstance(held, list) else [held]) if one is not None]
+
+
+def options_in(value: Any) -> list[tuple[str, str]]:
+    """Return the label and the text of each option in a value: a list of texts, a mapping of labels to texts,
+    or ARC's labels beside texts. Empty where it holds none."""
+    value = plain(value)
+    if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+        value = {name: [one.get(name) for one in value] for name in ("label", "text")}
+    if isinstance(value, Mapping):
+        labels, texts = value.get("label"), value.get("text")
+        if isinstance(labels, list) and isinstance(texts, list):
+            value = dict(zip(map(str, labels), texts, strict=False))
+        found = [(str(label).strip("(). "), text) for label, text in value.items()]
+    elif isinstance(value, list):
+        found = list(zip(_LETTERS, value, strict=False))
+    else:
+        return []
+    return [(label, str(text)) for label, text in found if isinstance(text, str | int | float)]
+
+
+def parts_of(
+    said: Mapping[str, Any], question: str, reward: str | None, used: Collection[str], first: Sequence[Values]
+) -> QuestionParts:
+    """Return the parts of a file's questions.
+
+    Args:
+        said: What the user says, by the names of the options.
+        question: The column of the questions.
+        reward: The reward of all rows; None where each row has its own.
+        used: Columns that the user has given a purpose.
+        first: The first rows of the file.
+
+    Raises:
+        InputError: a column is part of a question, and there is no one way to add it.
+    """
+    parts = QuestionParts(
+        tuple(said.get("context_key", ())), (), tuple(said.get("choices_key", ())), said.get("images_key")
+    )
+    if holds_chats(question, first):
+        if parts.columns:
+            raise InputError(
+                f"'{question}' contains chats, to which --context-key, --choices-key and --images-key cannot "
+                "add anything; map a column of text with --prompt-key"
+            )
+        return parts
+    free = {name for row in first for name in row} - {*used, question, *parts.columns}
+    within = frozenset(name for name in free if _all_within(name, question, first))
+    after: tuple[str, ...] = ()
+    choices = parts.choices
+    lines = []
+    if question == _ALPACA[0] and _ALPACA[1] not in {*used, *parts.columns, *within}:
+        after = (_ALPACA[1],)
+        lines += [f"column '{_ALPACA[1]}' added behind the instruction"] * (_ALPACA[1] in free)
+    if reward == "choice" and not choices and (choices := _option_columns(free)):
+        added = (
+            "kept as the options that the questions list"
+            if within.issuperset(choices)
+            else "added as options"
+        )
+        lines.append(f"column{'s' * (len(choices) > 1)} {_listed(choices)} {added}")
+    parts = QuestionParts(parts.before, after, choices, parts.images, within, tuple(lines))
+    for name in sorted(free - {*parts.columns, *within}):
+        if any(is_something(row.get(name)) for row in first):
+            refuse_part(name, question, {*free, *used})
+    return parts
+
+
+def _all_within(name: str, question: str, first: Sequence[Values]) -> bool:
+    """Return whether the questions say what a column holds, in each of the rows where it holds something."""
+    held = [(row[name], str(value_at(row, question))) for row in first if is_something(row.get(name))]
+    return bool(held) and all(
+        text in asked
+        for value, asked in held
+        for text in ([one for _, one in options_in(value)] or [ground_truth_text(value) or ""])
+    )
+
+
+def holds_chats(question: str, first: Sequence[Values]) -> bool:
+    """Return whether the questions are chats, which nothing is added to."""
+    return any(isinstance(value_at(row, question), list) for row in first)
+
+
+def _option_columns(free: Collection[str]) -> tuple[str, ...]:
+    if lists := [name for name in OPTIONS if name in free]:
+        return (lists[0],)
+    letters = tuple(letter for letter in _LETTERS if letter in free)
+    return letters if len(letters) > 1 and letters == tuple(_LETTERS[: len(letters)]) else ()
+
+
+def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
+    """Refuse to lose a column that is part of a question in the formats of the field.
+
+    Args:
+        columns: All columns of the file.
+
+    Raises:
+        InputError: it is one; the message names the option that adds it.
+    """
+    folded = name.casefold()
+    if folded in MEDIA:
+        adds = "it" if folded in ("image", "images") else None
+        option = f"add {adds} with --images-key {name}" if adds else "only text and images can be added"
+    elif folded in OPTIONS:
+        option = f"add it with --choices-key {name}"
+    elif name == "A" and "B" in columns:
+        option = "add the options with --choices-key A --choices-key B, and so on"
+    elif folded in PASSAGES or (name, question) == _ALPACA:
+        option = f"add it with --context-key {name}"
+    else:
+        return
+    raise InputError(
+        f"column '{name}' is part of the question and would be lost; {option}, or keep it out of the prompt "
+        f"with --keep {name}"
+    )
+
+
+def is_something(value: Any) -> bool:
+    """Return whether a cell holds anything."""
+    return (
+        value is not None and value not in ("", [], {}) and not (isinstance(value, str) and value.isspace())
+    )
+
+
+def _picture(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        data, path = value.get("bytes"), value.get("path")
+    else:
+        data, path = (value, None) if isinstance(value, bytes) else (None, value)
+    if not (isinstance(data, bytes) and data) and not (isinstance(path, str) and path):
+        raise ValueError(
+            f"an image must be the bytes or the path of an image file, found {type(value).__name__}"
+        )
+    return {"bytes": data if isinstance(data, bytes) else None, "path": None if data else path}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
