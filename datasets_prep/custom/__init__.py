@@ -89,7 +89,6 @@ def prepare(
         UnknownDataSourceError: nothing says what scores the rows.
         MissingDependencyError: `hub`, and the package `datasets` is not installed.
     """
-    settings = settings or PrepSettings()
     said = read_mapping(
         mapping,
         {
@@ -108,15 +107,24 @@ def prepare(
             "licence": licence,
         },
     )
+    return _prepare(out_dir, settings or PrepSettings(), said, (hub, config, hub_splits), progress)
+
+
+def _prepare(
+    out_dir: Path,
+    settings: PrepSettings,
+    said: Mapping[str, Any],
+    hub: tuple[str | None, str | None, tuple[str, ...]],
+    progress: OnWritten | None,
+) -> PrepResult:
     bad = BadRows(skip=settings.skip_bad)
     wording = Wording(
         settings.system,
         settings.instruction or "",
         read_template(settings.template),
     )
-    first, readers, source = (
-        _from_hub(hub, config, hub_splits, settings) if hub else _from_files(settings, bad)
-    )
+    name, config, splits = hub
+    first, readers, source = _from_hub(name, config, splits, settings) if name else _from_files(settings, bad)
     columns = columns_of(said, first, wording.template)
     made = publish(
         out_dir,

@@ -27,7 +27,7 @@ from rewardkit.files.values import in_python
 from rewardkit.json_objects import NOT_JSON
 
 _BLOCK_ROWS = 4096
-FIRST_ROWS = 256
+FIRST_ROWS = 32
 """Rows of a file from which its columns are known."""
 _PIECE = 16
 """Rows of a column that are Python objects at once, which may be images."""
@@ -96,7 +96,7 @@ def first_rows(file: Input) -> list[RawRow]:
 
 
 _Piece = tuple[dict[str, Values], Sequence[int], frozenset[str]]
-_Keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_DECODER = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOTHING = (b"null", b'""', b"[]", b"{}")
 
 
@@ -122,7 +122,7 @@ def _others(rows: Sequence[RawRow], roots: Collection[str]) -> frozenset[str]:
 
 def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
     """The same of lines, whose other values are not read."""
-    rows = [_Keys.decode(line) for line in lines]
+    rows = [_DECODER.decode(line) for line in lines]
     names = set().union(*rows).difference(roots)
     nothing = msgspec.Raw(b"null")
     return frozenset(
