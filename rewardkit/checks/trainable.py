@@ -62,10 +62,9 @@ def _why(file: RowFile, form: FileForm) -> str:
     answer = value_at(file.first_row(), names.ground_truth)
     if isinstance(answer, str) and _MARKED_NUMBER.search(answer):
         return f"{missing}; run `rewardkit prep gsm8k {raw}` first"
-    question, truth = names.prompt or "COLUMN", names.ground_truth or "COLUMN"
     return (
-        f"{missing}; run `rewardkit prep custom {raw} --prompt-key {question} --answer-key {truth} --reward "
-        "REWARD` first, or `rewardkit prep NAME` for a published dataset"
+        f"{missing}; run `rewardkit prep custom {raw} --reward REWARD` first, or `rewardkit prep NAME` for a "
+        "published dataset"
     )
 
 

@@ -42,7 +42,8 @@ def training_names(file: RowFile, prompt_key: str) -> RowNames:
     missing = [name for name, found in needed.items() if found is None]
     if missing:
         raise InputError(
-            f"{file.source.path} has no column '{missing[0]}'; columns: {', '.join(sorted(columns))}"
+            f"{file.source.path} has no column '{missing[0]}'; columns: {', '.join(sorted(columns))}; "
+            "`rewardkit check` names the command that converts the file"
         )
     return names
 
