@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import click
 
 import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean, reason_of
+from rewardkit.http_addresses import public_text
 from rewardkit.processes import unsearched_imports
 
 TASKS = {
@@ -146,12 +148,14 @@ def run(args: list[str]) -> int:
     except click.ClickException as error:
         if debug:
             raise
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        print(public_text(shown.getvalue()), end="", file=sys.stderr)
         return error.exit_code
     except RewardkitError as error:
         if debug:
             raise
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {public_text(str(error))}", file=sys.stderr)
         return error.exit_code
     except _ReaderGoneError:
         _discard_output()

@@ -14,7 +14,7 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -24,8 +24,10 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from rewardkit.calling import bound, options_parameter, parameters_of
+from rewardkit.digests import digest
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean, require
 from rewardkit.field_docs import field_docs
+from rewardkit.http_addresses import Address, RequestFields, made_private, public_text, shown
 from rewardkit.user_files import import_python_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
@@ -43,6 +45,23 @@ FILE = "rewardkit.file"
 def file_option(default: Any) -> Any:
     """Return a field of an options dataclass that names a file, perhaps with `:function`, or a folder."""
     return field(default=default, metadata={FILE: True})
+
+
+TEXT = "rewardkit.text"
+"""In the metadata of an option: it is a text such as a template, known by its digest."""
+
+
+def text_option(default: str = "") -> Any:
+    """Return a field of an options dataclass that holds a long text."""
+    return field(default=default, metadata={TEXT: True})
+
+
+def shown_options(options: Any) -> dict[str, Any]:
+    """Return options as plain data, as they may be shown and recorded: without what is secret of addresses
+    and requests, and with digests of long texts."""
+    values = {one.name: shown(getattr(options, one.name)) for one in fields(options)}
+    texts = [one.name for one in fields(options) if one.metadata.get(TEXT) and values[one.name]]
+    return values | {name: digest(values[name].encode(errors="surrogateescape")) for name in texts}
 
 
 @dataclass(frozen=True)
@@ -164,7 +183,7 @@ class Reward:
         types = {f.name: str(f.type) for f in fields(self.options_class)}
         values = {name: _from_text(value, types[name]) for name, value in values.items()}
         try:
-            made = msgspec.convert(values, self.options_class, strict=False)
+            made = msgspec.convert(values, self.options_class, strict=False, dec_hook=made_private)
             self._refuse_endless(made)
             return made
         except (msgspec.ValidationError, ValueError) as error:
@@ -186,12 +205,13 @@ class Reward:
         if place is not None:
             name = place[1]
             wanted = _in_words(typing.get_type_hints(self.options_class)[name])
-            return f"option '{name}' of reward '{self.name}' is {values[name]!r}; expected {wanted}"
+            found = "something else" if wanted == "an object" else public_text(repr(values[name]))
+            return f"option '{name}' of reward '{self.name}' is {found}; expected {wanted}"
         return f"options of reward '{self.name}': {reason}"
 
     def describe_options(self) -> dict[str, Any]:
-        """Return each option's name and default."""
-        return asdict(self.make_options({}))
+        """Return each option's name and default; of what is asked over a network, what identifies it."""
+        return shown_options(self.make_options({}))
 
     def option_docs(self) -> dict[str, str]:
         """Return what each option means, of those that say it in a string under their field."""
@@ -232,6 +252,8 @@ _WORDS = {
     int: "an integer",
     float: "a number",
     str: "a string",
+    Address: "a URL",
+    RequestFields: "an object",
 }
 """What values of these types are called in an error."""
 
@@ -431,7 +453,7 @@ def _from_text(value: Any, wanted: str) -> Any:
     consists of digits, as of a model, from JSON and YAML as a number."""
     if type(value) is int and wanted in ("str", "str | None"):
         return str(value)
-    if isinstance(value, str) and wanted.startswith(("tuple", "list", "dict", "Mapping")):
+    if isinstance(value, str) and wanted.startswith(("tuple", "list", "dict", "Mapping", "RequestFields")):
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(value)
     return value

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from rewardkit.http_addresses import address_of
+from rewardkit.http_addresses import Address, address_of
 from rewardkit.http_retry import RETRIED
 from rewardkit.sandbox import fusion_answers, fusion_calls
 from rewardkit.sandbox.answers import Answer, SolutionBudget, explain, no_answer
@@ -58,23 +58,17 @@ class FusionClient:
 
     def __init__(self, url: str) -> None:
         try:
-            address = address_of(url)
+            given = address_of(url)
         except ValueError as error:
             raise SandboxUnavailable(str(error)) from None
-        parts = urllib.parse.urlsplit(address.url)
-        path = (
-            parts.path
-            if parts.path.rstrip("/").endswith("/run_code")
-            else f"{parts.path.rstrip('/')}/run_code"
-        )
-        self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+        self.url = Address(given.request_url("/run_code", without="/run_code"))
         self.level = f"of {self.url}"
-        self._parts = urllib.parse.urlsplit(self.url)
+        self._parts = urllib.parse.urlsplit(self.url.given)
         self._is_ours: bool | None = None
         self._makes_calls = False
         self._headers = {"Content-Type": "application/json"}
-        if address.authorization is not None:
-            self._headers["Authorization"] = address.authorization
+        if given.authorization is not None:
+            self._headers["Authorization"] = given.authorization
 
     def run(
         self,
@@ -241,8 +235,9 @@ class FusionClient:
             try:
                 status, answer = self._exchange(body, wall_s + _PATIENCE_S)
             except (OSError, http.client.HTTPException) as error:
+                why = self.url.unsaid(str(error))
                 failed = SandboxUnavailable(
-                    f"no sandbox server at {self.url}: {error}; start one with 'rewardkit serve --run-code'"
+                    f"no sandbox server at {self.url}: {why}; start one with 'rewardkit serve --run-code'"
                 )
                 continue
             if status == http.client.OK:

@@ -14,7 +14,7 @@ from rewardkit.agents.interactions.simulated_user import UserSettings
 from rewardkit.client import AsyncClient, Client
 from rewardkit.errors import RewardkitError
 from rewardkit.generation.types import EngineSettings
-from rewardkit.http_addresses import address_of, without_credentials
+from rewardkit.http_addresses import address_of, public_text
 from rewardkit.model_api.client import Endpoint
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.sandbox.fusion_client import FusionClient
@@ -37,7 +37,7 @@ def test_an_address_is_sent_without_what_says_who_asks_and_that_as_a_header(url:
     bare, secret = ADDRESSES[url]
     found = address_of(url)
     expected = None if secret is None else f"Basic {base64.b64encode(secret.encode()).decode()}"
-    assert (found.url, found.authorization) == (bare, expected)
+    assert (found.request_url(), found.authorization) == (bare, expected)
     assert TOKEN not in repr(found) and (expected is None or expected not in repr(found))
 
 
@@ -50,7 +50,7 @@ def test_an_address_is_sent_without_what_says_who_asks_and_that_as_a_header(url:
     ],
 )
 def test_no_text_shows_what_stands_in_an_address_before_its_host(text: str) -> None:
-    assert TOKEN not in without_credentials(text)
+    assert TOKEN not in public_text(text)
 
 
 def raised(call: Callable[[], Any]) -> str:

@@ -23,6 +23,7 @@ from rewardkit.client.wire import (
     server_at,
 )
 from rewardkit.errors import OptionsError
+from rewardkit.http_addresses import Address
 from rewardkit.http_sessions import end_with_loop
 from rewardkit.registry import check_timeout
 from rewardkit.types import Sample, Score
@@ -150,10 +151,11 @@ class AsyncClient:
                 headers=self._headers,
             )
             end_with_loop(self._session)
-        url = f"{self.url}{batch.path}"
-        async with self._session.post(url, data=batch.body, headers=headers) as response:
+        url = Address(self.url.request_url(batch.path))
+        async with self._session.post(url.given, data=batch.body, headers=headers) as response:
             retry_after = response.headers.get("retry-after", "")
-            return HttpAnswer(str(response.url), response.status, retry_after, await response.read())
+            body = await response.read()
+            return HttpAnswer(url, response.status, retry_after, body, self._headers.get("authorization", ""))
 
     async def aclose(self) -> None:
         """Close the connections; calls still waiting are cancelled. The end of the loop closes them, too."""

@@ -7,6 +7,7 @@ import time
 
 from rewardkit.client.wire import HttpAnswer, error_of
 from rewardkit.errors import DeadlineError, OverloadedError, ServerError
+from rewardkit.http_addresses import Address
 
 _RETRIES = 4
 """Times a request is sent again after its connection failed."""
@@ -16,7 +17,7 @@ _FIRST_PAUSE_S = 0.05
 class Attempts:
     """When to send a request again, and when to give up."""
 
-    def __init__(self, url: str, timeout_s: float) -> None:
+    def __init__(self, url: Address, timeout_s: float) -> None:
         self.url = url
         self.timeout_s = timeout_s
         self.ends = time.monotonic() + timeout_s
@@ -39,7 +40,7 @@ class Attempts:
         self.failures += 1
         pause_s = _FIRST_PAUSE_S * 2.0**self.failures * random.uniform(0.5, 1.5)
         if self.failures > _RETRIES or time.monotonic() + pause_s > self.ends:
-            reason = str(error) or type(error).__name__
+            reason = self.url.unsaid(str(error)) or type(error).__name__
             raise ServerError(
                 f"cannot reach the reward server at {self.url}: {reason}; is `rewardkit serve` running?"
             ) from error

@@ -11,6 +11,7 @@ import urllib.parse
 from collections.abc import Callable
 
 from rewardkit.client.wire import HttpAnswer
+from rewardkit.http_addresses import Address
 
 IDLE_S = 30.0
 """A connection that was idle for longer is not used again: the server may be about to close it."""
@@ -19,12 +20,10 @@ IDLE_S = 30.0
 class HttpConnections:
     """Kept connections of `http.client`, each used by one thread at a time."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: Address) -> None:
         self.url = url
-        parts = urllib.parse.urlsplit(url)
-        self.prefix = parts.path
         self._idle: queue.LifoQueue[tuple[float, http.client.HTTPConnection]] = queue.LifoQueue()
-        self._make = _maker(parts)
+        self._make = _maker(urllib.parse.urlsplit(url))
 
     def exchange(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], timeout_s: float
@@ -34,10 +33,13 @@ class HttpConnections:
             connection.timeout = timeout_s
             if connection.sock is not None:
                 connection.sock.settimeout(timeout_s)
-            connection.request(method, self.prefix + path, body, headers)
+            url = Address(self.url.request_url(path))
+            target = urllib.parse.urlsplit(url.given)._replace(scheme="", netloc="").geturl()
+            connection.request(method, target, body, headers)
             response = connection.getresponse()
             retry_after = response.getheader("retry-after", "")
-            answer = HttpAnswer(f"{self.url}{path}", response.status, retry_after, response.read())
+            sent = headers.get("authorization", "")
+            answer = HttpAnswer(url, response.status, retry_after, response.read(), sent)
         except BaseException:
             connection.close()
             raise

@@ -5,14 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from rewardkit.errors import InputError, RefusedError, ServerError
 from rewardkit.groups import group_of
-from rewardkit.http_addresses import address_of
+from rewardkit.http_addresses import Address, address_of
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.types import Sample, Score, sendable
 
@@ -37,15 +37,17 @@ class RequestBatch:
 class HttpAnswer:
     """What the server answered, whatever its status."""
 
-    url: str
+    url: Address
     status: int
     retry_after: str
     """The header of that name, empty if there is none."""
     body: bytes
+    authorization: str = field(default="", repr=False)
+    """The header that was sent: a server may repeat it, and no error does."""
 
 
-def server_at(url: str, token: str | None) -> tuple[str, dict[str, str]]:
-    """Return the address without what else stands in it, and the headers of every request to it.
+def server_at(url: str, token: str | None) -> tuple[Address, dict[str, str]]:
+    """Return the address, and the headers of every request to it.
 
     Raises:
         ServerError: it is no address.
@@ -58,7 +60,7 @@ def server_at(url: str, token: str | None) -> tuple[str, dict[str, str]]:
     authorization = address.authorization or (f"Bearer {token}" if token else None)
     if authorization is not None:
         headers["authorization"] = authorization
-    return address.url.rstrip("/"), headers
+    return Address(address.given.rstrip("/")), headers
 
 
 def deadline_header(left_s: float) -> dict[str, str]:
@@ -137,6 +139,8 @@ def error_of(answer: HttpAnswer) -> tuple[str, str]:
     """The type and the message of an error, as far as the answer says."""
     try:
         error = json.loads(answer.body)["error"]
-        return str(error["type"]), str(error["message"])
+        kind, message = str(error["type"]), str(error["message"])
     except (ValueError, KeyError, TypeError):
-        return "", answer.body[:200].decode("utf-8", "replace")
+        kind, message = "", answer.body.decode("utf-8", "replace")
+    public = answer.url.unsaid(message, {answer.authorization.partition(" ")[2]})
+    return kind, public if kind else public[:200]

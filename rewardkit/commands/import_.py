@@ -20,6 +20,7 @@ from rewardkit.files.publishing import exists_already, published
 from rewardkit.foreign import KINDS, ForeignEntry, ForeignSpec, foreign_reward, parse_spec
 from rewardkit.foreign.functions import look_at
 from rewardkit.foreign.spec import is_python
+from rewardkit.http_addresses import recorded_options
 from rewardkit.registry import Registry, Reward
 from rewardkit.rows import find_names, has_value, to_sample
 from rewardkit.scoring.scorer import Scorer
@@ -166,7 +167,7 @@ def _facts(spec: ForeignSpec) -> dict[str, Any]:
         return {}
     seen = look_at(spec, show_prints=True)
     files = sorted(Path(path).name for path, _ in seen.sources.values())
-    every = asdict(spec)["options"]
+    every = recorded_options(spec.options, [text for _, text in seen.sources.values()])
     return {
         "kind": seen.kind + (", async" if seen.is_async else ""),
         "function": f"{seen.name}{seen.signature}",

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,12 @@ from rewardkit.commands.options.mistaken import refuse_overwriting
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.scoring import note
+from rewardkit.errors import OptionsError
 from rewardkit.files.publishing import exists_already, require_folder_of
+from rewardkit.foreign.spec import shown_spec
+from rewardkit.http_addresses import NOT_RECORDED, RequestFields, public_text
 from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, moved_rewards, read_lock, write_lock
-from rewardkit.lock.identity import identities
+from rewardkit.lock.identity import Identity, identities
 from rewardkit.lock.pins import pins_of
 from rewardkit.lock.run_folders import read_identities
 from rewardkit.offline import ReadOptions
@@ -116,7 +120,9 @@ def command(
         given_to_run().saw(sources)
         given_to_run().refuse_unused()
         folder = os.path.relpath(Path.cwd(), path.resolve().parent)
-        write_lock(Lock(FORM, words, folder, identities(scorer, sources), pins), path)
+        found = identities(scorer, sources)
+        _refuse_secrets(words, found, [scorer.options_for(source) for source in sources])
+        write_lock(Lock(FORM, words, folder, found, pins), path)
     if as_json:
         click.echo(json.dumps({"lock": str(path), "data_sources": sources, "pins": len(pins)}, indent=2))
     else:
@@ -132,6 +138,31 @@ def _words_of(given: Mapping[str, Any]) -> list[str]:
         for one in value if isinstance(value, tuple) else [value] * (value is not None):
             found += [option.opts[0], str(one).replace(f"{Path.cwd()}/", "")]
     return found
+
+
+def _refuse_secrets(words: Sequence[str], found: Mapping[str, Identity], options: Sequence[Any]) -> None:
+    """Refuse to write down words that hold what a lock does not record.
+
+    Raises:
+        OptionsError: one holds a password, a query, a field of requests or an option that may be a key.
+    """
+    fields_of = (getattr(one, f.name) for one in options for f in fields(one))
+    fields_of = (value for value in fields_of if isinstance(value, RequestFields))
+    texts = {text for one in fields_of for text in one.texts if text}
+    unrecorded = NOT_RECORDED in repr(found)
+    given = (one.get("options", {}).items() for one in found.values())
+    names = [f":{name}=" for one in given for name, value in one if value == NOT_RECORDED]
+    for word in words:
+        if (
+            public_text(word) != word
+            or any(t in word for t in texts)
+            or (unrecorded and ("?" in word or any(name in word for name in names)))
+        ):
+            name = shown_spec(word).partition("=")[0]
+            raise OptionsError(
+                f"{name} holds what a lock file does not record, such as a key; "
+                "give it in a file: a judge's (--judge), imported rewards (--rewards) or --options-file"
+            )
 
 
 def _check(path: Path, words: list[str], given: ScorerArguments, as_json: bool) -> int:

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from rewardkit.assets import asset_path
 from rewardkit.errors import InputError, MissingDependencyError, reason_of
+from rewardkit.http_addresses import Address, public_text
 
 FileFormat = Literal[
     "parquet",
@@ -63,7 +64,7 @@ class Input:
     """One file of rows."""
 
     path: str
-    """A local path, a URL, or `-` for standard input."""
+    """A local path, `-` for standard input, or a URL: an `Address`, of which only the public part shows."""
     name: str
     """The path below the folder that was named; the file's own name if it was named itself."""
     member: str = ""
@@ -116,11 +117,11 @@ def find_inputs(
     Raises:
         InputError: one of them stands for no file.
     """
-    found: dict[str, Input] = {}
-    for word in map(str, words):
-        for one in _meant(word, on_note):
+    found: dict[tuple[str, str], Input] = {}
+    for word in words:
+        for one in _meant(word if isinstance(word, str) else str(word), on_note):
             if not one.path.endswith(RECEIPT):  # as in what a shell makes of `out.*`
-                found.setdefault(f"{one.path}:{one.member}", one)
+                found.setdefault((one.path, one.member), one)
     if not found:
         raise InputError("no input files given; pass at least one file, folder or glob")
     return list(found.values())
@@ -132,7 +133,7 @@ def _meant(word: str, on_note: Callable[[str], None]) -> list[Input]:
     if word.startswith(SAMPLE):
         word = str(asset_path(word.removeprefix(SAMPLE)))
     if "://" in word:
-        return _remote(word)
+        return _remote(Address(word))
     path = Path(word)
     if path.is_dir():
         return _inside(path, on_note)
@@ -198,7 +199,7 @@ def _before_magic(parts: Sequence[str]) -> list[str]:
     return before
 
 
-def _remote(url: str) -> list[Input]:
+def _remote(url: Address) -> list[Input]:
     system, path = _file_system(url)
     try:
         if glob.has_magic(path):
@@ -206,30 +207,37 @@ def _remote(url: str) -> list[Input]:
         elif system.isdir(path):
             paths = [p for p in sorted(system.find(path)) if format_of(p)]
         else:
-            return [_input(url, PurePosixPath(PurePosixPath(path).name))]
+            return [_input(url, PurePosixPath(PurePosixPath(url).name))]
     except Exception as error:  # whatever the driver of a scheme raises
-        raise InputError(f"cannot read {url}: {type(error).__name__}: {error}") from None
+        raise InputError(f"cannot read {url}: {url.unsaid(f'{type(error).__name__}: {error}')}") from None
     base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path.rstrip("/")
     if not paths:
         raise InputError(f"no such file: {url}")
     return [
-        _input(system.unstrip_protocol(p), PurePosixPath(p.removeprefix(base).lstrip("/"))) for p in paths
+        _input(one := Address(system.unstrip_protocol(p)), PurePosixPath(_below(one, base))) for p in paths
     ]
 
 
-def _file_system(url: str):  # type: ignore[no-untyped-def]  # fsspec has no types
+def _below(path: Address, base: str) -> str:
+    """The public part of a remote path below a folder, which has a scheme or none."""
+    public = str(Address(base))
+    below = path.partition(public)[2] if public else path
+    return below.lstrip("/") or path.rpartition("/")[2]
+
+
+def _file_system(url: Address):  # type: ignore[no-untyped-def]  # fsspec has no types
     scheme = url.partition("://")[0]
     try:
         import fsspec
 
-        return fsspec.core.url_to_fs(url)
+        return fsspec.core.url_to_fs(url.given)
     except ImportError as error:
         raise MissingDependencyError(
             f"reading {url} needs fsspec and {_DRIVERS.get(scheme, f'a driver for {scheme}')} ({error}); "
             "install both packages with: pip install 'rewardkit[remote]'"
         ) from None
     except ValueError as error:
-        raise InputError(f"{url}: {error}") from None
+        raise InputError(f"{url}: {url.unsaid(str(error))}") from None
 
 
 def open_binary(source: Input) -> BinaryIO:
@@ -241,13 +249,13 @@ def open_binary(source: Input) -> BinaryIO:
     if source.path == STDIN:
         return open(f"/proc/self/fd/{_spooled(sys.stdin).fileno()}", "rb")
     try:
-        if "://" in source.path:
+        if isinstance(source.path, Address):
             system, path = _file_system(source.path)
             file = cast("BinaryIO", system.open(path, "rb"))
         else:
             file = open(source.path, "rb")  # noqa: SIM115  (the caller closes it)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {source.path}: {reason_of(error)}") from None
+        raise InputError(f"cannot read {source.path}: {public_text(reason_of(error))}") from None
     packed = source.path.lower()
     if source.member:
         return zipfile.ZipFile(file).open(source.member)  # type: ignore[return-value]

@@ -18,6 +18,7 @@ from rewardkit.digests import digest
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, RewardHost
 from rewardkit.foreign.spec import KINDS, ForeignSpec
+from rewardkit.http_addresses import recorded_options
 from rewardkit.messages import plain_prompt, prompt_text
 from rewardkit.registry import NoOptions, Reward
 from rewardkit.types import Sample, Score
@@ -51,7 +52,11 @@ def python_reward(spec: ForeignSpec) -> Reward:
         load=hosted.load,
         options_type=NoOptions,
         source=source_of(described),
-        settings={"kind": described.kind, "columns": dict(spec.columns), **spec.options},
+        settings={
+            "kind": described.kind,
+            "columns": dict(spec.columns),
+            **recorded_options(spec.options, _texts_of(described)),
+        },
         summary=described.summary,
     )
 
@@ -80,9 +85,14 @@ def version_of(spec: ForeignSpec, described: DescribedReward) -> int:
     """Return a number that changes with the source files, the distribution's version, the options and the
     call, and with nothing else."""
     name = spec.target.rpartition("/")[2]
-    how = [described.kind, name, spec.options, spec.columns, spec.ground_truth, spec.batch]
+    options = recorded_options(spec.options, _texts_of(described))
+    how = [described.kind, name, options, spec.columns, spec.ground_truth, spec.batch]
     made_of = json.dumps([source_of(described), how], sort_keys=True, default=str)
     return zlib.crc32(made_of.encode())
+
+
+def _texts_of(described: DescribedReward) -> list[str]:
+    return [text for _, text in described.sources.values()]
 
 
 def source_of(described: DescribedReward) -> dict[str, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from rewardkit.errors import OptionsError
 from rewardkit.foreign.spec import ForeignSpec
-from rewardkit.http_addresses import address_of
+from rewardkit.http_addresses import Address, address_of, shown
 from rewardkit.registry import Reward
 
 
@@ -39,25 +40,25 @@ def made(
         presets["url"] = _checked_url(spec)
     reward = Reward(
         name=spec.name or default_name(spec),
-        version=_version(spec, source),
+        version=0,
         target=score,
         data_sources=spec.data_sources,
         options_type=options_type,
         presets=presets,
         **{"runs": "process", "timeout_s": spec.timeout_s, **more},
     )
-    reward.make_options({})
-    return reward
+    options = shown(reward.make_options({}))
+    return replace(reward, version=_version(spec, {name: options.get(name) for name in spec.options}, source))
 
 
-def _version(spec: ForeignSpec, source: bytes) -> int:
-    made_of = json.dumps([spec.kind, spec.options], sort_keys=True, default=str).encode()
+def _version(spec: ForeignSpec, options: Mapping[str, Any], source: bytes) -> int:
+    made_of = json.dumps([spec.kind, options], sort_keys=True, default=str).encode()
     return int(hashlib.sha256(made_of + b"\0" + source).hexdigest()[:8], 16)
 
 
 def default_name(spec: ForeignSpec) -> str:
     """Return a name for a reward: its kind and the end of its target."""
-    return f"{spec.kind}:{PurePosixPath(spec.target.rstrip('/')).name}"
+    return f"{spec.kind}:{PurePosixPath(Address(spec.target).rstrip('/')).name}"
 
 
 def number(value: Any) -> float | None:
@@ -67,9 +68,8 @@ def number(value: Any) -> float | None:
     return float(value)
 
 
-def _checked_url(spec: ForeignSpec) -> str:
+def _checked_url(spec: ForeignSpec) -> Address:
     try:
-        address_of(spec.target)
+        return address_of(spec.target)
     except ValueError as error:
-        raise OptionsError(f"{spec.kind}:{spec.target}: {error}") from None
-    return spec.target
+        raise OptionsError(f"{spec.kind}:{Address(spec.target)}: {error}") from None

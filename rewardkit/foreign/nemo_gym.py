@@ -13,17 +13,17 @@ from typing import Any, Literal
 from rewardkit.foreign.making import made, number
 from rewardkit.foreign.services import Service, ServiceError
 from rewardkit.foreign.spec import ForeignSpec
-from rewardkit.http_addresses import CredentialsUnshown
+from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings
 from rewardkit.messages import plain_prompt
 from rewardkit.registry import Reward
 from rewardkit.types import Sample, Score, failure
 
 
-@dataclass(frozen=True, repr=False)
-class NemoGymOptions(CredentialsUnshown):
+@dataclass(frozen=True)
+class NemoGymOptions(NetworkSettings):
     """Which server, and what a row is to it."""
 
-    url: str = ""
+    url: Address = NO_ADDRESS
     ground_truth_field: str = "expected_answer"
     """The field of the row in which the server looks for the ground truth; what `extra_info` says goes before
     it."""
@@ -35,7 +35,9 @@ class NemoGymOptions(CredentialsUnshown):
 
 def nemo_gym(spec: ForeignSpec) -> Reward:
     """Return the reward of a server. It is not asked before the first sample."""
-    return made(spec, score, NemoGymOptions, url=True, summary=f"NeMo-Gym's /verify of {spec.target}")
+    return made(
+        spec, score, NemoGymOptions, url=True, summary=f"NeMo-Gym's /verify of {Address(spec.target)}"
+    )
 
 
 async def score(sample: Sample, options: NemoGymOptions) -> Score:

@@ -14,16 +14,16 @@ from rewardkit.foreign.making import made
 from rewardkit.foreign.ors_client import OrsSession, OrsTools
 from rewardkit.foreign.services import Service, ServiceError
 from rewardkit.foreign.spec import ForeignSpec
-from rewardkit.http_addresses import CredentialsUnshown
+from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings
 from rewardkit.registry import Reward
 from rewardkit.types import Sample, Score, failure
 
 
-@dataclass(frozen=True, repr=False)
-class OrsOptions(CredentialsUnshown):
+@dataclass(frozen=True)
+class OrsOptions(NetworkSettings):
     """Which server and environment, and where the response goes."""
 
-    url: str = ""
+    url: Address = NO_ADDRESS
     environment: str = ""
     """Empty: the server's first."""
     tool: str = ""
@@ -36,7 +36,9 @@ class OrsOptions(CredentialsUnshown):
 
 def ors(spec: ForeignSpec) -> Reward:
     """Return the reward of a server. It is not asked before the first sample."""
-    return made(spec, score, OrsOptions, url=True, summary=f"The Open Reward Standard server {spec.target}")
+    return made(
+        spec, score, OrsOptions, url=True, summary=f"The Open Reward Standard server {Address(spec.target)}"
+    )
 
 
 async def score(sample: Sample, options: OrsOptions) -> Score:

@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from rewardkit.http_addresses import address_of, without_credentials
+from rewardkit.http_addresses import address_of
 from rewardkit.http_retry import retry_after_s
 from rewardkit.http_sessions import end_with_loop
 from rewardkit.json_objects import NOT_JSON
@@ -57,14 +57,12 @@ class Service:
         Raises:
             ValueError: the URL is no address of HTTP.
         """
-        address = address_of(url)
-        self.url = address.url.rstrip("/")
-        self.who = f"{who} {without_credentials(self.url)}"
+        self.address = address_of(url)
+        self.who = f"{who} {self.address.rstrip('/')}"
         self.timeout_s = timeout_s
         self.retries = retries
-        self._headers = {"Authorization": address.authorization} if address.authorization else {}
-        if token:
-            self._headers["Authorization"] = f"Bearer {token}"
+        authorization = f"Bearer {token}" if token else self.address.authorization
+        self._headers = {"Authorization": authorization} if authorization else {}
 
     async def json(
         self,
@@ -86,10 +84,12 @@ class Service:
         """
         async with self.request(method, path, body, headers=headers, cookies=cookies) as answer:
             content = await self.read(answer)
+        for secret in self._secrets():
+            content = content.replace(secret.encode(), b"...")
         try:
             return msgspec.json.decode(content)
         except NOT_JSON:
-            raise ServiceError(f"{self.who} did not answer with JSON: {_shown(content)!r}", 200) from None
+            raise ServiceError(f"{self.who} did not answer with JSON: {self._said(content)!r}", 200) from None
 
     @asynccontextmanager
     async def request(
@@ -111,8 +111,7 @@ class Service:
         except TimeoutError:
             raise ServiceError(f"{self.who} did not answer within {self.timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
-            said = without_credentials(f"{type(error).__name__}: {error}")
-            raise ServiceError(f"{self.who} cannot be reached: {said}") from None
+            raise self._unreached(error) from None
 
     async def _sent(
         self,
@@ -129,7 +128,7 @@ class Service:
         for attempt in range(self.retries + 1):
             answer = await _of_loop().request(
                 method,
-                f"{self.url}{path}",
+                self.address.request_url(path),
                 data=content,
                 headers=headers,
                 allow_redirects=method == "GET",
@@ -142,7 +141,7 @@ class Service:
         if cookies is not None:
             cookies.update({name: one.value for name, one in answer.cookies.items()})
         if answer.status != 200:
-            said = _shown(await answer.content.read(400))
+            said = self._said(await answer.content.read(400))
             raise ServiceError(f"{self.who} answered {answer.status}: {said}", answer.status)
         return answer
 
@@ -152,14 +151,28 @@ class Service:
         Args:
             largest: Bytes that a message may have.
         """
-        url = f"ws{self.url.removeprefix('http')}{path}"
+        url = f"ws{self.address.request_url(path).removeprefix('http')}"
         try:
             return await _of_loop().ws_connect(
                 url, headers=self._headers, max_msg_size=largest, heartbeat=60.0
             )
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            said = without_credentials(f"{type(error).__name__}: {error}")
-            raise ServiceError(f"{self.who} cannot be reached: {said}") from None
+            raise self._unreached(error) from None
+
+    def _said(self, content: bytes) -> str:
+        return self._public(" ".join(content.decode("utf-8", "replace").split()))[:200]
+
+    def _unreached(self, error: Exception) -> ServiceError:
+        return ServiceError(
+            f"{self.who} cannot be reached: {self._public(f'{type(error).__name__}: {error}')}"
+        )
+
+    def _public(self, text: str) -> str:
+        """Return what a server or a library says without the address's secrets and what is sent for them."""
+        return self.address.unsaid(text, self._secrets())
+
+    def _secrets(self) -> set[str]:
+        return {*self.address.secrets, *(value.partition(" ")[2] for value in self._headers.values())}
 
     async def read(self, answer: aiohttp.ClientResponse) -> bytes:
         """Return an answer's body, which has a largest size.
@@ -185,7 +198,3 @@ def _of_loop() -> aiohttp.ClientSession:
         )
         end_with_loop(_kept[loop])
     return _kept[loop]
-
-
-def _shown(content: bytes) -> str:
-    return " ".join(content[:200].decode("utf-8", "replace").split())

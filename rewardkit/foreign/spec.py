@@ -15,6 +15,7 @@ from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.http_addresses import Address
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target, load_reward_file
 
 _PYTHON = "rewardkit.foreign.functions:python_reward"
@@ -83,9 +84,14 @@ def parse_spec(text: str) -> ForeignSpec:
     kind, colon, target = rest.partition(":")
     if not (colon and kind in KINDS):
         if not _is_function(rest):
-            raise InputError(f"reward '{text}': {_no_kind(kind) if colon else _expected()}")
+            raise InputError(f"reward '{shown_spec(text)}': {_no_kind(kind) if colon else _expected()}")
         kind, target = "", rest
     return ForeignSpec(target, kind, options=_options(query), data_sources=(source,) if source else ())
+
+
+def shown_spec(text: str) -> str:
+    """Return a spec as it may be shown: without its options, which may hold keys."""
+    return Address(text).partition("?")[0]
 
 
 def is_spec(text: str) -> bool:
@@ -130,7 +136,7 @@ def foreign_reward(spec: ForeignSpec) -> Reward:
         InputError: there is no such kind, or nothing that can be run.
     """
     if spec.kind and spec.kind not in KINDS:
-        raise InputError(f"reward '{spec.target}': {_no_kind(spec.kind)}")
+        raise InputError(f"reward '{Address(spec.target)}': {_no_kind(spec.kind)}")
     made: Reward = import_target(KINDS.get(spec.kind, _PYTHON))(spec)
     return made
 
@@ -154,11 +160,14 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
     """
     source, spec = _split_source(text)
     if text.startswith("="):
-        raise InputError(f"--reward {text}: the data source before `=` is empty; expected [SOURCE=]SPEC")
+        raise InputError(
+            f"--reward {shown_spec(text)}: the data source before `=` is empty; expected [SOURCE=]SPEC"
+        )
     if _is_ours(spec):
         if "?" in spec:
             raise InputError(
-                f"--reward {text}: the file imports rewardkit, so set options with --option instead of `?`"
+                f"--reward {shown_spec(text)}: the file imports rewardkit, so "
+                "set options with --option instead of `?`"
             )
         return load_reward_file(text)
     parsed = parse_spec(spec)

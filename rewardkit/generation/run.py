@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from rewardkit.agents.environments.environment import read_spec
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.errors import InputError
 from rewardkit.generation.engines import ENGINES, open_engine
@@ -183,11 +184,14 @@ def _about(
     for row in episodes or ():
         about = (row.agent_name, row.ground_truth, row.data_source, plain(row.extra_info))
         digest.update(msgspec.json.encode(about, enc_hook=str))
+    named = settings.episodes.env if settings.episodes is not None else None
+    env = read_spec(named) if named else None
     chosen = ("name", "model", "dtype", "tensor_parallel_size", "max_model_len", "max_num_seqs")
     return {
         "prompts": digest.hexdigest(),
         **{name: getattr(engine, name) for name in chosen},
-        **msgspec.json.decode(msgspec.json.encode(settings)),  # as it comes back from a file
+        **msgspec.json.decode(msgspec.json.encode(settings, enc_hook=str)),  # as it comes back from a file
+        **({} if env is None else {"env": msgspec.to_builtins(env, enc_hook=str)}),
     }
 
 

@@ -10,12 +10,12 @@ from typing import Literal, Protocol
 import msgspec
 
 from rewardkit.agents.rows import EpisodeRow
-from rewardkit.http_addresses import CredentialsUnshown
+from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings
 from rewardkit.types import Message, Status
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeSettings:
+class EpisodeSettings(NetworkSettings):
     """How episodes of several turns are run. Names are those of verl's `multi_turn` keys where there are
     any."""
 
@@ -27,7 +27,7 @@ class EpisodeSettings:
     """A file of agents, see `rewardkit.agents.agent_files`; empty: none."""
     tools: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.loading.load_tools` takes them."""
-    env: str = ""
+    env: Address = NO_ADDRESS
     """Environment of every row, `KIND:TARGET`, for the loop `env`; empty: rows name theirs."""
     interactions: str = ""
     """Names, or paths of YAML files, as `rewardkit.agents.interactions.load_interactions` takes them."""
@@ -69,14 +69,14 @@ class GenerationSettings:
     """None: a response is one turn."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class EngineSettings(CredentialsUnshown):
+@dataclass(frozen=True, slots=True)
+class EngineSettings(NetworkSettings):
     """Which engine, and what it needs to start."""
 
     name: str
     """`vllm`, `hf` or `endpoint`."""
     model: str
-    url: str | None = None
+    url: Address | None = None
     """Of an OpenAI-compatible server, up to and with `/v1`."""
     api_key_env: str = "OPENAI_API_KEY"
     """Environment variable that holds the endpoint's key."""

@@ -1,15 +1,16 @@
 """What a reward is: its version, options, sources, members, packages and sandbox, as plain data.
 
-Everything that decides its scores and nothing of the machine: no paths, keys, addresses with passwords or
-times. Two identities are compared in `changes`.
+Everything that decides its scores and nothing of the machine: no paths, keys, secrets or times. What may be
+written of an address, of a request and of a user's options is decided in `rewardkit.http_addresses`, by what
+is public and not by what looks secret. Two identities are compared in `changes`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,18 @@ import msgspec
 from rewardkit.composition.tree import Combine, CompositionNode, walk
 from rewardkit.digests import path_digest, source_digests
 from rewardkit.errors import UnknownDataSourceError
-from rewardkit.http_addresses import without_credentials
+from rewardkit.http_addresses import recorded_options, shown
 from rewardkit.model_folders import model_folder
-from rewardkit.registry import FILE, Reward
+from rewardkit.registry import FILE, Reward, shown_options
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import user_reward_file
 
 Identity = dict[str, Any]
 """Keys: `reward` (name and version), `options`, `timeout_s`, `source` (file -> digest), `packages`,
 `sandbox`; of a composition `reward` (its name) and `items` (path -> the same, with `weight`)."""
+
+_WITHOUT_EFFECT = ("api_key_env",)
+"""Options that decide no score."""
 
 
 def identities(scorer: Scorer, data_sources: Iterable[str]) -> dict[str, Identity]:
@@ -63,7 +67,7 @@ def identity(reward: Reward, options: Any) -> Identity:
         return {"reward": reward.name, "items": {one.path: _item(one) for one in walk(composition.root)}}
     found = {
         "reward": reward.scorer,
-        "options": _options(options) | _unsigned(msgspec.to_builtins(reward.settings, enc_hook=str)),
+        "options": _options(reward, options) | shown(msgspec.to_builtins(reward.settings, enc_hook=str)),
         "timeout_s": reward.timeout_s,
         "source": dict(reward.source) or _source(reward.target),
         "packages": _packages(reward.needs),
@@ -81,13 +85,16 @@ def _item(node: CompositionNode) -> Identity:
     return {"reward": node.kind, **paths, "until": node.until, "threshold": node.threshold, **common}
 
 
-def _options(options: Any) -> dict[str, Any]:
-    files = {field.name for field in fields(options) if field.metadata.get(FILE)}
-    values = msgspec.to_builtins(asdict(options), enc_hook=str)
-    return {
-        name: _portable_path(value) if name in files and value else _unsigned(value)
-        for name, value in sorted(values.items())
-    }
+def _options(reward: Reward, options: Any) -> dict[str, Any]:
+    values = msgspec.to_builtins(shown_options(options), enc_hook=str)
+    own = user_reward_file(reward.target)
+    if own is not None:
+        texts = [one.source.decode("utf-8", "replace") for one in (own, *own.beside)]
+        values = recorded_options(values, texts)
+    for field in fields(options):
+        if field.metadata.get(FILE) and (path := getattr(options, field.name)):
+            values[field.name] = _portable_path(path)
+    return {name: values[name] for name in sorted(values) if name not in _WITHOUT_EFFECT}
 
 
 def _portable_path(value: str) -> str:
@@ -99,15 +106,6 @@ def _portable_path(value: str) -> str:
             name = value if found.parent.name == "snapshots" else f"{Path(path).name}{colon}{function}"
             return f"{name} {path_digest(found)}"
     return value
-
-
-def _unsigned(value: Any) -> Any:
-    """Return plain data whose addresses have no names and passwords."""
-    if isinstance(value, str):
-        return without_credentials(value)
-    if isinstance(value, Mapping):
-        return {str(key): _unsigned(value[key]) for key in sorted(value, key=str)}
-    return [_unsigned(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _source(function: Callable[..., Any]) -> dict[str, str]:

@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.http_addresses import CredentialsUnshown, address_of
+from rewardkit.http_addresses import Address, NetworkSettings, RequestFields, address_of, named_variable
 from rewardkit.http_retry import retry_after_s
 from rewardkit.http_sessions import end_with_loop
 from rewardkit.messages import content_text
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _PATH = "/chat/completions"
+_OWN_FIELDS = frozenset({"messages", "model", "tools", "response_format", "stop"})
+"""Fields of a request that callers write; the texts in all others are the user's, and never repeated."""
 _LIMIT = "max_tokens"
 _NEW_LIMIT = "max_completion_tokens"
 """The name that OpenAI's reasoning models demand; they refuse `max_tokens`."""
@@ -36,11 +38,11 @@ _LONGEST_REST_S = 120.0
 """`openai` does not wait for a server that asks for more."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Endpoint(CredentialsUnshown):
+@dataclass(frozen=True, slots=True)
+class Endpoint(NetworkSettings):
     """Who is asked, and how often."""
 
-    url: str
+    url: Address
     """Base of the API, such as `http://localhost:8000/v1`. Name and password in it are its key."""
     model: str
     api_key_env: str = ""
@@ -52,15 +54,21 @@ class Endpoint(CredentialsUnshown):
     """What errors call it."""
 
     @property
-    def address(self) -> str:
-        """Where requests go, without name and password."""
-        return f"{address_of(self.url).url.rstrip('/').removesuffix(_PATH)}{_PATH}"
+    def address(self) -> Address:
+        """Where requests go; as a text, its public part."""
+        return Address(address_of(self.url).request_url(_PATH, without=_PATH))
 
     @property
     def authorization(self) -> str | None:
         """The header that says who asks; None: there is none."""
         key = os.environ.get(self.api_key_env, "") if self.api_key_env else ""
-        return address_of(self.url).authorization or (f"Bearer {key}" if key else None)
+        return self.url.authorization or (f"Bearer {key}" if key else None)
+
+    def unsaid(self, text: str, body: Mapping[str, Any]) -> str:
+        """Return what the server or a library says without what is secret of the address and the request."""
+        key = (self.authorization or "").partition(" ")[2]
+        sent = {name: value for name, value in body.items() if name not in _OWN_FIELDS}
+        return self.url.unsaid(text, {key, *RequestFields(sent).texts})
 
 
 class EndpointError(RuntimeError):
@@ -179,7 +187,7 @@ class _Connections:
 
         try:
             answer = await self._client.post(
-                endpoint.address,
+                endpoint.address.given,
                 cast_to=httpx2.Response,
                 content=json.dumps(body).encode(),  # in ASCII: half a character can be sent, too
                 options={
@@ -189,9 +197,10 @@ class _Connections:
                 },
             )
         except openai.APIStatusError as error:
-            raise _refusal(error.response, endpoint) from None
+            raise _refusal(error.response, endpoint, body) from None
         except (openai.APIConnectionError, aiohttp.ClientError) as error:
-            raise EndpointError(f"{endpoint.who} {_why_none(error, endpoint)}") from None
+            why = endpoint.unsaid(_why_none(error, endpoint), body)
+            raise EndpointError(f"{endpoint.who} {why}") from None
         return _completion(answer.content)
 
     async def _rest(self, request: httpx2.Request) -> None:
@@ -250,14 +259,14 @@ def _completion(content: bytes) -> dict[str, Any]:
     return answer
 
 
-def _refusal(answer: httpx2.Response, endpoint: Endpoint) -> EndpointError:
-    said = " ".join(_unsaid(answer.text, endpoint)[:400].split())[:160]
+def _refusal(answer: httpx2.Response, endpoint: Endpoint, body: Mapping[str, Any]) -> EndpointError:
+    said = " ".join(endpoint.unsaid(answer.text, body)[:400].split())[:160]
     message = f"{endpoint.who} answered {answer.status_code}: {said}"
     if answer.status_code == 400 and _NEW_LIMIT in answer.text:
         return _OldLimitError(message)
     if answer.status_code in (401, 403):
         sent = (
-            f"the key is taken from the variable {endpoint.api_key_env}"
+            f"the key is taken from {named_variable(endpoint.api_key_env)}"
             if endpoint.api_key_env
             else "no key was sent"
         )
@@ -267,12 +276,6 @@ def _refusal(answer: httpx2.Response, endpoint: Endpoint) -> EndpointError:
             f"{message}; the request was for the model '{endpoint.model}' at {endpoint.address}"
         )
     return EndpointError(message)
-
-
-def _unsaid(text: str, endpoint: Endpoint) -> str:
-    """What a server says, without the key where it repeats that."""
-    key = (endpoint.authorization or "").partition(" ")[2]
-    return text.replace(key, "...") if key else text
 
 
 def _why_none(error: Exception, endpoint: Endpoint) -> str:

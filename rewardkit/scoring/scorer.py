@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import count, islice
@@ -24,6 +24,7 @@ import msgspec
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import InputError, OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
+from rewardkit.http_addresses import revealed
 from rewardkit.registry import REGISTRY, Registry, Reward, check_timeout, import_target
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn, WorkerJob
 from rewardkit.scoring.pending import Pending, ScoringPlan
@@ -386,7 +387,7 @@ class Scorer:
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
         """The job of a reward with these options: one, whatever the data sources."""
-        key = (reward.scorer, repr(asdict(options)))  # their own repr hides passwords
+        key = (reward.scorer, repr(revealed(options)))
         with self._making:
             if key not in self._jobs:
                 self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from rewardkit.http_addresses import without_credentials
+from rewardkit.http_addresses import public_text, shown
 from rewardkit.server.request import CURRENT
 
 _MAX_WAITING = 10_000
@@ -37,16 +37,16 @@ class JsonFormatter(logging.Formatter):
             + f".{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": without_credentials(record.getMessage()),
+            "message": public_text(record.getMessage()),
         }
         request = CURRENT.get()
         if request is not None:
             line["request_id"] = request.id
             if request.trace is not None:
                 line["trace_id"] = request.trace.id
-        line |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
+        line |= {key: shown(value) for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info:
-            line["exception"] = without_credentials(self.formatException(record.exc_info))
+            line["exception"] = public_text(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
 
 

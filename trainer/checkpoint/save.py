@@ -17,9 +17,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,7 +52,7 @@ from rewardkit.trainer.checkpoint.find import (
     write_whole,
 )
 from rewardkit.trainer.checkpoint.random_state import random_state, set_random_state
-from rewardkit.trainer.config.load import as_yaml
+from rewardkit.trainer.config.load import as_dict, as_yaml
 from rewardkit.trainer.config.root import RunConfig
 from rewardkit.trainer.config.workers import CheckpointConfig
 from rewardkit.trainer.data import PromptLoader
@@ -250,7 +250,7 @@ class Checkpoints:
         return int(facts["step"])
 
     def _say_restored(self, start: Path, facts: Mapping[str, Any]) -> None:
-        if changed := ", ".join(changed_settings(facts["config"], asdict(cast(Any, self._config)))):
+        if changed := ", ".join(changed_settings(facts["config"], as_dict(self._config))):
             print(f"warning: {start.name} was saved with other settings: {changed}", file=sys.stderr)
         done = "; all steps are done" if facts["step"] >= self._total_steps else ""
         self._say(f"resuming from {start}, of {self._total_steps} steps{done}")
@@ -288,7 +288,7 @@ class Checkpoints:
             "kl_coef": self._learned.kl.coef,
             "alarms": self._learned.alarms.beyond,
             "random": self._world.gather(random_state()),
-            "config": asdict(cast(Any, self._config)),
+            "config": as_dict(self._config),
         }
 
     def check(self) -> None:

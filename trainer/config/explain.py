@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
 from rewardkit.field_docs import field_docs
-from rewardkit.trainer.config.load import flat_keys, merged, read_layers
+from rewardkit.trainer.config.load import flat_keys, merged, public_setting, read_layers
 from rewardkit.trainer.config.verl import PPO, Schema
 
 UNSET = "???"
@@ -42,7 +42,9 @@ def explain(
     whole = merged(layers)
     given = [set(flat_keys(OmegaConf.to_container(n))) for n in (layers.recipe, layers.command_line)]
     return [
-        ConfigSetting(key, _value(whole, key), meaning, _origin(layers.defaults, given, key))
+        ConfigSetting(
+            key, public_setting(key, _value(whole, key), whole), meaning, _origin(layers.defaults, given, key)
+        )
         for key, meaning in _meanings(schema.root(), "", list(_sections(schema.root())))
     ]
 

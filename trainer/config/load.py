@@ -21,7 +21,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rewardkit.errors import ConfigError, reason_of
-from rewardkit.http_addresses import without_credentials
+from rewardkit.http_addresses import recorded_options, shown
+from rewardkit.registry import REGISTRY
 from rewardkit.trainer.config.hydra import compose
 from rewardkit.trainer.config.root import Config, RunConfig
 from rewardkit.trainer.config.verl import PPO, C, Schema, Translation, leaves, translate
@@ -163,15 +164,48 @@ def _in_words(kind: Any, found: Any, default: Any) -> str:
 
 
 def as_dict(config: RunConfig) -> dict[str, Any]:
-    """Return the whole resolved config as plain data, to be shown: its addresses have no passwords."""
-    plain = OmegaConf.to_container(OmegaConf.structured(config), resolve=True)
-    shown: dict[str, Any] = json.loads(without_credentials(json.dumps(plain)))
-    return shown
+    """Return the whole resolved config as plain data, as it may be shown and stored: without secrets."""
+    plain: Any = OmegaConf.to_container(OmegaConf.structured(config), resolve=True)
+    return {name: _public_section(name, section, plain) for name, section in plain.items()}
+
+
+def _public_section(name: Any, section: Any, whole: Any) -> Any:
+    return {key: public_setting(f"{name}.{key}", value, whole) for key, value in section.items()}
+
+
+def public_setting(key: str, value: Any, whole: Any) -> Any:
+    """Return what may be shown and stored of a setting: of an address what is public, and of arguments of a
+    user's function what `recorded_options` says.
+
+    Args:
+        whole: all settings, as nested mappings.
+    """
+    if key == "custom_reward_function.reward_kwargs":
+        return recorded_options(value, _own_reward(whole))
+    if key == "reward.options":
+        return {source: _public_options(source, options, whole) for source, options in value.items()}
+    return shown(value)
+
+
+def _public_options(source: str, options: Any, whole: Any) -> Any:
+    """Options of our rewards are known; one of them that is a mapping, and those of others, may hold keys."""
+    if not isinstance(options, Mapping):
+        return shown(options)
+    found = REGISTRY.find(source)
+    known = found is not None and found.target.__module__.startswith("rewardkit.rewards.")
+    free = {name: value for name, value in options.items() if not known or isinstance(value, Mapping)}
+    return {**shown(options), **recorded_options(free, _own_reward(whole))}
+
+
+def _own_reward(whole: Any) -> list[str]:
+    """The text of the user's reward function."""
+    path = Path(str(whole["custom_reward_function"]["path"]).removeprefix("file://"))
+    return [path.read_text(errors="replace")] if path.is_file() else []
 
 
 def as_yaml(config: RunConfig) -> str:
     """Return the whole resolved config as YAML, as it is written beside a run's checkpoints."""
-    return OmegaConf.to_yaml(OmegaConf.structured(config))
+    return OmegaConf.to_yaml(OmegaConf.create(as_dict(config)))
 
 
 def _converted(convert: Callable[[Any], Any], given: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
+from rewardkit.http_addresses import public_text
 from rewardkit.trainer.config.load import as_dict
 from rewardkit.trainer.config.root import RunConfig, logger_names
 from rewardkit.trainer.logging.console import COLUMNS, ConsoleSink, response_line
@@ -121,7 +122,7 @@ class Logger:
             work(*arguments)
         except Exception as error:  # whatever a tracking library raises, training goes on
             self._sinks.pop(name, None)
-            reason = (str(error) or type(error).__name__).partition("\n")[0]
+            reason = public_text(str(error) or type(error).__name__).partition("\n")[0]
             self.warn(f"logger '{name}' failed and is disabled for the rest of the run: {reason}")
 
     def __enter__(self) -> Logger:

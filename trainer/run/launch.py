@@ -21,6 +21,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
+from rewardkit.http_addresses import public_text
 from rewardkit.processes import die_with_parent
 from rewardkit.trainer.checkpoint.find import RESTARTED
 from rewardkit.trainer.config.root import RunConfig, world_size
@@ -207,7 +208,7 @@ def _first_failure(ray: Any, running: dict[Any, int]) -> int:
             told, _ = ray.wait(waiting, num_returns=len(waiting), timeout=5)  # process 0 says what it was
             message = next((m for _, m in ray.get(told) if m), "")
         if message:
-            print(f"error: {message}", file=sys.stderr)
+            print(f"error: {public_text(message)}", file=sys.stderr)
         if code:
             return int(code)
     return 0

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from rewardkit.errors import RewardkitError
+from rewardkit.http_addresses import public_text
 from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.distributed import started_by_torchrun
 from rewardkit.trainer.run.launch import INTERRUPTED, die_with_launcher, launch
@@ -53,7 +54,7 @@ def main() -> None:
     try:
         code = run(given.config, given.overrides, given.stage)
     except RewardkitError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {public_text(str(error))}", file=sys.stderr)
         code = error.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED

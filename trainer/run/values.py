@@ -280,9 +280,11 @@ def _check_value(key: str, value: Any, values: Values) -> None:
 def _check_addresses(key: str, value: Any) -> None:
     for url in value if isinstance(value, list) else [value] if value is not None else []:
         try:
-            address_of(str(url))
+            address = address_of(str(url))
         except ValueError as error:
             raise ConfigError(f"{key}: {error}") from None
+        if key.endswith(".urls") and address.given != str(address):
+            raise ConfigError(f"{key}: {address} must have no name, password or query; give http://HOST:PORT")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.http_addresses import Address, made_private
 from rewardkit.types import Message, Score
 
 KINDS: Mapping[str, str] = {
@@ -32,7 +33,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which environment, and what its rewards are."""
 
     kind: str
-    target: str
+    target: Address
     """A URL, a folder, or a name, as the kind has it."""
     name: str = ""
     """Which environment of a server that has several; empty: its first."""
@@ -98,19 +99,32 @@ def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
             "the agent 'env' has no environment; set extra_info.env in the row, or set an environment for "
             "the run with --env (in training: actor_rollout_ref.rollout.agent.env)"
         )
+    return read_spec(given)
+
+
+def read_spec(given: Any) -> EnvironmentSpec:
+    """Return the environment that a row or a run names, as `KIND:TARGET` or as an object.
+
+    Raises:
+        InputError: it names none that there is.
+    """
+    if isinstance(given, Address):
+        given = given.given
     if isinstance(given, str) and given.startswith("{"):
         given = _decoded(given, "env")
     if not isinstance(given, str | Mapping):
-        raise InputError(f"extra_info.env is {given!r:.40}; expected a string or an object")
+        raise InputError(
+            f"extra_info.env is of the type {type(given).__name__}; expected a string or an object"
+        )
     values = _parsed(given) if isinstance(given, str) else {k: v for k, v in given.items() if v is not None}
     if values.get("kind") not in KINDS:
         kind = str(values.get("kind"))
         hint = did_you_mean(kind, KINDS) or f"; write KIND:TARGET, where KIND is one of {', '.join(KINDS)}"
         raise InputError(f"unknown kind of environment '{kind}'{hint}")
     try:
-        return msgspec.convert(values, EnvironmentSpec)
+        return msgspec.convert(values, EnvironmentSpec, dec_hook=made_private)
     except msgspec.ValidationError as error:
-        raise InputError(f"invalid environment {given!r:.80}: {error}") from None
+        raise InputError(f"invalid environment of the kind {values['kind']}: {error}") from None
 
 
 def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:

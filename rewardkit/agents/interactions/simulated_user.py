@@ -8,13 +8,13 @@ the episode.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import ConfigError, InputError
-from rewardkit.http_addresses import CredentialsUnshown, without_credentials
+from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings, RequestFields
 from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, complete_text, require_openai
 from rewardkit.registry import check_timeout
@@ -27,11 +27,11 @@ When you have it, or see that you will not get it, say {stop_word} and nothing e
 """
 
 
-@dataclass(frozen=True, repr=False)
-class UserSettings(CredentialsUnshown):
+@dataclass(frozen=True)
+class UserSettings(NetworkSettings):
     """Who plays the user: the interaction's `config`."""
 
-    url: str = ""
+    url: Address = NO_ADDRESS
     """Base of the API, such as `http://localhost:8000/v1`."""
     model: str = ""
     instructions: str = INSTRUCTIONS
@@ -43,25 +43,27 @@ class UserSettings(CredentialsUnshown):
     max_tokens: int = 256
     api_key_env: str = ""
     """Name of the environment variable that holds the key; empty: no key is sent."""
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    extra_body: RequestFields = field(default_factory=RequestFields)
     request_timeout_s: float = 60.0
     """For one attempt. All attempts together have `EpisodeLimits.tool_seconds`."""
     retries: int = 4
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.url.startswith(("http://", "https://")) or not self.model:
-            shown = without_credentials(self.url)
             raise ConfigError(
-                f"simulated_user needs `url` (http://...) and `model`; found url={shown!r}, "
+                f"simulated_user needs `url` (http://...) and `model`; found url={self.url!r}, "
                 f"model={self.model!r}"
             )
         check_timeout(self.request_timeout_s)
         if not self.stop_word:
             raise ConfigError("simulated_user: `stop_word` is empty; leave `stop_word` out to use [DONE]")
 
-    def extra_body_of(self, turn: int) -> Mapping[str, Any]:
+    def extra_body_of(self, turn: int) -> RequestFields:
         """Return the further fields of the request for a turn."""
-        return self.extra_body if self.seed is None else {"seed": self.seed + turn, **self.extra_body}
+        if self.seed is None:
+            return self.extra_body
+        return RequestFields({"seed": self.seed + turn, **self.extra_body})
 
 
 class SimulatedUser:

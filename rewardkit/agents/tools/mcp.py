@@ -25,6 +25,7 @@ from rewardkit.agents.tools.arguments import fit
 from rewardkit.agents.tools.declare import ToolKind, ToolParts, function_schema
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
+from rewardkit.http_addresses import Address, made_private, revealed
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.registry import check_timeout
 
@@ -37,7 +38,7 @@ _CLOSE_S = 5.0
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One server: an address, or a command to start."""
 
-    url: str | None = None
+    url: Address | None = None
     auth_token: str | None = None
     """Sent as a bearer token."""
     headers: dict[str, str] = {}
@@ -45,6 +46,13 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     args: list[str] = []
     env: dict[str, str] = {}
     cwd: str | None = None
+
+    @property
+    def secrets(self) -> set[str]:
+        """All that is sent or handed to the server and never repeated."""
+        key = self.auth_token or ""
+        words = {word for value in self.headers.values() for word in (value, value.partition(" ")[2])}
+        return {key, *words, *self.env.values()}
 
 
 def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
@@ -70,7 +78,7 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
     kinds: dict[str, ToolKind] = {}
     selected = given.get("tool_selected_list") or None
     for name, server in servers.items():
-        connection = connection_to(msgspec.json.encode(server))
+        connection = connection_to(msgspec.json.encode(server, enc_hook=revealed))
         for one in connection.tools(name):
             if one.name in kinds and (selected is None or one.name in selected):
                 raise ConfigError(
@@ -100,7 +108,7 @@ def _servers(given: Mapping[str, Any]) -> dict[str, Server]:
         except (LookupError, TypeError, *NOT_JSON):
             raise ConfigError(f'{where} must be a JSON object with the key "mcpServers"') from None
     try:
-        found = msgspec.convert(raw, dict[str, Server])
+        found = msgspec.convert(raw, dict[str, Server], dec_hook=made_private)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{where}: {error}") from None
     for name, server in found.items():
@@ -145,7 +153,7 @@ class McpConnection:
         except MissingDependencyError:
             raise
         except Exception as error:
-            raise ConfigError(f"cannot use the MCP server '{name}': {_reason(error)}") from None
+            raise ConfigError(f"cannot use the MCP server '{name}': {self._reason(error)}") from None
 
     async def call(self, name: str, arguments: Mapping[str, Any], timeout_s: float) -> Observation:
         """Call one of its tools.
@@ -162,9 +170,12 @@ class McpConnection:
         except Exception as error:
             if "imed out" not in str(error):
                 self.close()
-            raise RuntimeError(f"the MCP server failed: {_reason(error)}") from None
+            raise RuntimeError(f"the MCP server failed: {self._reason(error)}") from None
         texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
         return Observation("\n".join(texts), status="bad_call" if result.is_error else "ok")
+
+    def _reason(self, error: BaseException) -> str:
+        return (self._server.url or Address()).unsaid(_reason(error), self._server.secrets)[:200]
 
     def close(self) -> None:
         """Close the connection. It is opened again when it is needed."""
@@ -210,9 +221,9 @@ def connection_to(server: bytes) -> McpConnection:
     """Return this process's only connection to a server.
 
     Args:
-        server: A `Server` as JSON.
+        server: A `Server` as JSON, with all of its address.
     """
-    connection = McpConnection(msgspec.json.decode(server, type=Server))
+    connection = McpConnection(msgspec.json.decode(server, type=Server, dec_hook=made_private))
     atexit.register(connection.wait_closed)
     return connection
 
@@ -251,13 +262,16 @@ async def _client_of(server: Server) -> AsyncIterator[Any]:
     headers = dict(server.headers)
     if server.auth_token:
         headers["Authorization"] = f"Bearer {server.auth_token}"
+    assert server.url is not None
+    if server.url.authorization:
+        headers.setdefault("Authorization", server.url.authorization)
     transport: Callable[..., Any] = importlib.import_module(
         "mcp.client.streamable_http"
     ).streamable_http_client
     httpx2 = importlib.import_module("httpx2")
     async with (
         httpx2.AsyncClient(headers=headers, follow_redirects=True) as http,
-        package.Client(transport(server.url, http_client=http)) as client,
+        package.Client(transport(server.url.request_url(), http_client=http)) as client,
     ):
         yield client
 
@@ -277,4 +291,4 @@ def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     said = str(error).splitlines()
-    return f"{type(error).__name__}: {said[0][:200]}" if said else type(error).__name__
+    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__

@@ -22,7 +22,7 @@ from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.tools.index import Document, Index
 from rewardkit.agents.tools.results import called
 from rewardkit.errors import ConfigError
-from rewardkit.http_addresses import address_of, without_credentials
+from rewardkit.http_addresses import Address, address_of
 from rewardkit.http_retry import RETRIED, retry_after_s
 from rewardkit.registry import check_timeout
 
@@ -69,12 +69,12 @@ class Search:
             )
         if not isinstance(top_k, int) or not 1 <= top_k <= 100:
             raise ConfigError(f"search: top_k is {top_k!r}; expected a whole number from 1 to 100")
+        self._url: Address | None = None
         if url is not None:
             try:
-                address_of(url)
+                self._url = address_of(url)
             except ValueError as error:
                 raise ConfigError(f"search: {error}") from None
-        self._url = url
         self._top_k = top_k
         self._timeout_s = check_timeout(timeout_s)
         self._index: Index | None = None
@@ -95,10 +95,11 @@ class Search:
             raise BadCall(
                 f"expected at most {MAX_QUERIES} queries with at most {_MAX_QUERY_CHARS} characters each"
             )
-        if self._index is not None:
-            found = await called(self._index.search, queries, self._top_k)
+        if self._url is not None:
+            found = await _ask(self._url, queries, self._top_k, self._timeout_s)
         else:
-            found = await _ask(str(self._url), queries, self._top_k, self._timeout_s)
+            assert self._index is not None
+            found = await called(self._index.search, queries, self._top_k)
         return "\n---\n".join(map(_shown, found))
 
 
@@ -111,8 +112,9 @@ def _shown(documents: Sequence[Document]) -> str:
     )
 
 
-async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> list[list[Document]]:
+async def _ask(url: Address, queries: list[str], top_k: int, timeout_s: float) -> list[list[Document]]:
     body = {"queries": queries, "topk": top_k, "return_scores": True}
+    headers = {"Authorization": url.authorization} if url.authorization else {}
     problem = ""
     after_s = 0.0
     for attempt in range(_ATTEMPTS):
@@ -122,7 +124,7 @@ async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> li
             timeout = aiohttp.ClientTimeout(total=timeout_s)
             async with (
                 aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
-                session.post(url, json=body, allow_redirects=False) as answer,
+                session.post(url.request_url(), json=body, headers=headers, allow_redirects=False) as answer,
             ):
                 content = await answer.read()
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
@@ -135,10 +137,10 @@ async def _ask(url: str, queries: list[str], top_k: int, timeout_s: float) -> li
         after_s = retry_after_s(answer.headers)
         if answer.status not in RETRIED:
             break
-    raise RuntimeError(f"the retrieval service {without_credentials(url)} {without_credentials(problem)}")
+    raise RuntimeError(f"the retrieval service {url} {url.unsaid(problem)}")
 
 
-def _documents(url: str, content: bytes, queries: int) -> list[list[Document]]:
+def _documents(url: Address, content: bytes, queries: int) -> list[list[Document]]:
     try:
         results: Any = msgspec.json.decode(content)["result"]
         if len(results) != queries:
@@ -146,7 +148,7 @@ def _documents(url: str, content: bytes, queries: int) -> list[list[Document]]:
         return [[_document(one) for one in result] for result in results]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise RuntimeError(
-            f"cannot read the answer from the retrieval service {without_credentials(url)}: {error}; "
+            f"cannot read the answer from the retrieval service {url}: {error}; "
             'expected {"result": [[{"document": {"contents": ...}}]]} with one list for each query'
         ) from None
 

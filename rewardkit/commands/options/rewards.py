@@ -17,6 +17,7 @@ from rewardkit.composition import check, load_compositions
 from rewardkit.composition.given import GivenRewards
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, reason_of
 from rewardkit.foreign import is_spec, load_reward
+from rewardkit.foreign.spec import shown_spec
 from rewardkit.registry import REGISTRY, Reward
 from rewardkit.rewards.judge.file import register_judge
 from rewardkit.rewards.model import register_reward_model
@@ -174,7 +175,7 @@ def load_rewards(specs: Iterable[str]) -> list[Reward]:
         InputError: nothing can be made of one.
         OptionsError: as of `_claim`.
     """
-    return [_claim(made, f"--reward {spec}") for spec in specs for made in load_reward(spec)]
+    return [_claim(made, f"--reward {shown_spec(spec)}") for spec in specs for made in load_reward(spec)]
 
 
 def _claim(made: Reward, word: str) -> Reward:

@@ -20,6 +20,7 @@ from rewardkit.commands.options.printing import err, figure
 from rewardkit.commands.options.rewards import given_to_run
 from rewardkit.errors import OptionsError, require
 from rewardkit.files.inputs import STDIN
+from rewardkit.http_addresses import public_text
 from rewardkit.offline import ReadOptions, Report
 from rewardkit.offline.on_ray import RaySettings
 from rewardkit.offline.report import FileOutcome
@@ -198,7 +199,7 @@ def _costs(costs: Mapping[str, float]) -> str:
 
 def note(line: str) -> None:
     """Print a line for people, on stderr."""
-    err.print(line, highlight=False, markup=False, soft_wrap=True)
+    err.print(public_text(line), highlight=False, markup=False, soft_wrap=True)
 
 
 class StepBar:

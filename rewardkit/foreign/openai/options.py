@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from rewardkit.http_addresses import CredentialsUnshown
+from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings
+from rewardkit.registry import text_option
 from rewardkit.rewards.judge.spending import JudgeSpending
 
 
-@dataclass(frozen=True, repr=False)
-class GraderOptions(CredentialsUnshown, JudgeSpending):
+@dataclass(frozen=True)
+class GraderOptions(NetworkSettings, JudgeSpending):
     """The grader itself, which models it asks and what they may cost, and what its Python may use."""
 
-    grader: str = ""
+    grader: str = text_option()
     """Its JSON."""
-    url: str = ""
+    url: Address = NO_ADDRESS
     """Base of an OpenAI-compatible API for `label_model` and `score_model`."""
     model: str = ""
     """Asked instead of the model that the grader names."""
@@ -27,6 +28,10 @@ class GraderOptions(CredentialsUnshown, JudgeSpending):
     memory_mb: int = 1024
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
     """The sandbox's isolation."""
+
+    def __post_init__(self) -> None:
+        NetworkSettings.__post_init__(self)
+        JudgeSpending.__post_init__(self)
 
     @property
     def spending(self) -> JudgeSpending:

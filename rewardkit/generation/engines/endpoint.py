@@ -20,7 +20,7 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.http_addresses import without_credentials
+from rewardkit.http_addresses import Address
 from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, EndpointError, complete, require_openai
 from rewardkit.tool_calls.call import Call, call_of
@@ -52,8 +52,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Endpoin
     if not engine.url:
         raise ConfigError(f"the engine 'endpoint' needs --url, such as {_EXAMPLE}")
     if not engine.url.lower().startswith(("http://", "https://")):
-        shown = without_credentials(engine.url)
-        raise ConfigError(f"--url '{shown}' must begin with http:// or https://, such as {_EXAMPLE}")
+        raise ConfigError(f"--url '{engine.url}' must begin with http:// or https://, such as {_EXAMPLE}")
     require_openai("the engine 'endpoint'")
     return EndpointEngine(engine, settings)
 
@@ -66,7 +65,11 @@ class EndpointEngine:
         self._concurrency = engine.concurrency
         self._player = None if settings.episodes is None else Player(settings)
         self._endpoint = Endpoint(
-            engine.url or "", engine.model, engine.api_key_env, engine.request_timeout_s, engine.retries
+            engine.url or Address(),
+            engine.model,
+            engine.api_key_env,
+            engine.request_timeout_s,
+            engine.retries,
         )
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rewardkit.errors import InputError
-from rewardkit.http_addresses import address_of
+from rewardkit.http_addresses import Address, NetworkSettings, address_of
 from rewardkit.registry import file_option
 from rewardkit.rewards.code.assertions import with_body
 from rewardkit.rewards.code.checkers import FunctionChecker, OutputChecker, ProgramChecker, SandboxFailed
@@ -52,7 +52,7 @@ _MOST_READ = 1_000_000
 
 
 @dataclass(frozen=True)
-class CodeOptions:
+class CodeOptions(NetworkSettings):
     """Options of the code reward."""
 
     continuous: bool = False
@@ -100,12 +100,13 @@ class CodeOptions:
     if it works on this machine, otherwise `guard`."""
     allow_unsafe: bool = False
     """Allow `level=none`, which runs programs without isolation."""
-    sandbox_url: str | None = None
+    sandbox_url: Address | None = None
     """URL of a service that runs the programs on another machine, such as `rewardkit serve --run-code` or
     SandboxFusion (docs/run_code.md). Can also be written as `sandbox.url`."""
 
     def __post_init__(self) -> None:
         """Refuse options with which no program can pass, or none can be run."""
+        super().__post_init__()
         for name, least in (("first_k", self.first_k), ("memory_mb", self.memory_mb)):
             if least is not None and least < 1:
                 raise ValueError(f"{name} is {least}; expected 1 or more")
@@ -364,5 +365,5 @@ def _runner(options: CodeOptions) -> ProgramRunner:
 
 
 @functools.lru_cache(maxsize=8)
-def _client(url: str) -> FusionClient:
+def _client(url: Address) -> FusionClient:
     return FusionClient(url)

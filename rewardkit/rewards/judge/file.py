@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError, OptionsError, did_you_mean, reason_of
+from rewardkit.http_addresses import named_variable
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
@@ -142,9 +143,8 @@ def check_spending(options: JudgeOptions, spending: JudgeSpending, name: str) ->
     """
     for model in options.endpoints:
         if model.api_key_env and not os.environ.get(model.api_key_env):
-            raise OptionsError(
-                f"the judge '{name}' reads the API key from {model.api_key_env}, which is not set"
-            )
+            where = named_variable(model.api_key_env)
+            raise OptionsError(f"the judge '{name}' reads the API key from {where}, which is not set")
         if spending.budget_usd and model.model not in spending.prices:
             raise OptionsError(
                 f"the judge '{name}' has budget_usd, but no price for {model.model}; add `{model.model}: "

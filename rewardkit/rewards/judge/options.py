@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from rewardkit.http_addresses import CredentialsUnshown, without_credentials
+from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings, RequestFields
+from rewardkit.registry import text_option
 
 _ITEM_WORDS = {"yes": 1.0, "no": 0.0}
 _PAIR_WORDS = {"A": 1.0, "B": 0.0, "tie": 0.5}
@@ -19,12 +20,12 @@ _PAIR_WORDS = {"A": 1.0, "B": 0.0, "tie": 0.5}
 _PLACEHOLDERS = ("{response}", "{answer}", "{response_a}")
 
 
-@dataclass(frozen=True, repr=False)
-class JudgeModel(CredentialsUnshown):
+@dataclass(frozen=True)
+class JudgeModel(NetworkSettings):
     """One of several models; what it leaves empty is that of the judge's file."""
 
     model: str
-    url: str = ""
+    url: Address = NO_ADDRESS
     api_key_env: str = ""
 
 
@@ -47,23 +48,23 @@ class RubricItem:
         return -abs(self.weight) if self.pitfall else self.weight
 
 
-@dataclass(frozen=True, repr=False)
-class JudgeOptions(CredentialsUnshown):
+@dataclass(frozen=True)
+class JudgeOptions(NetworkSettings):
     """What the judge is asked and how its answers are read: the keys of the YAML file.
 
     Raises:
         ValueError: a value that cannot work.
     """
 
-    url: str = ""
+    url: Address = NO_ADDRESS
     """Base of the API, such as `http://localhost:8000/v1`."""
     model: str = ""
     api_key_env: str = ""
     """The environment variable with the key; empty: none is sent."""
     models: list[JudgeModel] = field(default_factory=list)
     """Several models, each of which is asked. Empty: `model` alone."""
-    system: str = ""
-    prompt: str = ""
+    system: str = text_option()
+    prompt: str = text_option()
     """With `{response}` or `{answer}` in it, and perhaps `{prompt}`, `{ground_truth}`, `{fence}` and
     `{marker}`. Empty: the one for the form of judging."""
     fields: dict[str, str] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class JudgeOptions(CredentialsUnshown):
     prompt's."""
     temperature: float = 0.0
     max_tokens: int = 1024
-    extra_body: dict[str, Any] = field(default_factory=dict)
+    extra_body: RequestFields = field(default_factory=RequestFields)
     """More fields of the request, such as `seed`."""
     request_timeout_s: float = 60.0
     """For one attempt."""
@@ -131,6 +132,7 @@ class JudgeOptions(CredentialsUnshown):
         return self.rubric or bool(self.criteria)
 
     def __post_init__(self) -> None:
+        NetworkSettings.__post_init__(self)
         words = (
             _PAIR_WORDS if self.pairwise and not self.score_field else _ITEM_WORDS if self.of_criteria else {}
         )
@@ -138,9 +140,8 @@ class JudgeOptions(CredentialsUnshown):
             object.__setattr__(self, "verdicts", dict(words))
         for one in self.endpoints:
             if not one.url.startswith(("http://", "https://")) or not one.model:
-                shown = without_credentials(one.url)
                 raise ValueError(
-                    f"a judge requires url (http://...) and model, found {shown!r} and {one.model!r}"
+                    f"a judge requires url (http://...) and model, found {one.url!r} and {one.model!r}"
                 )
         if self.prompt and not self._names_response():
             raise ValueError("the judge's prompt must contain {response}")
