@@ -21,6 +21,7 @@ import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean, reason_of
 from rewardkit.http_addresses import public_text
 from rewardkit.processes import unsearched_imports
+from rewardkit.users_code import DEBUG, forget_reports
 
 TASKS = {
     "Score responses": {
@@ -122,7 +123,11 @@ class _LazyGroup(click.Group):
 )
 # Another distribution's __init__.py may have replaced ours; `doctor` must still run, to report it.
 @click.version_option(getattr(rewardkit, "__version__", "unknown"), prog_name="rewardkit")
-@click.option("--debug", is_flag=True, help="Show the traceback when a command fails.")
+@click.option(
+    "--debug",
+    is_flag=True,
+    help="Show tracebacks: of a command that fails, and of rewards, tools and agents that raise.",
+)
 def cli(debug: bool) -> None:
     """Rewards and evaluation for language models trained with reinforcement learning."""
 
@@ -134,7 +139,20 @@ def main() -> None:
 
 def run(args: list[str]) -> int:
     """Run one command line and return its exit code, printing errors as one line each."""
-    debug = "--debug" in args[:1] or bool(os.environ.get("REWARDKIT_DEBUG"))
+    debug = "--debug" in args[:1] or bool(os.environ.get(DEBUG))
+    if not debug:
+        return _run(args, debug=False)
+    before = os.environ.get(DEBUG)
+    os.environ[DEBUG] = "1"  # for the processes that the command starts
+    try:
+        return _run(args, debug=True)
+    finally:
+        if before is None:
+            del os.environ[DEBUG]
+
+
+def _run(args: list[str], *, debug: bool) -> int:
+    forget_reports()
     try:
         result: Any = cli.main(args=args, prog_name="rewardkit", standalone_mode=False)
     except click.exceptions.Exit as stop:

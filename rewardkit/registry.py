@@ -36,6 +36,10 @@ Place = Literal["inline", "process", "sandbox", "model"]
 `process`: it may hang or crash, so in a worker that can be killed. `sandbox`: it runs model-written code.
 `model`: a neural reward model, batched."""
 
+OnException = Literal["error", "0"]
+ON_EXCEPTION = "on_exception"
+"""The name of that setting among options."""
+
 ENTRY_POINT_GROUP = "rewardkit.rewards"
 
 FILE = "rewardkit.file"
@@ -122,11 +126,15 @@ class Reward:
     """How it is tried on a log that names no data source: `` as it is, `method=flexible` with that option,
     the more particular first. Each is a data source as well: `gsm8k:method=flexible`. Only for rewards of
     text, that cost little."""
+    on_exception: OnException = "error"
+    """The meaning of an exception that the function raises: `error`, a failure with that status; or `0`, the
+    score 0 with the status ok, as of a wrong answer."""
     summary: str = ""
 
     def __post_init__(self) -> None:
         """Refuse values with which it would never end, or run elsewhere than was meant."""
         check_timeout(self.timeout_s)
+        object.__setattr__(self, "on_exception", read_on_exception(self.on_exception))
         if self.runs not in get_args(Place):
             raise OptionsError(
                 f"the reward '{self.name}': 'runs' must be one of {', '.join(get_args(Place))}, "
@@ -209,6 +217,17 @@ class Reward:
             return f"option '{name}' of reward '{self.name}' is {found}; expected {wanted}"
         return f"options of reward '{self.name}': {reason}"
 
+    def configured(self, values: Mapping[str, Any]) -> tuple[Reward, Any]:
+        """Return this reward, and its options with `values` set; `on_exception` among them is the reward's.
+
+        Raises:
+            OptionsError: as `make_options`.
+        """
+        own = dict(values)
+        if ON_EXCEPTION not in own or any(one.name == ON_EXCEPTION for one in fields(self.options_class)):
+            return self, self.make_options(own)
+        return replace(self, on_exception=own.pop(ON_EXCEPTION)), self.make_options(own)
+
     def describe_options(self) -> dict[str, Any]:
         """Return each option's name and default; of what is asked over a network, what identifies it."""
         return shown_options(self.make_options({}))
@@ -227,6 +246,7 @@ class Reward:
             "runs": self.runs,
             "batch": "group" if self.by_group else self.batch,
             "timeout_s": self.timeout_s,
+            "on_exception": self.on_exception,
             "options": self.describe_options(),
             "option_docs": self.option_docs(),
             "parts": list(self.parts),
@@ -389,6 +409,7 @@ def reward(
     timeout_s: float = 10.0,
     batch: bool | Literal["group"] = False,
     parts: Iterable[str] = (),
+    on_exception: OnException = "error",
     reads: Iterable[str] = ("prompt", "extra_info"),
     options: type | None = None,
     explain: str = "",
@@ -434,6 +455,7 @@ def reward(
             timeout_s=timeout_s,
             batch=batch,
             parts=tuple(parts),
+            on_exception=on_exception,
             reads=tuple(reads),
             options_type=options,
             explain=explain,
@@ -500,6 +522,19 @@ def load_reward_file(spec: str) -> list[Reward]:
     if not equals:
         return [REGISTRY.use_for_all(made)]
     return [REGISTRY.register(replace(made, data_sources=(source,), aliases=()), replace_existing=True)]
+
+
+def read_on_exception(value: Any) -> OnException:
+    """Return what exceptions mean, whoever says so.
+
+    Raises:
+        OptionsError: it is neither `error` nor 0.
+    """
+    if value == "error":
+        return "error"
+    if value == "0" or (value == 0 and not isinstance(value, bool)):
+        return "0"
+    raise OptionsError(f"on_exception must be error or 0, found {value!r:.40}")
 
 
 def check_timeout(timeout_s: Any) -> float:

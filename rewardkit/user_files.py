@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.users_code import raised, running
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,11 @@ def _import(file: UserFile) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[file.name] = module
     try:
-        spec.loader.exec_module(module)
+        with running(Path(file.path).name):
+            spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[file.name]
-        what = f"{type(error).__name__}: {error}"
-        raise InputError(f"{file.path} failed to import: {what}") from error
+        raise InputError(f"{file.path} failed to import: {raised(error).text}") from error
     return module
 
 

@@ -68,7 +68,7 @@ def test_five_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
     assert len(more.files) <= 33
 
 
-def test_an_episode_with_a_call_of_a_tool_passes_twenty_files() -> None:
+def test_an_episode_with_a_call_of_a_tool_passes_twenty_one_files() -> None:
     tokenizer = make_tokenizer()
     turns = [call_of("calculator", expression="12 + 30"), "#### 42"]
     setup = EpisodeSetup(EpisodeLimits(1_000), Transcript(tokenizer), load_tools("calculator").makers)
@@ -80,7 +80,7 @@ def test_an_episode_with_a_call_of_a_tool_passes_twenty_files() -> None:
     assert play() == "answered"
     walk = walked(play)
     # Two of them are the ground floor: the text of a message, and what of a turn is thought.
-    assert len(walk.files) <= 20
+    assert len(walk.files) <= 21
     assert {"messages.py", "special_tokens.py"} <= set(walk.files)
     assert [file for file in walk.files if file.startswith("tool_calls/")] == [
         "tool_calls/formats.py",

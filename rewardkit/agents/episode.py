@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.agents.encoding import plain_text
-from rewardkit.agents.executing import describe, execute_call, within
+from rewardkit.agents.executing import execute_call, within
 from rewardkit.agents.model_turns import (
     Speaking,
     TurnRequest,
@@ -41,6 +41,7 @@ from rewardkit.messages import message_text
 from rewardkit.row_reports import FAILED_ENDS
 from rewardkit.tool_calls.call import Call
 from rewardkit.types import Message, Status
+from rewardkit.users_code import running, told
 
 
 class EpisodeUnscored(Exception):
@@ -254,12 +255,13 @@ class Episode:
         left = self.seconds_left()
         timeout = self.limits.tool_seconds if left is None else min(self.limits.tool_seconds, max(left, 0.0))
         try:
-            said = await within(self.interaction.respond(list(self.messages)), timeout)
+            with running("the interaction"):
+                said = await within(self.interaction.respond(list(self.messages)), timeout)
         except TimeoutError:
             self._end_late("interaction_failed", f"the interaction did not answer within {timeout:g} s")
             raise EpisodeEnded(self.ended) from None
         except Exception as error:
-            self.end("interaction_failed", f"the interaction failed: {describe(error)}")
+            self.end("interaction_failed", f"the interaction failed: {told('the interaction', error)}")
             raise EpisodeEnded(self.ended) from None
         self.reward(said.reward)
         self.metrics.update(said.metrics)

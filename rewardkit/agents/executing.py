@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from rewardkit.agents.encoding import plain_text
 from rewardkit.agents.types import EpisodeLimits, Observation, Tool
 from rewardkit.errors import did_you_mean
+from rewardkit.http_addresses import public_text
 from rewardkit.tool_calls.call import Call
+from rewardkit.users_code import raised, running, told
 
 T = TypeVar("T")
 _GRACE_S = 1.0
@@ -52,10 +54,12 @@ async def _execute(
 
 async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float) -> Observation:
     try:
-        found = await within(tool.execute(arguments), timeout)
+        with running(tool.name):
+            found = await within(tool.execute(arguments), timeout)
     except TimeoutError:
         return Observation(f"Error: {tool.name} did not answer in {timeout:g} s", status="timeout")
     except Exception as error:
+        told(f"the tool {tool.name}", error)
         return Observation(f"Error: {tool.name}: {describe(error)}", status="error")
     return found if isinstance(found, Observation) else Observation(plain_text(found))
 
@@ -123,6 +127,5 @@ def cut(text: str, limit: int, side: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return an exception as one line: its type, and up to 300 characters of its message."""
-    first = (str(error).strip().splitlines() or [""])[0][:300]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+    """Return an exception in one line as the model may read it: without its place."""
+    return public_text(raised(error).said)

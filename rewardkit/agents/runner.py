@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rewardkit.agents.episode import Episode, EpisodeEnded, EpisodeUnscored
-from rewardkit.agents.executing import describe, within
+from rewardkit.agents.executing import within
 from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import Agent
 from rewardkit.agents.resolving import EpisodeSetup, ResolvedEpisode, resolve, resolve_rows
@@ -22,6 +22,7 @@ from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.types import ChatModel, Interaction, TokenModel, Tool
 from rewardkit.tool_calls.formats import format_named
 from rewardkit.types import Message
+from rewardkit.users_code import running, told
 
 T = TypeVar("T")
 
@@ -98,7 +99,7 @@ async def run_episode(
     except asyncio.CancelledError:
         episode.end("cancelled", "the episode was cancelled")
     except Exception as error:
-        episode.end("error", describe(error))
+        episode.end("error", told(f"the agent {prompt.agent.name}", error))
     finally:
         await _give_back(begun, setting.limits.tool_seconds)
     return episode
@@ -110,7 +111,8 @@ async def _live(
     """Create the tools, run the loop, and ask for the rewards of the whole episode."""
     try:
         await _create(episode, resolved, begun)
-        await resolved.agent.play(episode)
+        with running(resolved.agent.name):
+            await resolved.agent.play(episode)
         episode.end(episode.why_answered())
     except EpisodeEnded:
         pass
@@ -131,17 +133,21 @@ async def _create(
     async def create(name: str, tool: Tool) -> None:
         begun.append(tool.release)
         try:
-            await within(tool.create(**kwargs.get(name, {})), seconds)
+            with running(name):
+                await within(tool.create(**kwargs.get(name, {})), seconds)
         except Exception as error:
-            episode.end("tool_failed", f"cannot create the tool {name}: {describe(error)}")
+            why = told(f"the tool {name}", error)
+            episode.end("tool_failed", f"cannot create the tool {name}: {why}")
 
     await asyncio.gather(*(create(name, tool) for name, tool in episode.tools.items()))
     if episode.interaction is not None:
         begun.append(episode.interaction.finish)
         try:
-            await within(episode.interaction.start(**resolved.interaction_kwargs), seconds)
+            with running("the interaction"):
+                await within(episode.interaction.start(**resolved.interaction_kwargs), seconds)
         except Exception as error:
-            episode.end("interaction_failed", f"the interaction did not start: {describe(error)}")
+            why = told("the interaction", error)
+            episode.end("interaction_failed", f"the interaction did not start: {why}")
     if episode.ended is not None:
         raise EpisodeEnded(episode.ended)
 
@@ -155,18 +161,20 @@ async def _ask_rewards(episode: Episode) -> None:
     name = ""
     try:
         for name, tool in episode.tools.items():
-            value = await within(tool.reward(), seconds)
+            with running(name):
+                value = await within(tool.reward(), seconds)
             if value is not None:
                 episode.tool_rewards[name] = float(value)
         if episode.interaction is not None:
             name = "the interaction"
-            episode.interaction_score = await within(episode.interaction.score(), seconds)
+            with running(name):
+                episode.interaction_score = await within(episode.interaction.score(), seconds)
     except EpisodeUnscored as error:
         episode.status = error.status
         episode.detail = str(error)
     except Exception as error:
         episode.status = "error"
-        episode.detail = f"{name} could not score the episode: {describe(error)}"
+        episode.detail = f"{name} could not score the episode: {told(name, error)}"
 
 
 async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:
@@ -174,7 +182,8 @@ async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: fl
 
     async def release(give_back: Callable[[], Awaitable[None]]) -> None:
         try:
-            await within(give_back(), seconds)
+            with running(getattr(getattr(give_back, "__self__", None), "name", "the interaction")):
+                await within(give_back(), seconds)
         except Exception:
             return  # nothing is left to do about it, and nobody to tell
 

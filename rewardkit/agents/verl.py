@@ -33,6 +33,7 @@ from rewardkit.agents.tools.results import called
 from rewardkit.errors import ConfigError
 from rewardkit.types import Message
 from rewardkit.user_files import import_python_file
+from rewardkit.users_code import told
 
 OURS = {
     "Gsm8kTool": "calc_gsm8k_reward",
@@ -102,7 +103,7 @@ def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] 
     try:
         shared = target(config=dict(config), tool_schema=_schema_object(schema))
     except Exception as error:
-        what = f"{type(error).__name__}: {error}"
+        what = told(f"the tool {target.__qualname__}", error)
         raise ConfigError(f"cannot create {target.__qualname__} from its config: {what}") from error
     function = _function_of(schema or _mapping(getattr(shared, "tool_schema", None)), target)
     parameters = function.get("parameters") or {"type": "object", "properties": {}}

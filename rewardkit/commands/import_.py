@@ -119,7 +119,9 @@ def command(
     if out is not None:
         _write(out, spec, given, reward)
     if as_json:
-        click.echo(json.dumps({"scorer": reward.scorer, **facts, "tried": score_fields(score)}, indent=2))
+        content = {"scorer": reward.scorer, "on_exception": reward.on_exception, **facts}
+        content["tried"] = score_fields(score)
+        click.echo(json.dumps(content, indent=2))
     else:
         _print(reward, facts, score, given_row=row is not None)
     if out is not None and not as_json:
@@ -165,7 +167,7 @@ def _facts(spec: ForeignSpec) -> dict[str, Any]:
     """What a host says of a function; nothing of a reward that is no Python."""
     if not is_python(spec):
         return {}
-    seen = look_at(spec, show_prints=True)
+    seen = look_at(spec)
     files = sorted(Path(path).name for path, _ in seen.sources.values())
     every = recorded_options(spec.options, [text for _, text in seen.sources.values()])
     return {
@@ -185,7 +187,9 @@ def _tried(reward: Reward, sample: Sample) -> Score:
 
 
 def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bool) -> None:
+    means = {"error": "error, which trainers mask; ?on_exception=0 scores 0", "0": "0"}
     shown = {"scorer": reward.scorer, "summary": reward.summary, **facts}
+    shown["exception"] = means[reward.on_exception]
     shown["gets"] = ", ".join(f"{name}={field}" for name, field in facts.get("gets", {}).items())
     for name, value in shown.items():
         if value:
@@ -217,6 +221,7 @@ def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
         batch=spec.batch,
         data_sources=list(spec.data_sources),
         timeout_s=spec.timeout_s,
+        on_exception=spec.on_exception,
     )
     named = {reward.name: msgspec.to_builtins(entry)}
     with published(out) as file:

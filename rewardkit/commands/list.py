@@ -47,12 +47,12 @@ def command(names: tuple[str, ...], reward_files: tuple[str, ...], as_json: bool
     for reward in rewards:
         console.print(f"[bold]{reward.name}[/bold]  {reward.summary}", soft_wrap=True)
         options = reward.describe_options()
-        console.print(_facts(reward, {} if names else options))
+        console.print(_facts(reward, {} if names else options, named=bool(names)))
         if names and options:
             console.print(_options(reward, options))
 
 
-def _facts(reward: Reward, options: Mapping[str, Any]) -> Table:
+def _facts(reward: Reward, options: Mapping[str, Any], *, named: bool) -> Table:
     table = Table.grid(padding=(0, 2), pad_edge=True)
     table.add_column(style="dim")
     table.add_column(overflow="fold")
@@ -60,6 +60,7 @@ def _facts(reward: Reward, options: Mapping[str, Any]) -> Table:
         "data sources": ", ".join(reward.data_sources),
         "aliases": ", ".join(reward.aliases),
         "runs": _place(reward),
+        "on_exception": reward.on_exception if named or reward.on_exception != "error" else "",
         "options": ", ".join(f"{name}={value}" for name, value in options.items()),
         "scorer": reward.scorer,
     }

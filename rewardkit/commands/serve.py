@@ -21,7 +21,6 @@ from rewardkit.errors import ConfigError, InputError, reason_of, require
 from rewardkit.groups import LOOKS_AT_GROUPS
 from rewardkit.registry import REGISTRY
 from rewardkit.sandbox import Pool, levels
-from rewardkit.scoring.runner import TRACEBACKS
 from rewardkit.scoring.scorer import Scorer
 
 if TYPE_CHECKING:
@@ -227,7 +226,6 @@ def command(
         with ExitStack() as stack:
             stack.enter_context(logs.json_logs(access_log=access_log))
             stack.enter_context(logs.output_logged())
-            stack.enter_context(_tracebacks_logged())
             scorer = stack.enter_context(
                 Scorer(options=options, workers=share, timeout_s=rewards.timeout_s, express=True)
             )
@@ -321,19 +319,6 @@ def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
 
     traces.exporter()  # what is wrong with it is said once, here
     return traces.exported
-
-
-@contextlib.contextmanager
-def _tracebacks_logged() -> Iterator[None]:
-    """Within it, this process and those it starts log the tracebacks of failing rewards."""
-    before = os.environ.get(TRACEBACKS)
-    os.environ[TRACEBACKS] = before or "1"
-    try:
-        yield
-    finally:
-        os.environ.pop(TRACEBACKS)
-        if before is not None:
-            os.environ[TRACEBACKS] = before
 
 
 def _share(scorers: int, workers: int) -> int:

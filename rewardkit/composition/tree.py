@@ -224,8 +224,9 @@ class _TreeReader:
             raise self.wrong(path, f"options is {given!r:.60}; expected a mapping")
         try:
             timeout_s = check_timeout(spec.get("timeout_s", reward.timeout_s))
-            reward = replace(reward, presets={**reward.presets, **given}, timeout_s=timeout_s)
-            options = reward.make_options({})
+            reward, options = replace(reward, timeout_s=timeout_s).configured(given)
+            own = {name: value for name, value in given.items() if name.replace(".", "_") in vars(options)}
+            reward = replace(reward, presets={**reward.presets, **own})
         except OptionsError as error:
             raise self.wrong(path, str(error)) from None
         self.count += 1

@@ -24,6 +24,7 @@ import msgspec
 from rewardkit import processes
 from rewardkit.errors import InputError
 from rewardkit.types import Score
+from rewardkit.users_code import Raised
 
 _NOTE_S = 5.0
 """After this time whoever waits for an import is told so."""
@@ -36,11 +37,14 @@ _FOLDER = Path(__file__).with_name("host")
 _BOOT = (
     "import sys, importlib.util as u; sys.path.remove('');"
     "s = u.spec_from_file_location('rewardkit_host', sys.argv[1] + '/__init__.py',"
-    " submodule_search_locations=[sys.argv[1]]);"
+    " submodule_search_locations=[sys.argv[1], sys.argv[1] + '/../..']);"
     "sys.modules['rewardkit_host'] = u.module_from_spec(s);"
     "from rewardkit_host.serving import main; main(int(sys.argv[2]))"
 )
 
+
+HostScore = Score | Raised
+"""What comes of a row: a score, or the exception that the function raised, of which the runner decides."""
 
 HostRow = dict[str, Any]
 """`data_source, response, ground_truth, prompt, extra_info`, ready for JSON."""
@@ -74,6 +78,7 @@ class _RowResult(msgspec.Struct):
     parts: dict[str, float] = {}
     detail: str | None = None
     error: str | None = None
+    raised: Raised | None = None
     invalid: str | None = None
 
 
@@ -97,6 +102,8 @@ class HostRequest:
     module: str = ""
     sources: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     python: str | None = None
+    name: str = ""
+    """Stands before what it prints; empty: what the host finds is its name."""
 
     def message(self) -> dict[str, Any]:
         """Return what goes to the host."""
@@ -106,6 +113,7 @@ class HostRequest:
             "options": dict(self.options),
             "columns": dict(self.columns),
             "module": self.module,
+            "name": self.name,
             "sources": dict(self.sources),
         }
 
@@ -120,16 +128,13 @@ class RewardHost:
         InputError: it cannot be started, or refuses what it is to load; the message says why.
     """
 
-    def __init__(
-        self, request: HostRequest, *, show_prints: bool = False, limit_s: float | None = None
-    ) -> None:
+    def __init__(self, request: HostRequest, *, limit_s: float | None = None) -> None:
         python = request.python or sys.executable
         try:
             self.process = subprocess.Popen(
                 [python, "-c", _BOOT, str(_FOLDER), str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=None if show_prints else subprocess.DEVNULL,
                 env={**os.environ, "PYTHONHASHSEED": "0"},
                 start_new_session=True,
             )
@@ -140,7 +145,7 @@ class RewardHost:
         self._next_id = 0
         self._reading = False
         self._incoming = b""
-        self._waiting: dict[int, asyncio.Future[list[Score]]] = {}
+        self._waiting: dict[int, asyncio.Future[list[HostScore]]] = {}
         try:
             self.described = self._load(request, limit_s)
         except BaseException:
@@ -180,7 +185,7 @@ class RewardHost:
                 f"increase {processes.LOAD_TIMEOUT} (in seconds)"
             )
 
-    def ask(self, rows: Sequence[HostRow]) -> list[Score]:
+    def ask(self, rows: Sequence[HostRow]) -> list[HostScore]:
         """Return the scores of the rows of one call.
 
         Raises:
@@ -193,7 +198,7 @@ class RewardHost:
             line = b""
         return [_score(one) for one in _answer(line).results] if line else self._died()
 
-    def ask_each(self, calls: Iterable[Sequence[HostRow]]) -> Iterator[list[Score]]:
+    def ask_each(self, calls: Iterable[Sequence[HostRow]]) -> Iterator[list[HostScore]]:
         """Yield the scores of calls of one row, in order, as they come; the host has the next calls by then.
 
         Raises:
@@ -210,7 +215,7 @@ class RewardHost:
                 self._died()
         yield from self._come(under_way, 0)
 
-    def _come(self, under_way: deque[int], most: int) -> Iterator[list[Score]]:
+    def _come(self, under_way: deque[int], most: int) -> Iterator[list[HostScore]]:
         """Yield scores as they come, until the requests under way have at most so many bytes, or none is."""
         while under_way and sum(under_way) > most:
             found = self._answers()
@@ -219,7 +224,7 @@ class RewardHost:
             if found:
                 yield [_score(answer.results[0]) for answer in found]
 
-    async def ask_at_once(self, rows: Sequence[HostRow]) -> list[Score]:
+    async def ask_at_once(self, rows: Sequence[HostRow]) -> list[HostScore]:
         """Like `ask`, of an `async` function, many at a time; to be called on one event loop only."""
         loop = asyncio.get_running_loop()
         assert self.process.stdout is not None
@@ -227,7 +232,7 @@ class RewardHost:
             loop.add_reader(self.process.stdout.fileno(), self._read)
             self._reading = True
         request = self._request(rows)
-        found: asyncio.Future[list[Score]] = loop.create_future()
+        found: asyncio.Future[list[HostScore]] = loop.create_future()
         self._waiting[request["id"]] = found
         try:
             self._write(request)
@@ -295,7 +300,9 @@ def _answer(line: bytes) -> _HostAnswer:
     return msgspec.convert(json.loads(line), _HostAnswer)  # msgspec's own decoder refuses half a character
 
 
-def _score(result: _RowResult) -> Score:
+def _score(result: _RowResult) -> HostScore:
+    if result.raised is not None:
+        return result.raised
     if result.invalid is not None:
         return Score(0.0, "invalid", detail=result.invalid)
     if result.score is None:

@@ -27,6 +27,7 @@ class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     batch: Literal["sample", "group"] = "sample"
     data_sources: list[str] | str = []
     timeout_s: float | None = None
+    on_exception: Literal["error", "0", 0] = "error"
 
 
 def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
@@ -64,4 +65,5 @@ def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
         batch=entry.batch,
         data_sources=tuple(sources),
         timeout_s=timeout_s or spec.timeout_s,
+        on_exception=spec.on_exception if entry.on_exception == "error" else "0",
     )

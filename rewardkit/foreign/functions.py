@@ -16,12 +16,12 @@ from typing import Any
 from rewardkit import processes
 from rewardkit.digests import digest
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, RewardHost
+from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, HostScore, RewardHost
 from rewardkit.foreign.spec import KINDS, ForeignSpec
 from rewardkit.http_addresses import recorded_options
 from rewardkit.messages import plain_prompt, prompt_text
 from rewardkit.registry import NoOptions, Reward
-from rewardkit.types import Sample, Score
+from rewardkit.types import Sample
 
 _FILES = (".py", ".yaml", ".yml")
 
@@ -51,6 +51,7 @@ def python_reward(spec: ForeignSpec) -> Reward:
         each=None if group or described.is_async else hosted.score_each,
         load=hosted.load,
         options_type=NoOptions,
+        on_exception=spec.on_exception,
         source=source_of(described),
         settings={
             "kind": described.kind,
@@ -61,7 +62,7 @@ def python_reward(spec: ForeignSpec) -> Reward:
     )
 
 
-def look_at(spec: ForeignSpec, *, show_prints: bool = False) -> DescribedReward:
+def look_at(spec: ForeignSpec) -> DescribedReward:
     """Return what a host says of a spec's target. The host ends again.
 
     Raises:
@@ -71,7 +72,7 @@ def look_at(spec: ForeignSpec, *, show_prints: bool = False) -> DescribedReward:
     key = json.dumps([request.message(), request.python, os.getcwd()], sort_keys=True, default=str)
     if key not in _seen:
         try:
-            host = RewardHost(request, show_prints=show_prints, limit_s=processes.load_timeout_s())
+            host = RewardHost(request, limit_s=processes.load_timeout_s())
         except InputError as error:
             # `verifers:env` was read as a module and its function
             meant = did_you_mean(spec.target.partition(":")[0], () if spec.kind else KINDS)
@@ -126,19 +127,19 @@ class HostedReward:
         """
         self._host = RewardHost(self.request)
 
-    def score(self, sample: Sample, options: NoOptions) -> Score:
+    def score(self, sample: Sample, options: NoOptions) -> HostScore:
         """Return the score of a sample."""
         return self._loaded().ask([self._row(sample)])[0]
 
-    def score_each(self, samples: Sequence[Sample], options: NoOptions) -> Iterator[list[Score]]:
+    def score_each(self, samples: Sequence[Sample], options: NoOptions) -> Iterator[list[HostScore]]:
         """Yield the scores of samples in order, as they come; the next samples are sent before."""
         return self._loaded().ask_each([self._row(sample)] for sample in samples)
 
-    async def ascore(self, sample: Sample, options: NoOptions) -> Score:
+    async def ascore(self, sample: Sample, options: NoOptions) -> HostScore:
         """Return the score of a sample; many are asked for at once."""
         return (await self._loaded().ask_at_once([self._row(sample)]))[0]
 
-    def score_group(self, samples: Sequence[Sample], options: NoOptions) -> list[Score]:
+    def score_group(self, samples: Sequence[Sample], options: NoOptions) -> list[HostScore]:
         """Return the scores of samples, which the function gets in one call."""
         return self._loaded().ask([self._row(sample) for sample in samples])
 
@@ -170,7 +171,7 @@ def _structure(text: str) -> Any:
 def _request(spec: ForeignSpec) -> HostRequest:
     path, colon, name = spec.target.partition(":")
     target = f"{Path(path).absolute()}{colon}{name}" if path.endswith(_FILES) else spec.target
-    return HostRequest(target, spec.kind, spec.options, spec.columns, python=spec.python)
+    return HostRequest(target, spec.kind, spec.options, spec.columns, python=spec.python, name=spec.name)
 
 
 def _name(spec: ForeignSpec, described: DescribedReward) -> str:

@@ -44,6 +44,7 @@ def made(
         target=score,
         data_sources=spec.data_sources,
         options_type=options_type,
+        on_exception=spec.on_exception,
         presets=presets,
         **{"runs": "process", "timeout_s": spec.timeout_s, **more},
     )

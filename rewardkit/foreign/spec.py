@@ -16,7 +16,16 @@ from urllib.parse import quote, unquote
 
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.http_addresses import Address
-from rewardkit.registry import REGISTRY, Registry, Reward, import_target, load_reward_file
+from rewardkit.registry import (
+    ON_EXCEPTION,
+    REGISTRY,
+    OnException,
+    Registry,
+    Reward,
+    import_target,
+    load_reward_file,
+    read_on_exception,
+)
 
 _PYTHON = "rewardkit.foreign.functions:python_reward"
 
@@ -70,6 +79,8 @@ class ForeignSpec:
     """What it scores; empty: it can be a member of compositions."""
     timeout_s: float = 10.0
     """Deadline for one call."""
+    on_exception: OnException = "error"
+    """As that of a Reward; in a spec it stands among the options: `?on_exception=0`."""
 
 
 def parse_spec(text: str) -> ForeignSpec:
@@ -86,7 +97,10 @@ def parse_spec(text: str) -> ForeignSpec:
         if not _is_function(rest):
             raise InputError(f"reward '{shown_spec(text)}': {_no_kind(kind) if colon else _expected()}")
         kind, target = "", rest
-    return ForeignSpec(target, kind, options=_options(query), data_sources=(source,) if source else ())
+    options = _options(query)
+    on_exception = read_on_exception(options.pop(ON_EXCEPTION, "error"))
+    sources = (source,) if source else ()
+    return ForeignSpec(target, kind, options=options, data_sources=sources, on_exception=on_exception)
 
 
 def shown_spec(text: str) -> str:

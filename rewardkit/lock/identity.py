@@ -69,6 +69,7 @@ def identity(reward: Reward, options: Any) -> Identity:
         "reward": reward.scorer,
         "options": _options(reward, options) | shown(msgspec.to_builtins(reward.settings, enc_hook=str)),
         "timeout_s": reward.timeout_s,
+        "on_exception": {} if reward.on_exception == "error" else reward.on_exception,
         "source": dict(reward.source) or _source(reward.target),
         "packages": _packages(reward.needs),
         "sandbox": _sandbox(options) if reward.runs == "sandbox" else {},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rewardkit.errors import InputError
 from rewardkit.evaluation.rescoring import EQUAL, MODEL_TOLERANCE, tolerance
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
+from rewardkit.http_addresses import NOT_RECORDED, RequestFields
 from rewardkit.lock.changes import Change, changes
 from rewardkit.lock.identity import Identity, identities, known_sources
 from rewardkit.logs.layout import ReadOptions
@@ -19,7 +20,7 @@ from rewardkit.logs.samples import parsed
 from rewardkit.offline.receipt import Receipt, content_digest, read_receipt
 from rewardkit.offline.score import score_file
 from rewardkit.offline.writing import output_name
-from rewardkit.registry import FILE, REGISTRY, Registry
+from rewardkit.registry import FILE, ON_EXCEPTION, REGISTRY, TEXT, Registry
 from rewardkit.scoring.scorer import Scorer
 
 AGAIN = "replayed_"
@@ -60,18 +61,26 @@ class Replay:
 
 
 def options_of(receipt: Receipt, registry: Registry = REGISTRY) -> dict[str, dict[str, Any]]:
-    """Return the options of a receipt by data source, but those that a file of the user's sets or names."""
+    """Return the options of a receipt by data source, but those that a file of the user's sets or names, and
+    those of which a receipt holds no value: long texts, fields of requests and what may be secret."""
     found = {}
     for source, one in receipt.rewards.items():
         reward = registry.find(source)
         if reward is not None and one["reward"].partition("@")[0] == reward.name:
-            own = {field.name: field.metadata.get(FILE) for field in fields(reward.options_class)}
+            own = {field.name for field in fields(reward.options_class) if _is_recorded(field)}
             found[source] = {
                 name: value
                 for name, value in one.get("options", {}).items()
-                if name in own and not own[name] and name not in reward.presets
+                if name in own and name not in reward.presets and value != NOT_RECORDED
             }
+            if reward.on_exception == "error" and ON_EXCEPTION in one:
+                found[source][ON_EXCEPTION] = one[ON_EXCEPTION]
     return found
+
+
+def _is_recorded(option: Field[Any]) -> bool:
+    known = option.metadata.keys() & {FILE, TEXT} or option.type in (RequestFields, RequestFields.__name__)
+    return not known
 
 
 def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None = None) -> Replay:

@@ -29,10 +29,11 @@ import msgspec
 from rewardkit.errors import ScoringError
 from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, ScoringTurn, WorkerJob
 from rewardkit.scoring.turns import Waiting
-from rewardkit.scoring.worker import Landed, Loaded, Scored
+from rewardkit.scoring.worker import Landed, Loaded, Reported, Scored
 from rewardkit.scoring.worker_process import WorkerProcess
 from rewardkit.shared import SharedOwner
 from rewardkit.types import Score, Status, failure
+from rewardkit.users_code import report
 
 CHEAP_S = 0.1
 """Worker time of a chunk up to which it is cheap."""
@@ -287,6 +288,9 @@ class _Loop:
                 self._loaded(worker, message)
             elif isinstance(message, Landed):
                 self._landed(worker, message)
+            elif isinstance(message, Reported):
+                for who, error in message.reports:
+                    report(who, error)
             elif worker.chunk is not None:
                 self._scored(worker, worker.chunk, message)
 

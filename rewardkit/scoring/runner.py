@@ -8,10 +8,10 @@ reward behaves the same wherever it runs.
 from __future__ import annotations
 
 import inspect
-import os
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,11 @@ from msgspec.structs import replace
 from rewardkit.calling import bound
 from rewardkit.errors import RewardkitError
 from rewardkit.groups import group_places
+from rewardkit.http_addresses import public_text
 from rewardkit.registry import Reward
 from rewardkit.text import writable
 from rewardkit.types import STATUSES, Sample, Score, failure
+from rewardkit.users_code import Raised, raised, report, running
 
 if TYPE_CHECKING:
     import asyncio  # a quarter of a worker's start; imported where a reward is `async`
@@ -31,16 +33,6 @@ if TYPE_CHECKING:
 INLINE_CHARACTERS = 10_000
 """A longer response is scored in a worker, whatever its reward promises: only there can it be stopped."""
 
-_LOG_EVERY_S = 60.0
-_MAX_KINDS = 1_000
-"""Kinds of failures whose last log is remembered."""
-
-_next_log: dict[tuple[str, str, int], float] = {}
-"""By reward, exception and line: when it may be logged again."""
-
-TRACEBACKS = "REWARDKIT_TRACEBACKS"
-"""Environment variable: where it is set, a failing reward's traceback is logged. Servers set it, for whoever
-runs them; elsewhere the one line in `Score.detail` is what is shown."""
 _VERDICTS = (bool, type(None))
 _NUMBERS = frozenset((float,))
 
@@ -57,6 +49,8 @@ class RewardRunner:
         self.inline = reward.runs == "inline" and not self.is_async
         # Here `sys.exit` would end the caller. A worker is to end, and the pool to say so.
         self._caught = (Exception, SystemExit) if self.inline else (Exception,)
+        self._who = "" if _is_ours(reward) else reward.name
+        """Named before each line that the reward prints; empty: it is one of ours."""
         self._call = bound(reward.function, batch=bool(reward.batch))
         self._loop: asyncio.Runner | None = None
         self._beside: asyncio.AbstractEventLoop | None = None
@@ -71,7 +65,11 @@ class RewardRunner:
     def load(self) -> None:
         """Do what the reward wants done before its first sample, such as loading a model."""
         if self.reward.load:
-            self.reward.load(self.options)
+            with self._named():
+                self.reward.load(self.options)
+
+    def _named(self) -> AbstractContextManager[None]:
+        return running(self._who) if self._who else nullcontext()
 
     def run(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples one after another (or in one call, or concurrently, if the reward is of that kind).
@@ -96,6 +94,10 @@ class RewardRunner:
         return self._run_each([sample])[0]
 
     def _run_each(self, samples: Sequence[Sample]) -> list[Score]:
+        with self._named():
+            return self._call_each(samples)
+
+    def _call_each(self, samples: Sequence[Sample]) -> list[Score]:
         """One call after another, in a flat loop: for the cheap rewards a longer one would cost as much as
         they do. One look at the clock between two samples; `_finish` only where there is something to do.
         """
@@ -152,8 +154,9 @@ class RewardRunner:
 
         start = perf_counter()
         try:
-            awaitable: Awaitable[Any] = self._call(sample, self.options)
-            result = await asyncio.wait_for(awaitable, self.reward.timeout_s)
+            with self._named():
+                awaitable: Awaitable[Any] = self._call(sample, self.options)
+                result = await asyncio.wait_for(awaitable, self.reward.timeout_s)
         except TimeoutError:
             detail = f"the reward did not finish within {self.reward.timeout_s:g} s"
             seconds = perf_counter() - start
@@ -193,56 +196,57 @@ class RewardRunner:
     def _run_as_batch(self, samples: Sequence[Sample]) -> list[Score]:
         start = perf_counter()
         try:
-            results = self._call(list(samples), self.options)
-            if self.is_async:
-                import asyncio
+            with self._named():
+                results = self._call(list(samples), self.options)
+                if self.is_async:
+                    import asyncio
 
-                results = asyncio.run(_wait_for(results))
-            results = list(results)
-            if len(results) != len(samples):
-                raise ValueError(f"the reward returned {len(results)} results for {len(samples)} samples")
+                    results = asyncio.run(_wait_for(results))
+                results = list(results)
         except self._caught as error:
             return [self._failed(error, perf_counter() - start)] * len(samples)
+        if len(results) != len(samples):
+            why = f"ValueError: the reward returned {len(results)} results for {len(samples)} samples"
+            return [self._unscored(why, perf_counter() - start)] * len(samples)
         seconds = (perf_counter() - start) / len(samples)
         return [self._finish(result, seconds) for result in results]
 
     def _failed(self, error: BaseException, seconds: float) -> Score:
-        if not isinstance(error, RewardkitError):  # our own errors say all there is to say
-            _log_traceback(self.reward, error)
-        detail = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-        return failure("error", writable(detail), scorer=self.scorer, seconds=seconds)
+        if isinstance(error, RewardkitError):  # our own errors say all there is to say
+            return self._unscored(raised(error).said, seconds)
+        return self._raised(raised(error), seconds)
+
+    def _raised(self, error: Raised, seconds: float) -> Score:
+        """Return what an exception of the reward means: by `on_exception` a failure, or a wrong answer. That
+        the machine has no memory left is a failure always."""
+        report(self.reward.name, error)
+        if self.reward.on_exception == "error" or error.kind == "MemoryError":
+            return self._unscored(error.text, seconds)
+        detail = writable(public_text(f"the reward raised {error.text}; on_exception is 0"))
+        return Score(0.0, correct=False, detail=detail, scorer=self.scorer, seconds=seconds)
+
+    def _unscored(self, why: str, seconds: float) -> Score:
+        detail = writable(public_text(why.partition("\n")[0]))
+        return failure("error", detail, scorer=self.scorer, seconds=seconds)
 
     def _finish(self, result: Any, seconds: float) -> Score:
+        if isinstance(result, Raised):  # in the process of an imported function
+            return self._raised(result, seconds)
         try:
             score = _to_score(result)
         except (TypeError, ValueError, OverflowError) as error:
-            return self._failed(error, seconds)
+            return self._unscored(raised(error).said, seconds)
         if not isfinite(score.score):
-            why = f"the reward returned the score {score.score}; expected a finite number"
-            return self._failed(ValueError(why), seconds)
+            why = f"ValueError: the reward returned the score {score.score}; expected a finite number"
+            return self._unscored(why, seconds)
         extracted = None if score.extracted is None else writable(str(score.extracted))
         detail = None if score.detail is None else writable(str(score.detail))
         return replace(score, scorer=self.scorer, seconds=seconds, extracted=extracted, detail=detail)
 
 
-def _log_traceback(reward: Reward, error: BaseException) -> None:
-    """Log where a reward failed, each kind of failure once a minute in this process."""
-    if not os.environ.get(TRACEBACKS):
-        return
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    kind = (reward.name, type(error).__name__, place.tb_lineno if place else 0)
-    now = perf_counter()
-    if now < _next_log.get(kind, 0.0):
-        return
-    if len(_next_log) >= _MAX_KINDS:
-        _next_log.clear()
-    _next_log[kind] = now + _LOG_EVERY_S
-    import logging
-
-    log = logging.getLogger("rewardkit.scoring")
-    log.error("the reward %s raised %s", reward.name, type(error).__name__, exc_info=error)
+def _is_ours(reward: Reward) -> bool:
+    module = getattr(reward.target, "__module__", None) or ""
+    return module.partition(".")[0] == "rewardkit"
 
 
 def is_async(reward: Reward) -> bool:

@@ -97,7 +97,7 @@ class Scorer:
         self._express = express
         self._registry = registry
         self._plans: dict[str, ScoringPlan | Score] = {}
-        self._jobs: dict[tuple[str, str], ScoringJob] = {}
+        self._jobs: dict[tuple[str, str, str], ScoringJob] = {}
         self._job_ids = count()
         self._pools: dict[int | None, WorkerPool] = {}
         """The shared one under None, and those of rewards with workers of their own under their job's id."""
@@ -267,7 +267,7 @@ class Scorer:
         Raises:
             UnknownDataSourceError: there is none.
         """
-        reward = self._registry.resolve(data_source)
+        reward, _ = self._configured(data_source)
         composed = hasattr(reward.target, "composition")  # its members have deadlines of their own
         return reward if self._timeout_s is None or composed else replace(reward, timeout_s=self._timeout_s)
 
@@ -277,6 +277,9 @@ class Scorer:
         Raises:
             UnknownDataSourceError: it has no reward.
         """
+        return self._configured(data_source)[1]
+
+    def _configured(self, data_source: str) -> tuple[Reward, Any]:
         reward = self._registry.resolve(data_source)
         names = {reward.name, *reward.aliases, *reward.data_sources}
         merged: dict[str, Any] = {}
@@ -284,7 +287,7 @@ class Scorer:
             for key, values in self._options.items():
                 if options_rank(key, data_source, names) == rank:
                     merged |= values
-        return reward.make_options(merged)
+        return reward.configured(merged)
 
     def job_of_pieces(
         self, name: str, timeout_s: float, make_runner: Callable[[], Runner], files: Sequence[UserFile]
@@ -339,9 +342,9 @@ class Scorer:
         for key, values in self._options.items():
             named = self._registry.by_name(key)
             if named is not None:
-                named.make_options(values)
+                named.configured(values)
             elif not any(c in key for c in "*?["):
-                self._registry.resolve(key).make_options(values)
+                self._registry.resolve(key).configured(values)
 
     def _require_open(self) -> None:
         if self._closed:
@@ -387,7 +390,7 @@ class Scorer:
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
         """The job of a reward with these options: one, whatever the data sources."""
-        key = (reward.scorer, repr(revealed(options)))
+        key = (reward.scorer, reward.on_exception, repr(revealed(options)))
         with self._making:
             if key not in self._jobs:
                 self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)

@@ -18,6 +18,7 @@ from rewardkit import processes
 from rewardkit.errors import RewardkitError
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, import_as_read
+from rewardkit.users_code import Raised, keep_reports, take_reports, told
 
 Work = Sample | bytes
 """What is done at a time: a sample, or a piece of something larger."""
@@ -98,6 +99,12 @@ class Landed(msgspec.Struct, tag="landed"):
     score: Score
 
 
+class Reported(msgspec.Struct, tag="reported"):
+    """Exceptions of users' code, by who raised them, for the parent to log."""
+
+    reports: list[tuple[str, Raised]]
+
+
 _own_pid = 0
 """Of the worker, in the worker."""
 _encoder = msgspec.msgpack.Encoder()
@@ -116,6 +123,7 @@ def main(parent: int) -> None:
     if not processes.die_with_parent(parent):
         os._exit(1)
     _own_pid = os.getpid()
+    keep_reports()
     for sig in (signal.SIGTERM, signal.SIGINT):  # to the whole control group: our parent decides when we end
         signal.signal(
             sig, lambda number, frame: None
@@ -144,6 +152,8 @@ def _read(requests: Any) -> Load | WorkerRun | WorkerFlight | None:
 def _send(answers: Any, message: Loaded | Scored | Landed) -> None:
     if os.getpid() != _own_pid:
         os._exit(0)  # a child that the reward has forked and let come back: it must not answer in our place
+    if reports := take_reports():
+        answers.write(frame(Reported(reports)))
     answers.write(frame(message))
     answers.flush()
 
@@ -157,8 +167,7 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
         runners[message.job_id] = runner
     except Exception as error:
         # Our own errors say all there is to say.
-        name = "" if isinstance(error, RewardkitError) else f"{type(error).__name__}: "
-        return Loaded(f"{name}{error}")
+        return Loaded(str(error) if isinstance(error, RewardkitError) else told("loading a reward", error))
     return Loaded(None)
 
 

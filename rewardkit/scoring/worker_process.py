@@ -17,14 +17,14 @@ import msgspec
 from rewardkit import processes
 from rewardkit.scoring.flights import Flights
 from rewardkit.scoring.jobs import Chunk, WorkerJob
-from rewardkit.scoring.worker import Landed, Loaded, Scored, Work, WorkerFlight, WorkerRun, frame
+from rewardkit.scoring.worker import Landed, Loaded, Reported, Scored, Work, WorkerFlight, WorkerRun, frame
 from rewardkit.shared import SharedOwner
 from rewardkit.types import Sample
 
 DEAR_S = 0.5
 """Worker time of a sample from which on it is dear."""
 
-_decoder = msgspec.msgpack.Decoder(Loaded | Scored | Landed)
+_decoder = msgspec.msgpack.Decoder(Loaded | Scored | Landed | Reported)
 
 
 class WorkerProcess:
@@ -102,7 +102,7 @@ class WorkerProcess:
         assert self.chunk is not None
         return self.since if self.chunk.job.expected_s >= DEAR_S else self.since + DEAR_S
 
-    def messages(self) -> list[Loaded | Scored | Landed] | None:
+    def messages(self) -> list[Loaded | Scored | Landed | Reported] | None:
         """Read what has come in; None when the worker has closed the pipe."""
         data = os.read(self.stdout.fileno(), 1 << 20)
         if not data:

@@ -183,9 +183,8 @@ def test_a_model_that_fails_ends_the_episode_and_gives_back() -> None:
 
     counted = Counted()
     found = asyncio.run(run_episodes(rows(3), Dies(), setting_of(counted), [0] * 3))
-    assert [(one.ended, one.detail) for one in found] == [
-        ("error", "ConnectionError: the engine has gone")
-    ] * 3
+    assert {one.ended for one in found} == {"error"}
+    assert all(str(one.detail).startswith("ConnectionError: the engine has gone") for one in found)
     assert counted.created == counted.released == 3
 
 
@@ -244,21 +243,21 @@ drive(run_episodes(rows, Calls(), EpisodeSetup(EpisodeLimits(100), None, {"echo"
 def test_sigterm_gives_back_everything_and_ends_the_process() -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", DRIVEN],
-        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,  # where what a tool prints goes
         text=True,
         cwd=Path(__file__).parents[2],
     )
-    assert child.stdout is not None
+    assert child.stderr is not None
     lines: list[str] = []
-    while lines.count("waiting") < 5:
-        line = child.stdout.readline()
+    while lines.count("echo: waiting") < 5:
+        line = child.stderr.readline()
         assert line, "it ended before its tools were called"
         lines.append(line.strip())
     child.send_signal(signal.SIGTERM)
-    rest, _ = child.communicate(timeout=60)
-    lines += rest.split()
+    _, rest = child.communicate(timeout=60)
+    lines += rest.splitlines()
     assert child.returncode == -signal.SIGTERM
-    assert lines.count("created") == lines.count("released") == 5
+    assert lines.count("echo: created") == lines.count("echo: released") == 5
 
 
 # --- loops by name ---------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from fastapi.testclient import TestClient
 
 from rewardkit import Client, Sample, Scorer
 from rewardkit.registry import Registry, Reward
-from rewardkit.scoring import runner
 from rewardkit.server.app import create_app
 from rewardkit.server.observability.metrics import OTHER_CLIENTS
+from rewardkit.users_code import DEBUG
 from tests.server.serving import serve, serving
 from tests.server.test_metrics import value
 
@@ -35,6 +35,13 @@ def fail(sample: Sample) -> float:
     raise KeyError(sample.response)
 
 
+def fail_too(sample: Sample) -> float:
+    raise KeyError(sample.response)
+
+
+FAILING = {"inline": fail, "process": fail_too}
+
+
 @pytest.mark.parametrize("runs", ["inline", "process"])
 def test_a_reward_that_raises_leaves_its_traceback_once(
     runs: Any,
@@ -42,15 +49,15 @@ def test_a_reward_that_raises_leaves_its_traceback_once(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runner._next_log.clear()
-    monkeypatch.setenv(runner.TRACEBACKS, "1")
+    monkeypatch.setenv(DEBUG, "1")
     registry = Registry()
-    registry.register(Reward(name="fails", version=1, target=fail, data_sources=("fails",), runs=runs))
+    name = f"fails_{runs}"
+    registry.register(Reward(name=name, version=1, target=FAILING[runs], data_sources=("fails",), runs=runs))
     with Scorer(registry=registry, workers=1) as scorer:
         scores = scorer.score_batch([Sample("fails", str(i), "") for i in range(20)])
     assert {score.status for score in scores} == {"error"}
     said = caplog.text + capfd.readouterr().err
-    assert said.count("the reward fails raised KeyError") == 1
+    assert said.count(f"{name} raised KeyError") == 1
     assert said.count("Traceback") == 1 and "test_operators.py" in said
 
 
@@ -185,8 +192,9 @@ def test_what_rewards_print_and_raise_are_log_lines_like_any_other(tmp_path: Pat
         assert server.stop() == 0
         assert server.process.stderr is not None
         lines = [json.loads(line) for line in server.process.stderr.read().splitlines()]
-    assert {line["logger"] for line in lines} == {"rewardkit.output"}
+    assert {line["logger"] for line in lines} == {"rewardkit.output", "rewardkit.users_code"}
     said = "\n".join(line["message"] for line in lines)
     assert all(one in said for one in ("on stdout", "http://host", "from a worker")) and "s3cret" not in said
     (raised,) = [line["message"] for line in lines if "nobody thought of this" in line["message"]]
-    assert "Traceback" in raised and "rewards.py" in raised
+    assert raised == "raises raised KeyError: 'nobody thought of this' (rewards.py, line 14)"
+    assert "prints: on stdout" in said and "raises: from a worker" in said

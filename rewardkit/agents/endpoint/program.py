@@ -23,6 +23,7 @@ from rewardkit.agents.executing import describe
 from rewardkit.agents.rows import EpisodeRow
 from rewardkit.errors import ConfigError, InputError, did_you_mean
 from rewardkit.user_files import import_python_file
+from rewardkit.users_code import running, told
 
 MODEL = "policy"
 """The name of the model, where a program wants one."""
@@ -98,9 +99,10 @@ async def _run_function(
     function: Callable[[str, Any], Awaitable[Any]], base_url: str, row: Any
 ) -> str | None:
     try:
-        await function(base_url, row)
+        with running(function.__name__):
+            await function(base_url, row)
     except Exception as error:
-        return f"the program failed: {describe(error)}"
+        return f"the program failed: {told('the program', error)}"
     return None
 
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .shapes import (
     BY_KIND,
@@ -27,6 +27,11 @@ from .shapes import (
     near,
     shape_of,
 )
+
+if TYPE_CHECKING:
+    from rewardkit.users_code import Raised, raised
+else:
+    from .users_code import Raised, raised
 
 Sources = dict[str, tuple[str, str]]
 """Module -> its path and its text."""
@@ -209,9 +214,16 @@ def _import(name: str, shown: str) -> ModuleType:
 
 
 def said(error: BaseException) -> str:
-    """An error in one line, and what helps where a package is missing."""
-    line = f"{type(error).__name__}: {error}".partition("\n")[0][:300]
-    return f"{line}; install the module {for_us()}" if isinstance(error, ModuleNotFoundError) else line
+    """An error in one line with its place, and what helps where a package is missing."""
+    return with_help(error).text
+
+
+def with_help(error: BaseException) -> Raised:
+    """An error as it is told, and what helps where a package is missing."""
+    found = raised(error)
+    if not isinstance(error, ModuleNotFoundError):
+        return found
+    return found._replace(message=f"{found.message}; install the module {for_us()}")
 
 
 def require(package: str, shown: str) -> None:

@@ -14,14 +14,18 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .libraries import load
-from .loading import LoadRequest, hold, said, sources_of
+from .loading import LoadRequest, hold, said, sources_of, with_help
 from .results import RowResult, add_notes, failed, read, read_all
 from .shapes import CallNotes, CallRow, LackingError, NoRewardError
+
+if TYPE_CHECKING:
+    from rewardkit.users_code import name_all
+else:
+    from .users_code import name_all
 
 PR_SET_PDEATHSIG = 1
 _own_pid = os.getpid()
@@ -33,8 +37,11 @@ def main(parent: int) -> None:
     _take_along_what_it_starts()
     requests, answers = _take_standard_streams()
     first = json.loads(requests.readline())
+    name = first.pop("name")
+    name_all(name or os.path.basename(first["target"]))
     try:
         call = _load(first)
+        name_all(name or call.name)
         described = _described(call, look=not first["sources"])
     except BaseException as error:
         _write(answers, {"refused": str(error) if isinstance(error, NoRewardError) else said(error)})
@@ -186,14 +193,6 @@ def _results(call: Any, value: Any, rows: Sequence[CallRow], notes: CallNotes) -
 def _failed(error: BaseException, n: int) -> list[RowResult]:
     if isinstance(error, LackingError):
         return [{"invalid": str(error)}] * n
-    what = said(error)
     if isinstance(error, NotImplementedError):
-        return [{"invalid": what}] * n
-    return [failed(what + _place_of(error))] * n
-
-
-def _place_of(error: BaseException) -> str:
-    """Where in the function's own files an error was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if os.path.dirname(frame.filename) != os.path.dirname(__file__)]
-    return f" ({os.path.basename(inside[-1].filename)}, line {inside[-1].lineno})" if inside else ""
+        return [{"invalid": said(error)}] * n
+    return [{"raised": with_help(error)}] * n

@@ -146,7 +146,8 @@ def test_a_coroutine_function_plays_as_a_command_does(tokenizer: Any, tmp_path: 
     episode, _ = play(tokenizer, ["It is 42."], AGENTS.resolve("external").given)
     assert (episode.ended, episode.answer) == ("answered", "It is 42.")
     episode, _ = play(tokenizer, ["It is 42."], HarnessProgram(function=f"{tmp_path}/player.py:fails"))
-    assert (episode.status, episode.detail) == ("error", "the program failed: ValueError: what a pity")
+    said = "the program failed: ValueError: what a pity (player.py, line 6)"
+    assert (episode.status, episode.detail) == ("error", said)
 
 
 @pytest.mark.parametrize(
