@@ -99,7 +99,7 @@ async def run_episode(
     except asyncio.CancelledError:
         episode.end("cancelled", "the episode was cancelled")
     except Exception as error:
-        episode.end("error", told(f"the agent {prompt.agent.name}", error))
+        episode.end("error", told(f"the agent {prompt.episode.agent.name}", error))
     finally:
         await _give_back(begun, setting.limits.tool_seconds)
     return episode
