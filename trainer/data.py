@@ -93,7 +93,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
 
 
 def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
-    """The columns of some rows that training needs; those of lines are texts, but for the prompt."""
+    """Return the columns that training needs. Columns of lines are texts, except the prompt."""
     if records.damaged is not None:
         raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
     wanted = (names.data_source, names.prompt, names.ground_truth, names.extra_info, AGENT_NAME)

@@ -284,7 +284,7 @@ def form_of(dataset: str, like: str) -> VerlForm:
 
 
 def _release(named: str | None, like: str) -> str:
-    """The newest release that a user's words fit: `0.7` is 0.7.1; without any the newest of all."""
+    """Return the newest release that a name fits: `0.7` is 0.7.1. None means the newest of all."""
     fitting = [one for one in RELEASES if named is None or f"{one}.".startswith(f"{named}.")]
     if not fitting:
         known = ", ".join(RELEASES)
@@ -293,7 +293,7 @@ def _release(named: str | None, like: str) -> str:
 
 
 def _made_in(versions: Mapping[str, Make | None], release: str) -> Make | None:
-    """What makes the rows in a release, that of the last change up to it."""
+    """Return the maker of the rows in a release: that of the last change up to it."""
     upto = RELEASES[: RELEASES.index(release) + 1]
     return next((versions[one] for one in reversed(upto) if one in versions), None)
 

@@ -116,12 +116,13 @@ def _columns_in(
 
 
 def _others(rows: Sequence[RawRow], roots: Collection[str]) -> frozenset[str]:
+    """Return the names of columns outside `roots` that hold something."""
     names = set().union(*rows).difference(roots)
     return frozenset(name for name in names if any(is_something(row.get(name)) for row in rows))
 
 
 def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
-    """The same of lines, whose other values are not read."""
+    """Return the same for lines, without decoding their values."""
     rows = [_DECODER.decode(line) for line in lines]
     names = set().union(*rows).difference(roots)
     nothing = msgspec.Raw(b"null")
@@ -131,6 +132,7 @@ def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
 
 
 def _filled(table: pa.Table) -> frozenset[str]:
+    """Return the names of columns that hold something."""
     found = set()
     for name in table.column_names:
         column = table.column(name)
