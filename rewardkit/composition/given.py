@@ -19,15 +19,17 @@ _LISTED = 5
 """Data sources that a message lists."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Given:
-    """One thing that a run is given."""
+    """Everything that one option or setting gives a run. It is used if a row uses some of it: a file may hold
+    rewards and options for other data sets too."""
 
     word: str
-    """The option or setting that gives it."""
+    """The option or setting."""
     what: str
-    used_by: Callable[[str, Reward], bool]
-    """(data source of a row, its reward) -> whether it is used there."""
+    """The first thing that it gives."""
+    used_by: list[Callable[[str, Reward], bool]]
+    """(data source of a row, its reward) -> whether it is used there; one for each thing."""
 
 
 class GivenRewards:
@@ -35,7 +37,7 @@ class GivenRewards:
 
     def __init__(self, registry: Registry = REGISTRY) -> None:
         self._registry = registry
-        self._unused: dict[tuple[str, str], _Given] = {}
+        self._unused: dict[str, _Given] = {}
         self._targets: dict[tuple[str, str], list[Any]] = {}
         self._options: dict[str, dict[str, Any]] = {}
         self._seen: dict[str, None] = {}
@@ -75,7 +77,7 @@ class GivenRewards:
         self._add(word, what, lambda source, reward: not _members_of(reward))
 
     def _add(self, word: str, what: str, used_by: Callable[[str, Reward], bool]) -> None:
-        self._unused.setdefault((word, what), _Given(word, what, used_by))
+        self._unused.setdefault(word, _Given(word, what, [])).used_by.append(used_by)
 
     def keep_all(self) -> None:
         """Count everything as used, where the rows come later and from others: a server, a lock file."""
@@ -90,8 +92,11 @@ class GivenRewards:
                 self._seen[source] = None
             reward = self._registry.find(source)
             if reward is not None:
-                left = {key: one for key, one in self._unused.items() if not one.used_by(source, reward)}
-                self._unused = left
+                self._unused = {
+                    word: one
+                    for word, one in self._unused.items()
+                    if not any(used_by(source, reward) for used_by in one.used_by)
+                }
 
     def refuse_unused(self) -> None:
         """Make sure that all rows together use each thing.

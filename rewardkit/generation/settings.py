@@ -135,7 +135,7 @@ def to_settings(values: Mapping[str, Any]) -> tuple[EngineSettings, GenerationSe
 def _made(kind: type[T], values: dict[str, Any]) -> T:
     """The settings of a kind from values by name, each of the type of its field."""
     try:
-        return msgspec.convert(values, kind)
+        return msgspec.convert(values, kind, dec_hook=lambda special, value: special(value))
     except msgspec.ValidationError as error:
         why, _, place = str(error).partition(" - at `$.")
         raise OptionsError(f"setting {place.rstrip('`')}: {why[:1].lower()}{why[1:]}") from None

@@ -147,13 +147,17 @@ def test_all_that_is_given_is_used_or_refused(
         assert len(errors) == 1 and "no row uses" in errors[0]
 
 
-def test_each_of_several_is_used_or_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_used_if_something_of_it_is_and_each_option_by_itself(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(folder / "r.jsonl", SOURCES["some"])
     Path("several.yaml").write_text(
         f"a: {{data_sources: [{USED}], sum: [gsm8k]}}\nb: {{data_sources: [given/unused], sum: [gsm8k]}}\n"
     )
-    assert run(["score", path, "--out", "out.jsonl", "--rewards", "several.yaml"]) == 2
-    assert "no row uses the reward 'b' (given/unused)" in capsys.readouterr().err
+    assert run(["score", path, "--out", "out.jsonl", "--rewards", "several.yaml"]) == 0
+    path = written(folder / "others.jsonl", [OTHER])
+    assert run(["score", path, "--out", "others.scored.jsonl", "--rewards", "several.yaml"]) == 2
+    assert "--rewards several.yaml: no row uses" in capsys.readouterr().err
     words = ["--option", "gsm8k:method=flexible", "--option", "math:preset=strict"]
     assert run(["score", written(folder / "g.jsonl", [OTHER]), "--out", "out.jsonl", *words]) == 2
     assert "--option math:preset=strict: no row uses the options of 'math'" in capsys.readouterr().err

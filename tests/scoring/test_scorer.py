@@ -366,7 +366,7 @@ def test_workers_die_with_their_owner_even_while_they_hang(tmp_path: Path, blow:
     )
     owner = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE)
     assert owner.stderr is not None
-    assert owner.stderr.readline() == b"hanging\n"
+    assert owner.stderr.readline() == b"forever: hanging\n"
     (worker,) = descendants(owner.pid)
     owner.send_signal(blow)
     owner.wait()
