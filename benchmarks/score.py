@@ -39,8 +39,8 @@ from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import to_batch
 from rewardkit.offline.chunk import Output, finish
 from rewardkit.offline.columns import score_fields
+from rewardkit.offline.inline import ChunkScorer, FileSetup
 from rewardkit.offline.writing import LinesWriter, ParquetWriter
-from rewardkit.scoring.runner import RewardRunner
 
 
 def main() -> None:
@@ -135,25 +135,24 @@ def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
 
 
 def time_steps(file: Path) -> dict[str, object]:
-    """CPU of each step of a chunk in one process, in microseconds a row.
-
-    In the command the first and the last are the parent's, the others the workers'.
-    """
+    """CPU of each step of a chunk in one process, in microseconds a row."""
     (source,) = find_inputs([file])
     with opened(source, PLAIN) as (rows, layout), Scorer() as scorer:
         records = next(rows.chunks())
         batch = to_batch(records, layout, ())
         name = batch.samples[0].data_source
-        runner = RewardRunner(scorer.reward_for(name), scorer.options_for(name))
-        scores = runner.run(batch.samples)
+        rewards = {name: (scorer.reward_for(name), scorer.options_for(name))}
         output = Output(as_lines=not records.table)
+        chunks = ChunkScorer(FileSetup(layout, (), rewards, output), killable=False)
+        scores = chunks.scores(batch.samples)
+        assert scores is not None
         result = finish(batch, scores, layout, output)
 
         def write() -> None:
             if records.table is None:
                 LinesWriter(io.BytesIO(), "").write(records, result)
                 return
-            fields = score_fields("", runner.reward.parts, many=False)
+            fields = score_fields("", rewards[name][0].parts, many=False)
             writer = ParquetWriter(io.BytesIO(), records.table.schema, fields, "", b"")
             writer.write(records, result)
             writer.close()
@@ -161,8 +160,8 @@ def time_steps(file: Path) -> dict[str, object]:
         steps: dict[str, Callable[[], object]] = {
             "read": lambda: deque(rows.chunks(), maxlen=0),
             "make samples": lambda: to_batch(records, layout, ()),
-            "score": lambda: runner.run(batch.samples),
-            "make columns or lines, and totals": lambda: finish(batch, scores, layout, output),
+            "score": lambda: chunks.scores(batch.samples),
+            "make columns or ends of lines, and totals": lambda: finish(batch, scores, layout, output),
             "write": write,
         }
         best = _least_cpu(steps, 9)

@@ -116,6 +116,10 @@ class Reward:
     """What it looks at besides response and ground truth; scoring a file does not load the rest."""
     explain: str = ""
     """`module:function` that explains a score: (ground_truth, response, options) -> something to print."""
+    excerpts: str = ""
+    """`module:function` that says which part of each response decides its score: (responses, options) -> for
+    each a text that gets the same score with any ground truth, whatever the rest of the sample; None where
+    the sample is needed. In a file, equal parts are then scored once. For pure functions."""
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Packages that it cannot do without, and the extra of ours that brings each."""
     source: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -413,6 +417,7 @@ def reward(
     reads: Iterable[str] = ("prompt", "extra_info"),
     options: type | None = None,
     explain: str = "",
+    excerpts: str = "",
     needs: Mapping[str, str] | None = None,
     readings: Iterable[str] = (),
     replace_existing: bool = False,
@@ -459,6 +464,7 @@ def reward(
             reads=tuple(reads),
             options_type=options,
             explain=explain,
+            excerpts=excerpts,
             needs=needs or {},
             readings=tuple(readings),
         )

@@ -143,10 +143,10 @@ def value_at(row: Any, name: str | None) -> Any:
 def values_at(rows: Sequence[Any], name: str) -> list[Any]:
     """Return the value of a name in each row, as `value_at`."""
     head, dot, rest = name.partition(".")
-    if not dot:
-        return [row.get(name) if type(row) is dict else value_at(row, name) for row in rows]
-    if any(type(row) is not dict or name in row for row in rows):
+    if not set(map(type, rows)) <= {dict} or (dot and any(name in row for row in rows)):
         return [value_at(row, name) for row in rows]
+    if not dot:
+        return [row.get(name) for row in rows]
     return values_at([row.get(head) for row in rows], rest)
 
 

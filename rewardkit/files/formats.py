@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,10 +28,12 @@ from rewardkit.files.records import (
     BOM,
     UNREADABLE,
     BadRowError,
+    FileRange,
     RawRow,
     Records,
     parse,
     require_names_once,
+    stripped,
     without_mark,
 )
 from rewardkit.files.values import in_python
@@ -281,11 +284,13 @@ class LineRows:
     def __init__(self, source: Input) -> None:
         self.source = source
         self.total: int | None = None
-        if (
+        self._plain = (
             not source.path.lower().endswith(COMPRESSIONS)
+            and not source.member
             and "://" not in source.path
             and source.path != STDIN
-        ):
+        )
+        if self._plain:
             self.total = _count_lines(source)
 
     def first_row(self) -> RawRow:
@@ -313,11 +318,18 @@ class LineRows:
 
     def chunks(self) -> Iterator[Records]:
         first = 0
+        path = os.path.abspath(self.source.path)
         with open_binary(self.source) as file:
+            start = len(BOM) if self._plain and file.read(len(BOM)) == BOM else 0
+            if self._plain:
+                file.seek(0)
             try:
                 for lines in _line_chunks(file, self.source.path):
-                    yield Records(first, len(lines), lines=tuple([line.strip() for line in lines]))
+                    size = sum(map(len, lines)) + len(lines)
+                    place = FileRange(path, start, size) if self._plain else None
+                    yield Records(first, len(lines), lines=stripped(lines), place=place)
                     first += len(lines)
+                    start += size
             except _BreaksOffError as error:
                 yield Records(first, 1, damaged=str(error))
             except OverflowError as error:
@@ -388,7 +400,8 @@ class KeyedRows:
             if table is not None:
                 for key, value in self._keys.items():
                     table = table.append_column(key, pa.repeat(pa.scalar(value), records.count))
-            yield replace(records, table=table, lines=tuple(map(self._with_keys, records.lines)))
+            lines = tuple(map(self._with_keys, records.lines))
+            yield replace(records, table=table, lines=lines, place=None)
 
     def _with_keys(self, line: bytes) -> bytes:
         if not (line.startswith(b"{") and line.endswith(b"}")):  # no row

@@ -52,6 +52,27 @@ class BadRowError(ValueError):
     """A row that cannot be used; the message says why, not where."""
 
 
+class FileRange(msgspec.Struct, frozen=True):
+    """Some whole lines of a local file that is not packed, for another process to read."""
+
+    path: str
+    start: int
+    """Offset of the first byte."""
+    size: int
+    """Bytes, line ends included."""
+
+    def lines(self, count: int) -> tuple[bytes, ...]:
+        """Read that many lines, as `Records` has them; fewer where the file has changed."""
+        with open(self.path, "rb") as file:
+            file.seek(self.start)
+            return stripped(file.read(self.size).split(b"\n")[:count])
+
+
+def stripped(lines: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Return lines without white space around them."""
+    return tuple([line.strip() for line in lines])
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
     """Some consecutive rows of a file."""
@@ -65,6 +86,8 @@ class Records:
     """Rows that are JSON objects, one a line, without line ends. An empty one is no row."""
     damaged: str | None = None
     """Why none of these rows can be read."""
+    place: FileRange | None = None
+    """Where another process can read these lines; None: only here."""
 
     def first(self, count: int) -> Records:
         """Return the first rows alone."""

@@ -367,17 +367,15 @@ def _from_columns(
     nothing: dict[str, Any] = {}
     extras = [nothing if value is None else plain_mapping(value) for value in extras]
     skipped = frozenset([i for i, row in enumerate(rows) if row is None] if None in rows else [])
-    samples: list[Sample] = []
+    is_plain = all(set(map(type, column)) <= {str} for column in (responses, ground_truths, sources))
+    if is_plain and not reported and not any(groups):  # nearly always
+        samples = list(map(Sample, sources, responses, ground_truths, prompts, extras))
+        return SampleBatch(records, samples, {}, [1] * len(samples) if layout.many else None, skipped, rows)
+    samples = []
     bad: dict[int, str] = {}
     lengths: list[int] = []
-    no_reports = not reported and not any(groups)
     each = zip(responses, ground_truths, prompts, sources, extras, groups, strict=True)
     for i, (response, ground_truth, prompt, source, extra, group) in enumerate(each):
-        is_plain = type(response) is str and type(ground_truth) is str and type(source) is str
-        if is_plain and no_reports:  # nearly all rows
-            samples.append(Sample(source, response, ground_truth, prompt, extra))
-            lengths.append(1)
-            continue
         fields = Fields(response, ground_truth, prompt, source, extra, group)
         reports = {name: values[i] for name, values in zip(layout.reports, reported, strict=True)}
         found = [] if i in skipped else _samples_of(fields, layout, reports)

@@ -37,6 +37,11 @@ def texts(values: Sequence[str | None]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
 
 
+def places(indices: Sequence[int]) -> pa.Array:
+    """Return indices as an array of int32."""
+    return pa.Array.from_buffers(pa.int32(), len(indices), [None, pa.py_buffer(array("i", indices))])
+
+
 def lists(items: pa.Array, lengths: Sequence[int]) -> pa.Array:
     """Return neighbouring items as lists of these lengths."""
     buffers = [None, _offsets(lengths)]

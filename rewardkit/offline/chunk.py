@@ -4,9 +4,9 @@ the workers of `file_workers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -19,7 +19,8 @@ from rewardkit.offline.columns import (
     carried_columns,
     carried_objects,
     carried_values,
-    score_columns,
+    each_once,
+    repeated_columns,
     score_names,
     score_objects,
 )
@@ -64,8 +65,10 @@ class ChunkResult(msgspec.Struct):
     """The score columns of those rows, in Arrow's stream format."""
     carried: bytes = b""
     """The columns of `Output.carried`, in the same format; empty if there are none."""
-    lines: bytes = b""
-    """Those rows with their scores, as lines of JSON."""
+    ends: bytes = b""
+    """Or what goes behind each of those rows where they are lines: the scores as the rest of an object."""
+    rewritten: dict[int, bytes] = {}
+    """Lines of the chunk, by index, that go out in another form: columns have our names, or it is no row."""
 
     def table(self) -> pa.RecordBatch:
         """The score columns."""
@@ -113,8 +116,9 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
     kept, lengths, places = _kept(batch, output)
     samples = _taken(batch.samples, places)
     found = _taken(found, places)
+    once, which = each_once(found)
     report = Report()
-    report.add(samples, found)
+    report.add(samples, once, which)
     rows = batch.rows if batch.bad else []
     result = ChunkResult(
         sources=report.sources,
@@ -126,9 +130,18 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
     each = lengths if layout.many else None
     fields = carried_values(output.carried, samples, ends, each)
     if output.as_lines and batch.records.lines:
-        result.lines = _lines(batch, kept, lengths, found, fields, layout, output)
+        if layout.many:
+            added = score_objects(found, lengths, output.prefix, many=True)
+        else:
+            few = score_objects(once, [], output.prefix, many=False)
+            added = list(map(few.__getitem__, which))
+        if fields:
+            added = [_joined(*both) for both in zip(carried_objects(fields), added, strict=True)]
+        known = {one: _end(one) for one in set(added)}
+        result.ends = b"".join(map(known.__getitem__, added))
+        result.rewritten = _rewritten(batch, output)
     else:
-        result.columns = _stream(score_columns(found, each))
+        result.columns = _stream(repeated_columns(once, which, each))
         result.carried = _stream(carried_columns(fields, many=layout.many)) if fields else b""
     return result
 
@@ -163,34 +176,36 @@ def _stream(columns: pa.RecordBatch) -> bytes:
     return content
 
 
-def _lines(
-    batch: SampleBatch,
-    kept: list[int] | None,
-    lengths: Sequence[int],
-    scores: Sequence[Score],
-    fields: Mapping[str, Sequence[Any]],
-    layout: RowLayout,
-    output: Output,
-) -> bytes:
-    lines = batch.records.lines
+def _joined(one: bytes, other: bytes) -> bytes:
+    """Return a JSON object with the fields of two, of which the first is not empty."""
+    return one if other == b"{}" else one[:-1] + b"," + other[1:]
+
+
+def _end(added: bytes) -> bytes:
+    """What follows the fields of one JSON object to put those of another behind them."""
+    return b"}\n" if added == b"{}" else b"," + added[1:] + b"\n"
+
+
+def _rewritten(batch: SampleBatch, output: Output) -> dict[int, bytes]:
     names = frozenset(output.names)
-    found: list[bytes] = []
-    added = score_objects(scores, lengths, output.prefix, many=layout.many)
-    if fields:
-        added = [_spliced(row, more)[:-1] for row, more in zip(carried_objects(fields), added, strict=True)]
-    for at, more in zip(range(len(lines)) if kept is None else kept, added, strict=True):
-        line = lines[at]
-        row = batch.parsed[at]
+    found: dict[int, bytes] = {}
+    for at, row in enumerate(batch.parsed):
         if isinstance(row, BadRowError):
-            line = _encoder.encode({"unreadable": line.decode("utf-8", "replace")})
+            found[at] = _encoder.encode({"unreadable": batch.records.lines[at].decode("utf-8", "replace")})
         elif row is not None and not names.isdisjoint(row):
-            line = _encoder.encode(renamed(row, names))
-        found.append(_spliced(line, more))
+            found[at] = _encoder.encode(renamed(row, names))
+    return found
+
+
+def with_ends(lines: Sequence[bytes], result: ChunkResult) -> bytes:
+    """Return the rows of a chunk that are lines and go out, with their scores."""
+    ends = result.ends.splitlines(keepends=True)
+    if result.rewritten:
+        lines = [result.rewritten.get(at, line) for at, line in enumerate(lines)]
+    if result.kept is not None:
+        lines = [lines[at] for at in result.kept]
+    found: list[bytes] = []
+    for line, end in zip(lines, ends, strict=True):
+        head = line[:-1].rstrip()
+        found += (head, end[1:] if head.endswith(b"{") and end[:1] == b"," else end)
     return b"".join(found)
-
-
-def _spliced(line: bytes, added: bytes) -> bytes:
-    """Put the fields of one JSON object behind those of another."""
-    head = line[:-1].rstrip()
-    comma = b"" if head.endswith(b"{") or added == b"{}" else b","
-    return b"".join((head, comma, added[1:], b"\n"))

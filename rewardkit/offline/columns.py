@@ -145,9 +145,34 @@ def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.
     if names := sorted(parts_of(scores)):
         values = [arrays.floats([score.parts.get(name) for score in scores]) for name in names]
         columns["parts"] = pa.StructArray.from_arrays(values, names)
-    if lengths is not None:
-        columns = {name: arrays.lists(column, lengths) for name, column in columns.items()}
-    return pa.RecordBatch.from_pydict(columns)
+    return _listed(pa.RecordBatch.from_pydict(columns), lengths)
+
+
+def repeated_columns(
+    once: Sequence[Score], places: Sequence[int], lengths: Sequence[int] | None
+) -> pa.RecordBatch:
+    """Return the columns of scores of which each is one of a few; see `score_columns`.
+
+    Args:
+        places: which of the few each of them is, as from `each_once`.
+    """
+    columns = score_columns(once, None)
+    return _listed(columns if len(once) == len(places) else columns.take(arrays.places(places)), lengths)
+
+
+def each_once(scores: Sequence[Score]) -> tuple[list[Score], list[int]]:
+    """Return the objects among some scores without repetition, and which of them each is."""
+    ids = list(map(id, scores))
+    once = dict(zip(ids, scores, strict=True))
+    place = dict(zip(once, range(len(once)), strict=True))
+    return list(once.values()), list(map(place.__getitem__, ids))
+
+
+def _listed(columns: pa.RecordBatch, lengths: Sequence[int] | None) -> pa.RecordBatch:
+    if lengths is None:
+        return columns
+    lists = {name: arrays.lists(columns.column(name), lengths) for name in columns.schema.names}
+    return pa.RecordBatch.from_pydict(lists)
 
 
 def conform(columns: pa.RecordBatch, fields: Sequence[pa.Field], prefix: str) -> list[pa.Array]:

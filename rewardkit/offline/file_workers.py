@@ -1,5 +1,6 @@
-"""Whole chunks of a file in the scorer's workers: each turns records into samples, scores them and sends back
-what is written, so that no row passes through the parent's interpreter.
+"""Whole chunks of a file in the scorer's workers. A worker gets the place of lines, which it reads itself, or
+the columns that it needs: a parquet cannot be read from within a row group, and this process reads its
+columns anyway to write them. It sends back scores, no rows.
 
 For rewards that run inline only: of the others a single sample may have to be killed. A chunk whose worker
 died or fell silent goes back to the caller, who scores its samples.
@@ -7,22 +8,19 @@ died or fell silent goes back to the caller, who scores its samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import pyarrow as pa
 
-from rewardkit.files.records import Records
-from rewardkit.logs.layout import RowLayout
-from rewardkit.logs.samples import columns_needed, to_batch
-from rewardkit.offline.chunk import ChunkResult, Output, finish
-from rewardkit.registry import Reward
-from rewardkit.scoring.runner import RewardRunner
-from rewardkit.types import Sample, Score
+from rewardkit.files.records import FileRange, Records
+from rewardkit.logs.samples import columns_needed
+from rewardkit.offline.chunk import ChunkResult
+from rewardkit.offline.inline import ChunkScorer, FileSetup
+from rewardkit.types import Score
 from rewardkit.user_files import user_reward_file
 
 if TYPE_CHECKING:  # a worker, which imports this file, has none
@@ -32,15 +30,13 @@ if TYPE_CHECKING:  # a worker, which imports this file, has none
 SILENCE_S = 120.0
 """How long a worker may take for one chunk of rewards that take microseconds."""
 
-Rewards = Mapping[str, tuple[Reward, Any]]
-"""The reward of each data source, and its options."""
-
 
 class _SentRecords(msgspec.Struct):
-    """Records on their way to a worker."""
+    """Records on their way to a worker: where it reads them itself, or what they are."""
 
     first_row: int
     count: int
+    place: FileRange | None = None
     table: bytes = b""
     """In Arrow's stream format; empty where the rows are lines."""
     lines: bytes = b""
@@ -50,16 +46,6 @@ class _SentRecords(msgspec.Struct):
 _encoder = msgspec.msgpack.Encoder()
 _pieces = msgspec.msgpack.Decoder(_SentRecords)
 _results = msgspec.msgpack.Decoder(ChunkResult | None)
-
-
-@dataclass(frozen=True, eq=False)
-class FileSetup:
-    """What the chunks of one file mean and how they are scored."""
-
-    layout: RowLayout
-    reads: Sequence[str]
-    rewards: Rewards
-    output: Output
 
 
 class Workers(Protocol):
@@ -94,10 +80,11 @@ class FileWorkers:
         """Score a chunk; the future has its result, or None where the caller must score it."""
         if setup not in self._jobs:
             self._jobs[setup] = self._job(setup)
-        table = b""
+        piece = _SentRecords(records.first_row, records.count, records.place)
         if records.table is not None:
-            table = _stream(columns_needed(records.table, setup.layout, setup.reads))
-        piece = _SentRecords(records.first_row, records.count, table, b"\n".join(records.lines))
+            piece.table = _stream(columns_needed(records.table, setup.layout, setup.reads))
+        elif records.place is None:
+            piece.lines = b"\n".join(records.lines)
         found: Future[ChunkResult | None] = Future()
         asked = self._scorer.submit_piece(self._jobs[setup], _encoder.encode(piece))
         asked.add_done_callback(lambda done: _hand_over(done, found))
@@ -118,16 +105,11 @@ def _hand_over(done: Future[Any], found: Future[ChunkResult | None]) -> None:
     found.set_result(None if isinstance(answer, Score) else _results.decode(answer))
 
 
-class _UnknownSourceError(LookupError):
-    """A data source that the worker was not told of."""
-
-
 class _ChunkRunner:
     """What a worker does with the chunks of one file."""
 
     def __init__(self, setup: FileSetup) -> None:
-        self._setup = setup
-        self._runners: dict[str, RewardRunner] = {}
+        self._scorer = ChunkScorer(setup, killable=True)
 
     def load(self) -> None:
         """Inline rewards have nothing to make ready."""
@@ -135,33 +117,17 @@ class _ChunkRunner:
     def run(self, work: Sequence[bytes]) -> list[bytes]:
         return [_encoder.encode(self._score(_pieces.decode(piece))) for piece in work]
 
-    def _score(self, piece: _SentRecords) -> ChunkResult | None:
-        table = pa.ipc.open_stream(piece.table).read_all() if piece.table else None
-        lines = () if piece.table else tuple(piece.lines.split(b"\n"))
-        records = Records(piece.first_row, piece.count, table, lines)
-        batch = to_batch(records, self._setup.layout, self._setup.reads)
+    def _score(self, sent: _SentRecords) -> ChunkResult | None:
+        if sent.table:
+            table = pa.ipc.open_stream(sent.table).read_all()
+            return self._scorer.score(Records(sent.first_row, sent.count, table))
         try:
-            scores = self._scores(batch.usable)
-        except _UnknownSourceError:
+            lines = sent.place.lines(sent.count) if sent.place else tuple(sent.lines.split(b"\n"))
+        except OSError:
             return None
-        return finish(batch, scores, self._setup.layout, self._setup.output)
-
-    def _scores(self, samples: Sequence[Sample]) -> list[Score]:
-        places: dict[str, list[int]] = {}
-        for i, sample in enumerate(samples):
-            places.setdefault(sample.data_source, []).append(i)
-        runners = {source: self._runner(source) for source in places}  # all, before anything is scored
-        scores: dict[int, Score] = {}
-        for source, mine in places.items():
-            scores.update(zip(mine, runners[source].run([samples[i] for i in mine]), strict=True))
-        return [scores[i] for i in range(len(samples))]
-
-    def _runner(self, data_source: str) -> RewardRunner:
-        if data_source not in self._runners:
-            if data_source not in self._setup.rewards:
-                raise _UnknownSourceError(data_source)
-            self._runners[data_source] = RewardRunner(*self._setup.rewards[data_source])
-        return self._runners[data_source]
+        if len(lines) != sent.count:  # the file has changed since it was read
+            return None
+        return self._scorer.score(Records(sent.first_row, sent.count, lines=lines))
 
 
 def _stream(table: pa.Table) -> bytes:

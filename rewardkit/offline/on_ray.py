@@ -27,7 +27,7 @@ from rewardkit.errors import ConfigError, MissingDependencyError, reason_of
 from rewardkit.files.records import Records
 from rewardkit.logs.samples import columns_needed, to_batch
 from rewardkit.offline.chunk import ChunkResult, finish, mark_unknown_sources
-from rewardkit.offline.file_workers import FileSetup
+from rewardkit.offline.inline import FileSetup
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 

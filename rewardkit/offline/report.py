@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -27,35 +28,44 @@ class SourceReport(msgspec.Struct):
     """What asking models has cost: the sums of `COST_PARTS` and of `overruled`, and the samples that were
     `asked` about. Empty: no reward asks any."""
 
-    def add(self, scores: Sequence[Score]) -> None:
-        """Count some scores."""
-        scored = [score for score in scores if score.status == "ok"]
-        self.n += len(scores)
-        if len(scored) < len(scores):
-            self._add_failures([score for score in scores if score.status != "ok"])
-        self._count("ok", len(scored))
-        self.score_sum += sum([score.score for score in scored])
-        verdicts = [score.correct for score in scored if score.correct is not None]
-        self.scored_correct += len(verdicts)
-        self.correct += sum(verdicts)
-        formats = [value for score in scored if (value := score.parts.get("format")) is not None]
-        self.scored_format += len(formats)
-        self.format_sum += sum(formats)
-        self._add_costs([score.parts for score in scores if score.parts.keys() >= COSTS])
+    def add(self, scores: Sequence[Score], times_of: Counter[int]) -> None:
+        """Count some scores.
 
-    def _add_costs(self, found: Sequence[dict[str, float]]) -> None:
-        for parts in found:
-            more = {name: parts.get(name, 0.0) for name in (*COST_PARTS, OVERRULED)}
-            self._count_costs({**more, "asked": float(more["calls"] + more["cached"] > 0)})
+        Args:
+            times_of: how often each occurs, by its place among them. Equal scores may be one or several: the
+                sums are the same.
+        """
+        statuses: Counter[str] = Counter()
+        values: Counter[float] = Counter()
+        formats: Counter[float] = Counter()
+        for place, times in times_of.items():
+            score = scores[place]
+            self.n += times
+            statuses[score.status] += times
+            if score.status != "ok":
+                self.first_failure = self.first_failure or score.detail
+            else:
+                values[score.score] += times
+                if score.correct is not None:
+                    self.scored_correct += times
+                    self.correct += times * score.correct
+                if (in_format := score.parts.get("format")) is not None:
+                    formats[in_format] += times
+            if len(score.parts) >= len(COSTS) and score.parts.keys() >= COSTS:
+                self._add_costs(score.parts, times)
+        for status, times in statuses.items():
+            self._count(status, times)
+        self.score_sum += sum(value * times for value, times in sorted(values.items()))
+        self.scored_format += formats.total()
+        self.format_sum += sum(value * times for value, times in sorted(formats.items()))
+
+    def _add_costs(self, parts: dict[str, float], times: int) -> None:
+        more = {name: times * parts.get(name, 0.0) for name in (*COST_PARTS, OVERRULED)}
+        self._count_costs({**more, "asked": times * float(more["calls"] + more["cached"] > 0)})
 
     def _count_costs(self, more: dict[str, float]) -> None:
         for name, value in more.items():
             self.costs[name] = self.costs.get(name, 0.0) + value
-
-    def _add_failures(self, failed: Sequence[Score]) -> None:
-        for score in failed:
-            self._count(score.status, 1)
-        self.first_failure = self.first_failure or failed[0].detail
 
     def _count(self, status: str, n: int) -> None:
         if n:
@@ -149,13 +159,24 @@ class Report:
     files: list[FileOutcome] = field(default_factory=list)
     """Of a run into a folder, in order, files that could not be scored included."""
 
-    def add(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
-        """Count the scores of some samples."""
-        by_source: dict[str, list[Score]] = {}
-        for sample, score in zip(samples, scores, strict=True):
-            by_source.setdefault(sample.data_source, []).append(score)
-        for name, found in by_source.items():
-            self.sources.setdefault(name, SourceReport()).add(found)
+    def add(
+        self, samples: Sequence[Sample], scores: Sequence[Score], places: Sequence[int] | None = None
+    ) -> None:
+        """Count the scores of some samples.
+
+        Args:
+            places: which of the scores each sample has; None: each its own.
+        """
+        places = range(len(scores)) if places is None else places
+        names = list(map(attrgetter("data_source"), samples))
+        by_source: dict[str, Counter[int]] = {name: Counter() for name in dict.fromkeys(names)}
+        if len(by_source) == 1:
+            by_source[names[0]].update(places)
+        else:
+            for name, place in zip(names, places, strict=True):
+                by_source[name][place] += 1
+        for name, times_of in by_source.items():
+            self.sources.setdefault(name, SourceReport()).add(scores, times_of)
 
     def merge(self, sources: dict[str, SourceReport]) -> None:
         """Add the totals of another chunk."""

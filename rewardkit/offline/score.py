@@ -43,7 +43,8 @@ from rewardkit.offline.chunk import (
     mark_unknown_sources,
 )
 from rewardkit.offline.columns import carried_fields_of, score_fields
-from rewardkit.offline.file_workers import FileSetup, FileWorkers, Rewards, Workers
+from rewardkit.offline.file_workers import FileWorkers, Workers
+from rewardkit.offline.inline import ChunkScorer, FileSetup, Rewards
 from rewardkit.offline.progress import Progress
 from rewardkit.offline.receipt import DigestingSink, receipt_of, write_beside
 from rewardkit.offline.report import FileOutcome, Report, SourceReport
@@ -67,6 +68,9 @@ OnProgress = Callable[[int, int | None], None]
 
 SMALL_BYTES = 4 << 20
 """Files together below this size are scored in this process: starting others would take longer."""
+MOSTLY = 0.75
+"""Fraction of the samples whose excerpts have to be enough for a file to be scored in this process: a worker
+would take longer to get and to send them."""
 
 
 @dataclass(frozen=True)
@@ -254,6 +258,9 @@ class _FileRun:
         self.parts = {part for reward, _ in rewards.values() for part in reward.parts}
         self._say_how_grouped()
         self.setups = self._setups(rewards)
+        in_excerpts = not self.workers.takes_all and all(one.excerpts for one, _ in rewards.values())
+        quick = self.setups if in_excerpts else None
+        self.here = {i: ChunkScorer(setup, killable=False) for i, setup in enumerate(quick or ())}
         fingerprint = self._fingerprint(identities(scorer, known))
         self.run_id = hashlib.sha256(msgspec.json.encode(fingerprint)).hexdigest().encode()
         if self.out == STDIN:
@@ -323,8 +330,11 @@ class _FileRun:
         return known
 
     def _setups(self, rewards: Rewards) -> list[FileSetup] | None:
-        """For workers of their own, where they take these rewards; None where the scorer's pool runs them."""
-        if not self.workers.takes_all and not all(_is_inline(reward) for reward, _ in rewards.values()):
+        """For workers of their own, where they take these files and rewards; None: as the scorer sees fit."""
+        takes = (
+            all(_is_inline(reward) for reward, _ in rewards.values()) and bytes_of(self.files) >= SMALL_BYTES
+        )
+        if not self.workers.takes_all and not takes:
             return None
         return [FileSetup(layout, self.reads, rewards, self.output) for _, layout in self.files]
 
@@ -415,12 +425,11 @@ class _FileRun:
     def _scored(self, progress: Progress | None) -> Iterator[tuple[_ScoringChunk, ChunkResult]]:
         """The chunks in order, each as soon as it is scored, with a few more on their way."""
         waiting: deque[_ScoringChunk] = deque()
-        small = not self.workers.takes_all and bytes_of(self.files) < SMALL_BYTES
         for chunk in self._chunks():
             if progress is not None and progress.has(chunk.index):
                 chunk.done = progress.load(chunk.index)
             else:
-                self._start(chunk, small)
+                self._start(chunk)
             waiting.append(chunk)
             if len(waiting) > self.workers.size:
                 yield self._finish(waiting.popleft(), progress)
@@ -439,12 +448,26 @@ class _FileRun:
                 yield _ScoringChunk(index, number, records)
                 index += 1
 
-    def _start(self, chunk: _ScoringChunk, small: bool) -> None:
-        if self.setups is not None and not small and chunk.records.damaged is None:
-            chunk.future = self.workers.submit(self.setups[chunk.file], chunk.records)
+    def _start(self, chunk: _ScoringChunk) -> None:
+        if self.setups is not None and chunk.records.damaged is None:
+            chunk.future = self._by_excerpts(chunk) or self.workers.submit(
+                self.setups[chunk.file], chunk.records
+            )
         else:
             chunk.batch = self._batch(chunk)
             chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
+
+    def _by_excerpts(self, chunk: _ScoringChunk) -> Future[ChunkResult | None] | None:
+        """Score a chunk in this process where that is quick; None where it is not."""
+        scorer = self.here.get(chunk.file)
+        if scorer is None or scorer.excerpted < MOSTLY:
+            return None
+        result = scorer.score(chunk.records)
+        if result is None:
+            return None
+        future: Future[ChunkResult | None] = Future()
+        future.set_result(result)
+        return future
 
     def _batch(self, chunk: _ScoringChunk) -> SampleBatch:
         batch = to_batch(chunk.records, self.files[chunk.file][1], self.reads)

@@ -23,7 +23,7 @@ from rewardkit.files.records import BadRowError, Records
 from rewardkit.files.values import in_python, moment_text
 from rewardkit.logs.layout import renamed, renamed_names
 from rewardkit.logs.samples import parsed
-from rewardkit.offline.chunk import ChunkResult, Output
+from rewardkit.offline.chunk import ChunkResult, Output, with_ends
 from rewardkit.offline.columns import conform
 from rewardkit.offline.receipt import KEY, Receipt, encoded
 from rewardkit.tables import is_text
@@ -179,8 +179,8 @@ class LinesWriter:
         self._output = output
 
     def write(self, records: Records, result: ChunkResult) -> None:
-        if result.lines or records.lines:
-            self._sink.write(result.lines)
+        if records.lines:
+            self._sink.write(with_ends(records.lines, result))
             return
         for row in _objects(records, result, self._output):
             self._sink.write(_encoder.encode(row) + b"\n")

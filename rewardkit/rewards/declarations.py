@@ -57,6 +57,7 @@ def choice() -> Function:
     parts=("format",),
     reads=("prompt",),
     readings=("", "method=flexible"),
+    excerpts="rewardkit.rewards.gsm8k:excerpts",
 )
 def gsm8k() -> Function:
     """GSM8K: 1.0 if the number after #### is right, 0.1 if it is wrong, 0.0 if there is none"""

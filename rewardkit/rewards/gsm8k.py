@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from rewardkit.rewards.answers.number import StatedNumber, Value, equal, last_number, number_in, stated_number
-from rewardkit.rewards.answers.place import FRAME_KINDS, FrameKind, own_text, without_prompt
+from rewardkit.rewards.answers.place import FRAME_KINDS, FrameKind, not_all_own, own_text, without_prompt
 from rewardkit.types import Sample, Score, failure
 
 
@@ -86,6 +87,24 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     return Score(
         value, "ok", correct, found.text if found is not None else None, {"format": float(in_format)}, why
     )
+
+
+def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None]:
+    """Return what decides the score of each response: its last lines, from the only `####` on, or nothing.
+
+    None: the response has to be read as a whole.
+    """
+    if options.method != "strict" or options.window is not None or options.compat is not None:
+        return [None] * len(responses)
+    found: list[str | None] = []
+    for text in responses:
+        before, mark, behind = text.rpartition("####")
+        several = "#" in before and "####" in before
+        fenced = "`" in text and "```" in text
+        found.append(None if several or fenced else mark + behind if mark else "")
+    for i in not_all_own(responses):
+        found[i] = None
+    return found
 
 
 def _stated(text: str, sample: Sample, options: Gsm8kOptions) -> tuple[StatedNumber | None, bool]:

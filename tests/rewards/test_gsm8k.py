@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rewardkit.rewards import gsm8k
-from rewardkit.rewards.gsm8k import Gsm8kOptions, score, verl_score
+from rewardkit.rewards.gsm8k import Gsm8kOptions, excerpts, score, verl_score
 from rewardkit.types import Sample, Score
 
 
@@ -263,3 +263,119 @@ def test_a_number_of_any_length_is_read(ground_truth: str) -> None:
     for digits in ("9" * 5_000, "0" * 5_000):
         assert scored(f"It is so.\n#### {digits}", ground_truth).score == 0.1
     assert scored(f"It is so.\n#### {'0' * 5_000}7", "7.0").score == 1.0
+
+
+PIECES = [
+    *(
+        "####",
+        "#### ",
+        "#",
+        "##",
+        " ",
+        "\n",
+        "\n\n",
+        "72",
+        "1,234",
+        "-5",
+        "0.50",
+        "$",
+        "%",
+        "*",
+        "**",
+        "_",
+        "`",
+        "```",
+    ),
+    *(
+        "```py\n",
+        "[",
+        "]",
+        "~",
+        "]~",
+        "[//]",
+        "\n[//]: # (x)\n",
+        "[EOS]",
+        "[gMASK]",
+        "[/INST]",
+        "[e~[",
+        "◁think▷",
+    ),
+    *(
+        "◁/think▷",
+        "<",
+        "<think>",
+        "</think>",
+        "<answer>",
+        "</answer>",
+        "</s>",
+        "<|im_end|>",
+        "<|channel|>",
+        "<｜",
+    ),
+    *(
+        "<|channel|>final<|message|>",
+        "analysis",
+        "assistantfinal",
+        "analysisWe",
+        "!",
+        "!--",
+        "<!--",
+        "-->",
+        ":",
+        "：",
+    ),
+    *(
+        "\nQuestion: what",
+        "\nQ2:",
+        "\n### Problem",
+        "\n#### Question\n",
+        "\nquestion",
+        "Human: ",
+        "\n\n问题：",
+        "x = ",
+    ),
+    *(
+        "=",
+        " or ",
+        "and",
+        "not",
+        "is",
+        "apples",
+        "…",
+        "\0",
+        "\ud800",
+        "\r",
+        "\x1c",
+        "\u2028",
+        "\\boxed{7}",
+        "７２",
+        "<<3*4=12>>",
+    ),
+]
+"""What is read otherwise than it stands there, or leads to it."""
+RESPONSES = st.lists(
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join), max_size=6
+)
+
+
+@settings(max_examples=1_500)
+@given(responses=RESPONSES, ground_truth=st.sampled_from(["72", "1234", "-5", "x", "so\n#### 72"]))
+@example(responses=["##", "## 72"], ground_truth="72")
+@example(responses=["####", " 72"], ground_truth="72")
+@example(responses=["72\n", "\nquestion: next", "Question: 1\n#### 72\nnext"], ground_truth="72")
+@example(responses=["analysis", "\0analysis#### 72"], ground_truth="72")
+def test_the_part_of_a_response_that_decides_gets_its_score(responses: list[str], ground_truth: str) -> None:
+    for options in (Gsm8kOptions(), Gsm8kOptions(format_score=0.5), Gsm8kOptions(method="flexible")):
+        for response, excerpt in zip(responses, excerpts(responses, options), strict=True):
+            if excerpt is not None:
+                sample = Sample("gsm8k", response, ground_truth, "Question: what is 72?")
+                assert score(Sample("gsm8k", excerpt, ground_truth), options) == score(sample, options)
+
+
+def test_responses_as_models_write_them_are_decided_by_their_last_line() -> None:
+    said = [
+        "Step 1: 70 + 2 = 72.\n### Sum\nSo [see above]!\n#### 72",
+        "<<70+2=72>>72 – that's it\n#### 72\n",
+        "no idea",
+    ]
+    assert excerpts(said, Gsm8kOptions()) == ["#### 72", "#### 72\n", ""]

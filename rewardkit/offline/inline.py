@@ -1,0 +1,159 @@
+"""Scores the chunks of a file with inline rewards: in this process or in a worker of `file_workers`.
+
+Where a reward says which part of a response decides its score (`Reward.excerpts`), equal parts are scored
+once for each ground truth: of the samples of one prompt most answers are the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from rewardkit.files.records import Records
+from rewardkit.logs.layout import RowLayout
+from rewardkit.logs.samples import to_batch
+from rewardkit.offline.chunk import ChunkResult, Output, finish
+from rewardkit.registry import Reward, import_target
+from rewardkit.scoring.runner import RewardRunner
+from rewardkit.types import Sample, Score
+
+Rewards = Mapping[str, tuple[Reward, Any]]
+"""The reward of each data source, and its options."""
+
+_MOST_KNOWN = 65_536
+"""Scores that are remembered for each data source."""
+_LONGEST = 200
+"""Characters of an excerpt and its ground truth whose score is remembered; longer ones seldom recur."""
+
+
+_SOURCE = attrgetter("data_source")
+_RESPONSE = attrgetter("response")
+_GROUND_TRUTH = attrgetter("ground_truth")
+
+
+@dataclass(frozen=True, eq=False)
+class FileSetup:
+    """What the chunks of one file mean and how they are scored."""
+
+    layout: RowLayout
+    reads: Sequence[str]
+    rewards: Rewards
+    output: Output
+
+
+class ChunkScorer:
+    """Scores the chunks of one file.
+
+    Args:
+        killable: in a process that can be killed, so that any sample is scored; else a chunk is left to the
+            caller where the whole of a long response has to be read.
+    """
+
+    def __init__(self, setup: FileSetup, *, killable: bool) -> None:
+        self._setup = setup
+        self._killable = killable
+        self._scorers: dict[str, _SourceScorer] = {}
+
+    def score(self, records: Records) -> ChunkResult | None:
+        """Return the scores of a chunk; None where the caller must score it: it has a data source without a
+        reward, or a long response."""
+        with _uncollected():
+            batch = to_batch(records, self._setup.layout, self._setup.reads)
+            scores = self.scores(batch.usable)
+            return None if scores is None else finish(batch, scores, self._setup.layout, self._setup.output)
+
+    @property
+    def excerpted(self) -> float:
+        """Fraction of the samples whose excerpts were enough."""
+        seen = sum(scorer.seen for scorer in self._scorers.values())
+        return sum(scorer.excerpted for scorer in self._scorers.values()) / seen if seen else 1.0
+
+    def scores(self, samples: Sequence[Sample]) -> Sequence[Score] | None:
+        """Return a score for each sample; None as from `score`."""
+        places: dict[str, list[int]] = {source: [] for source in set(map(_SOURCE, samples))}
+        if not places.keys() <= self._setup.rewards.keys():
+            return None
+        if len(places) == 1:
+            return self._scorer(samples[0].data_source).run(samples)
+        for i, sample in enumerate(samples):
+            places[sample.data_source].append(i)
+        scores: dict[int, Score] = {}
+        for source, mine in places.items():
+            found = self._scorer(source).run([samples[i] for i in mine])
+            if found is None:
+                return None
+            scores.update(zip(mine, found, strict=True))
+        return [scores[i] for i in range(len(samples))]
+
+    def _scorer(self, data_source: str) -> _SourceScorer:
+        if data_source not in self._scorers:
+            reward, options = self._setup.rewards[data_source]
+            self._scorers[data_source] = _SourceScorer(reward, options, killable=self._killable)
+        return self._scorers[data_source]
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector from the rows of a chunk while it is scored: none of them is garbage, and
+    looking at all of them again and again takes a twelfth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _SourceScorer:
+    """Scores the samples of one data source."""
+
+    def __init__(self, reward: Reward, options: Any, *, killable: bool) -> None:
+        self._runner = RewardRunner(reward, options)
+        self._options = options
+        self._killable = killable
+        self._excerpts = import_target(reward.excerpts) if reward.excerpts else None
+        self._known: dict[tuple[str | None, str], Score] = {}
+        """The scores of excerpts, by ground truth."""
+        self.seen = 0
+        self.excerpted = 0
+
+    def run(self, samples: Sequence[Sample]) -> Sequence[Score] | None:
+        """Return a score for each sample: the same object for equal excerpts with one ground truth."""
+        found = self._from_excerpts(samples) if self._excerpts is not None else [None] * len(samples)
+        self.seen += len(samples)
+        self.excerpted += len(samples) - found.count(None)
+        rest = [s for s, score in zip(samples, found, strict=True) if score is None] if None in found else []
+        if not self._killable and not self._runner.may_run(rest):
+            return None
+        scored = iter(self._runner.run(rest) if rest else [])
+        return [next(scored) if score is None else score for score in found]
+
+    def _from_excerpts(self, samples: Sequence[Sample]) -> list[Score | None]:
+        keys = list(zip(self._excerpts_of(samples), map(_GROUND_TRUTH, samples), strict=True))
+        found = list(map(self._known.get, keys))
+        new = {
+            (excerpt, ground_truth)
+            for (excerpt, ground_truth), score in zip(keys, found, strict=True)
+            if score is None and excerpt is not None and len(excerpt) + len(ground_truth) <= _LONGEST
+        }
+        if not new:
+            return found
+        if len(self._known) + len(new) > _MOST_KNOWN:
+            self._known.clear()
+        scores = self._runner.run([Sample(samples[0].data_source, *key) for key in new])
+        self._known.update(zip(new, scores, strict=True))
+        return [score or self._known.get(key) for key, score in zip(keys, found, strict=True)]
+
+    def _excerpts_of(self, samples: Sequence[Sample]) -> Sequence[str | None]:
+        """Return what the reward names; without it, as where that fails, the scores are the same."""
+        assert self._excerpts is not None
+        with contextlib.suppress(Exception):
+            found: Sequence[str | None] = self._excerpts(list(map(_RESPONSE, samples)), self._options)
+            if len(found) == len(samples) and set(map(type, found)) <= {str, type(None)}:
+                return found
+        return [None] * len(samples)
