@@ -129,7 +129,7 @@ class RowLayout:
             self.response_name: (
                 self.lists_as_text or not self.as_text or names.response != self.response_name
             ),
-            "ground_truth": joined or names.ground_truth not in (None, "ground_truth"),
+            "ground_truth": joined or names.ground_truth not in (None, "ground_truth", VERLS),
             "extra_info": joined or names.choices is not None,
         }
         return frozenset(name for name, is_to_add in given.items() if is_to_add)
@@ -351,13 +351,18 @@ def score_prefixes(columns: Collection[str]) -> list[str]:
     return [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
 
 
+VERLS = "reward_model.ground_truth"
+"""Ground truth in the rows of verl, which a scored row keeps there, but in csv, where structs are text."""
+
+
 def names_of_ours(columns: Collection[str], chosen: RowNames) -> RowNames | None:
     """Return the names of the fields of rows that rewardkit has scored; None for others."""
     response = next((name for name in ("responses", "response") if name in columns), None)
     if not score_prefixes(columns) or response is None:
         return None
-    ours = RowNames("data_source", response, "ground_truth", "prompt", "extra_info", None, GROUP)
-    there = (name if name in columns else None for name in astuple(ours))
+    truth = "ground_truth" if "ground_truth" in columns else VERLS
+    ours = RowNames("data_source", response, truth, "prompt", "extra_info", None, GROUP)
+    there = (name if name and name.partition(".")[0] in columns else None for name in astuple(ours))
     return RowNames(*(given or name for given, name in zip(astuple(chosen), there, strict=True)))
 
 

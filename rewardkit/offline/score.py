@@ -27,6 +27,7 @@ from rewardkit.files.records import Records
 from rewardkit.lock.identity import identities, known_sources
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import (
+    VERLS,
     ReadOptions,
     RowLayout,
     carried_fields,
@@ -282,6 +283,8 @@ class _FileRun:
         """The fields of a Sample that some file does not have as columns of our names."""
         layouts = [layout for _, layout in self.files]
         to_add = set().union(*(layout.to_add for layout in layouts))
+        if self.kind == "csv" and any(layout.names.ground_truth == VERLS for layout in layouts):
+            to_add.add("ground_truth")
         return tuple(name for name in carried_fields(layouts[0].response_name) if name in to_add)
 
     def _refuse_taken_names(self, file: RowFile, layout: RowLayout) -> None:

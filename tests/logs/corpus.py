@@ -183,6 +183,11 @@ def _files() -> Iterator[CorpusFile]:
     yield CorpusFile("output.jsonl", under({"response": "output", "ground_truth": "answer"}, plain()))
     yield CorpusFile("model_output.csv", under({"response": "model_output", "ground_truth": "gold"}, plain()))
     yield CorpusFile("verl_rows.jsonl", [row | {"reward_model": {"ground_truth": "7"}} for row in plain()])
+    nested = [
+        {**row, "reward_model": {"style": "rule", "ground_truth": row.pop("ground_truth")}} for row in plain()
+    ]
+    yield CorpusFile("verl_nested.jsonl", nested)
+    yield CorpusFile("verl_nested.parquet", nested)
     yield CorpusFile("given.jsonl", [row | {"data_source": "mine"} for row in plain()], data_source="gsm8k")
     yield CorpusFile("own_score.jsonl", plain(score=0.0, status="completed"))
     yield CorpusFile("own_reward.parquet", plain(reward=0.25, correct=False))
