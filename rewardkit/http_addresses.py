@@ -37,7 +37,7 @@ _NAMED = re.compile(r"(?<!\S)[^\s/@:]*:[^\s/@]*@")
 _MARKS = re.compile("://|@")
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"<>]*|//[^\s/\"<>]*@[^\s\"<>]*")
 _BEHIND = re.compile(r"[\])}'`,;:.!]*$")
-"""What stands behind an address in a sentence."""
+"""Characters behind an address in a sentence."""
 
 
 def _public(given: str) -> str:
@@ -277,7 +277,7 @@ def _cut(found: re.Match[str]) -> str:
 
 
 def _pieces(given: str) -> set[str]:
-    """What of an address is not public, as it was given and decoded."""
+    """Yield the parts of an address that are not public, as given and decoded."""
     public = _public(given)
     found = {given} if public != given else set()
     _, scheme, rest = given.rpartition("://")

@@ -127,7 +127,7 @@ class Reward:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """What decides its scores besides its options: what else a function of somebody else is called with."""
     readings: tuple[str, ...] = ()
-    """How it is tried on a log that names no data source: `` as it is, `method=flexible` with that option,
+    """Ways to try it on a log that names no data source: `` as it is, `method=flexible` with that option,
     the more particular first. Each is a data source as well: `gsm8k:method=flexible`. Only for rewards of
     text, that cost little."""
     on_exception: OnException = "error"

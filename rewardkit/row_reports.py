@@ -1,4 +1,4 @@
-"""What rows report of how they came about: failures (broken episodes, aborted requests, masked or filtered
+"""Reports of rows on how they came about: failures (broken episodes, aborted requests, masked or filtered
 samples) and episodes.
 
 Every reader of rows asks here, once; from there on `Sample.known` and `Sample.extra_info` carry the answers.

@@ -141,7 +141,7 @@ def behind_first_thought(text: str) -> str:
 
 
 def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, int]], bool]:
-    """Where the thoughts of a text begin and end, in order, and whether the last is still open.
+    """Return where the thoughts of a text begin and end, and whether the last is still open.
 
     An opening that nothing closes is a thought to the end; behind other words it is a part of a thought that
     the prompt opened if a closing of another form follows.

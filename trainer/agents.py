@@ -40,7 +40,7 @@ GIVEN_BY = {
     "default_agent": f"{KEY}.agent.default_agent_loop",
     "agents": f"{KEY}.agent.agent_loop_config_path",
 }
-"""How a training run is given what its episodes have."""
+"""Settings that give a training run the parts of its episodes."""
 
 
 def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:

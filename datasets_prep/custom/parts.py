@@ -43,7 +43,7 @@ class QuestionParts:
     within: frozenset[str] = frozenset()
     """Columns whose content the questions say themselves."""
     said: tuple[str, ...] = ()
-    """What was added without being asked for, one line each."""
+    """Lines on parts that were added without being asked for."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
-"""Which reward would read the responses of a file: advice where its data source has none, or where all score
-alike. How a log that names no data source is read is in `logs.trial`.
+"""Advice on the reward that would read the responses of a file, where its data source has none, or where all
+score alike. How a log that names no data source is read is in `logs.trial`.
 
 Only rewards of text are tried, on the first rows; judges and the sandbox are not asked.
 """
@@ -84,7 +84,7 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
 
 
 def _is_framed(source: str) -> bool:
-    """Whether a reward finds an answer in few texts that hold none."""
+    """Tell whether a reward finds an answer in few texts that hold none."""
     reward = REGISTRY.find(source)
     return reward is not None and "format" in reward.parts
 
@@ -95,12 +95,12 @@ def _offered(readings: Sequence[_Reading]) -> list[str]:
 
 
 def _readings(samples: Sequence[Sample], scorer: Scorer) -> list[_Reading]:
-    """How each reward that is right by its frames alone reads samples; with an option it may guess."""
+    """Readings of samples by each reward that is right by its frames alone; with an option it may guess."""
     return [_reading(source, samples, scorer) for source in REGISTRY.readings() if ":" not in source]
 
 
 def _reading(source: str, samples: Sequence[Sample], scorer: Scorer) -> _Reading:
-    """How a reward reads samples; `it`: the reward of each."""
+    """Readings of samples by a reward; `it`: the reward of each."""
     scores = scorer.score_batch([one if source == "it" else _named(one, source) for one in samples])
     read = [score for score in scores if score.status == "ok" and score.extracted]
     return _Reading(source, len(read) / len(scores), sum(map(is_right, read)) / len(scores))

@@ -189,7 +189,7 @@ def _datasets(benchmarks: Sequence[Benchmark], shared: DatasetsRun, report: str 
 
 @dataclass(frozen=True, slots=True)
 class _FilesRun:
-    """How files are read and scored."""
+    """Settings of reading and scoring files."""
 
     options: ReadOptions
     run: RunOptions

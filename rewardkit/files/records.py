@@ -87,7 +87,7 @@ class Records:
     damaged: str | None = None
     """Why none of these rows can be read."""
     place: FileRange | None = None
-    """Where another process can read these lines; None: only here."""
+    """Place where another process can read these lines; None: only here."""
 
     def first(self, count: int) -> Records:
         """Return the first rows alone."""

@@ -44,7 +44,7 @@ _BOOT = (
 
 
 HostScore = Score | Raised
-"""What comes of a row: a score, or the exception that the function raised, of which the runner decides."""
+"""Result of a row: a score, or the exception that the function raised, of which the runner decides."""
 
 HostRow = dict[str, Any]
 """`data_source, response, ground_truth, prompt, extra_info`, ready for JSON."""

@@ -80,7 +80,7 @@ class ForeignSpec:
     timeout_s: float = 10.0
     """Deadline for one call."""
     on_exception: OnException = "error"
-    """As that of a Reward; in a spec it stands among the options: `?on_exception=0`."""
+    """The same as that of a Reward; in a spec it stands among the options: `?on_exception=0`."""
 
 
 def parse_spec(text: str) -> ForeignSpec:

@@ -151,7 +151,7 @@ GIVEN_BY = {
     "default_agent": "rollout.agent.default_agent_loop",
     "agents": "--agent-file",
 }
-"""How a run of generation is given what its episodes have."""
+"""Options that give a run of generation the parts of its episodes."""
 
 
 @dataclass(frozen=True, slots=True)

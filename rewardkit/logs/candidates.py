@@ -16,9 +16,9 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import RowNames, ground_truth_text, response_text, responses_of, value_at
 
 Cells = Mapping[str, Sequence[Any]]
-"""What stands in some rows under each name, dotted names included; None where a row has nothing."""
+"""Values of some rows by name, dotted names included; None where a row has nothing."""
 Verdicts = Sequence[bool | list[bool | None] | None]
-"""What a log says of its rows, of each response where a row has several: right or wrong; None: neither."""
+"""Verdicts of a log on its rows, or on each response of a row: right or wrong; None: neither."""
 
 _DEPTH = 7
 _MOST_NAMES = 300
@@ -28,7 +28,7 @@ _MOST = 6
 _HUGE = 1e15
 """No verdict is so large a number."""
 _FEW = 3
-"""Of fewer rows all may say the same."""
+"""Least number of rows: in fewer, all may say the same."""
 _LONG = 4_000
 """Characters of a text that is too long for a ground truth."""
 
@@ -241,7 +241,7 @@ def _length(texts: Sequence[str]) -> float:
 
 
 def _stands_in_another(name: str, texts: Mapping[str, Sequence[str]]) -> bool:
-    """Whether most texts of a column are a part of those of another, which is the response then."""
+    """Tell whether most texts of a column are part of those of another, the response then."""
     own = texts[name]
     for other, others in texts.items():
         pairs = [(a, b) for a, b in zip(own, others, strict=True) if a and b and len(a) < len(b)]
@@ -306,7 +306,7 @@ def _may_be_true(name: str, values: Sequence[Any], texts: Sequence[str | None]) 
 
 
 def _stand_in(texts: Sequence[str | None], said: Sequence[str]) -> bool:
-    """Whether a third of some texts stand in what was said, and not all are alike."""
+    """Tell whether a third of some texts stand in what was said, and not all are alike."""
     inside = sum(bool(a) and a.strip().casefold() in b for a, b in zip(texts, said, strict=False) if a)
     return 3 * inside >= len(texts) and (len({*texts}) > 1 or len(texts) < _FEW)
 
@@ -317,8 +317,8 @@ def is_ground_truth_name(name: str) -> bool:
 
 
 def _is_of_the_model(name: str) -> bool:
-    """Whether a name says that something comes from the model, as `model_answer` does and `expected_output`
-    does not."""
+    """Tell whether a name says that something comes from the model, as `model_answer` does and
+    `expected_output` does not."""
     parts = [part for part in name.split(".") if not part.isdigit()]
     words = words_of(parts[-1]) if parts else set()
     return bool(_OF_RESPONSES & words) and not (_OF_TRUTHS - _EITHER) & words_of(name)

@@ -207,7 +207,7 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
 
 
 def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
-    """Whether a file says everything under our own names: nothing is to be tried then."""
+    """Tell whether a file says everything under our own names, so that nothing is to be tried."""
     names = layout.names
     has_truth = layout.join is not None or names.ground_truth in _OURS
     has_source = names.data_source in DATA_SOURCE and options.data_source is None
@@ -217,7 +217,7 @@ def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
 def _tried(
     layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]
 ) -> TrialResult:
-    """What trying says of the first rows."""
+    """Try readings on the first rows."""
     if layout.filters is not None:
         rows = [row for row in rows if row.get("filter") in layout.filters]
     rows = first_rows(rows)
@@ -252,7 +252,7 @@ def _is_guessed(reading: Reading, layout: RowLayout) -> bool:
 
 
 def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, given: str | None) -> Fields:
-    """What a row says with what stands in the joined file, and the data source that is told of it."""
+    """Add the values of the joined file, and the data source that is told, to those of a row."""
     if layout.join is not None:
         known = layout.join.rows.get(str(value_at(row, layout.join.key)), Fields(None))
         source = known.data_source or fields.data_source
@@ -294,8 +294,8 @@ def _recognised(file: RowFile, first: RawRow) -> LogKind | None:
 
 
 def _finder(file: RowFile, first: RawRow, columns: Sequence[str]) -> Callable[[str], str | None]:
-    """What finds how a file writes the name of a column: as it is, in another case (`Ground Truth`) or in the
-    plural."""
+    """Return a function that finds how a file writes the name of a column: as it is, in another case (`Ground
+    Truth`) or in the plural."""
     by_letters = {_letters(column): column for column in reversed(columns)}
     letters = by_letters.get
 

@@ -1,4 +1,4 @@
-"""What the rows of a log mean, found by trial: candidates for the response, the ground truth and the data
+"""Meaning of the rows of a log, found by trial: candidates for the response, the ground truth and the data
 source are scored on its first rows, and the reading that agrees with the log's own verdicts is taken.
 """
 
@@ -47,15 +47,15 @@ _OF_EACH = 0.5
 """A reading agrees only if it does in this share of the right rows, and of the wrong ones, too: one that
 calls everything right agrees with a log of 90 percent."""
 _FOUND = 0.3
-"""Of a log without verdicts, a reading that is right about this share of the responses is no chance."""
+"""Share of right responses from which a reading of a log without verdicts is no chance."""
 _OFFERED = 0.2
 """A reading that scores fewer of the rows as right is not offered."""
 _ALL_RIGHT = 3
-"""Of a log that calls all of its responses right, so many have to be."""
+"""Least number of right responses in a log that calls all of them right."""
 _LIKELY = 0.6
 """Nor is one that agrees with a log's verdicts in fewer."""
 _CHARACTERS = 2_000_000
-"""Of rows that are scored: of very long ones there are fewer."""
+"""Most characters of the rows that are scored: of very long rows there are fewer."""
 _PROGRAMS = 8
 """Programs that are run to compare a reward of code with a log's verdicts."""
 _PAIRS = 12
@@ -65,7 +65,7 @@ UNREADABLE = (
     *(BadRowError, SkippedRowError, InputError),
     *(KeyError, TypeError, AttributeError, IndexError),
 )
-"""What taking a row apart raises where it is no row of its kind, or holds no response."""
+"""Exceptions of taking a row apart that is no row of its kind, or holds no response."""
 
 Read = Callable[[RowNames], Callable[[RawRow], Fields]]
 """Returns what takes a row apart, given the names of its fields."""
@@ -93,7 +93,7 @@ class Reading:
 
     @property
     def figure(self) -> str:
-        """How well it fits."""
+        """Fit, in words."""
         if self.label and self.share < 0.5:
             return f"disagrees with '{self.label}' in {self.compared - self.agreeing} of {self.compared} rows"
         if self.label:
@@ -102,13 +102,13 @@ class Reading:
 
     @property
     def share(self) -> float:
-        """How well it fits, from 0 to 1."""
+        """Fit, from 0 to 1."""
         return self.agreeing / self.compared if self.label else self.right / max(1, self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What trying gave."""
+    """Outcome of trying."""
 
     taken: Reading | None = None
     offered: tuple[Reading, ...] = ()
@@ -125,7 +125,7 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is to be found out about some rows."""
+    """Question of how some rows are to be read."""
 
     rows: Sequence[RawRow] = field(compare=False)
     names: RowNames
@@ -137,7 +137,7 @@ class Trial:
     source: str | None
     """The data source that the user gave, which counts."""
     options: Mapping[str, Mapping[str, Any]] = field(compare=False)
-    """Of rewards, by data source."""
+    """Options of rewards, by data source."""
     joined: bool
     key: bytes
     read: Read = field(compare=False)
@@ -180,7 +180,7 @@ def try_readings(trial: Trial) -> TrialResult:
 
 
 def _says_all(trial: Trial) -> bool:
-    """Whether the log, or the user, names all that is needed."""
+    """Tell whether the log, or the user, names all that is needed."""
     asked = _responses(trial.rows, trial.read(trial.names))
     return bool(asked) and all(REGISTRY.find(one.sample.data_source) for one in asked)
 
@@ -292,7 +292,7 @@ def _ground_truths(
 
 
 def _says_something(labels: Iterable[Label]) -> bool:
-    """Whether a log has verdicts of its own."""
+    """Tell whether a log has verdicts of its own."""
     return any(label.is_named and True in {*_flat(label.verdicts)} for label in labels)
 
 
@@ -301,7 +301,7 @@ def _flat(verdicts: Verdicts) -> list[bool | None]:
 
 
 def _contradicted(told: Reading, labels: Sequence[Label]) -> bool:
-    """Whether the log's own verdicts are others in most rows, and the user did not name the data source."""
+    """Tell whether the log's own verdicts differ in most rows, and the user named no data source."""
     return told.source is None and bool(told.label) and _says_something(labels) and told.share < 0.5
 
 
@@ -333,14 +333,14 @@ class _Response:
     row: int
     place: int
     of: int
-    """How many responses the row has."""
+    """Number of responses of the row."""
     sample: Sample
 
 
 def _rated(
     trial: Trial, names: RowNames, labels: Sequence[Label], scorer: Scorer, *, alone: bool = True
 ) -> list[Reading]:
-    """How each reward reads the rows under some names; a data source that is told comes first.
+    """Readings of the rows under some names by each reward; a data source that is told comes first.
 
     Args:
         alone: no other column may be the response.
@@ -381,12 +381,12 @@ def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_tol
 
 
 _SUM = Sample("", "\\boxed{1+x}", "x+1")
-"""What a reward of mathematics calls right. Of ground truths in words such a one is tried last."""
+"""Sign of a reward of mathematics, which is tried last on ground truths in words."""
 _MATHEMATICAL = {*"0123456789\\=^+"}
 
 
 def _said(rows: Sequence[RawRow], read: Callable[[RawRow], Fields]) -> list[str]:
-    """What the model said in each row."""
+    """Texts of the model in each row."""
     found = []
     for row in rows:
         try:
@@ -460,7 +460,7 @@ def _verdict(verdicts: Verdicts, one: _Response) -> bool | None:
 
 
 def _agrees(pairs: Sequence[tuple[bool, bool]], *, is_known: bool, is_lenient: bool) -> bool:
-    """Whether a reading's marks are those of a log.
+    """Tell whether a reading's marks are those of a log.
 
     Args:
         is_known: the columns are those that their names say; else a log that calls all its responses right

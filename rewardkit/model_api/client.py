@@ -55,7 +55,7 @@ class Endpoint(NetworkSettings):
 
     @property
     def address(self) -> Address:
-        """Where requests go; as a text, its public part."""
+        """Address that requests go to; as a text, its public part."""
         return Address(address_of(self.url).request_url(_PATH, without=_PATH))
 
     @property

@@ -182,7 +182,7 @@ def _joined(one: bytes, other: bytes) -> bytes:
 
 
 def _end(added: bytes) -> bytes:
-    """What follows the fields of one JSON object to put those of another behind them."""
+    """Return the text that puts the fields of a JSON object behind those of another."""
     return b"}\n" if added == b"{}" else b"," + added[1:] + b"\n"
 
 

@@ -37,7 +37,7 @@ _GROUND_TRUTH = attrgetter("ground_truth")
 
 @dataclass(frozen=True, eq=False)
 class FileSetup:
-    """What the chunks of one file mean and how they are scored."""
+    """Meaning of the chunks of one file, and how they are scored."""
 
     layout: RowLayout
     reads: Sequence[str]

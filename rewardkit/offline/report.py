@@ -125,7 +125,7 @@ class SourceReport(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of one of the files that were scored into a folder."""
+    """Result of one of the files that were scored into a folder."""
 
     path: str
     out: str
@@ -157,7 +157,7 @@ class Report:
     bad_count: int = 0
     """How many such rows there were, dropped ones included."""
     files: list[FileOutcome] = field(default_factory=list)
-    """Of a run into a folder, in order, files that could not be scored included."""
+    """Files of a run into a folder, in order, those that could not be scored included."""
 
     def add(
         self, samples: Sequence[Sample], scores: Sequence[Score], places: Sequence[int] | None = None

@@ -351,7 +351,7 @@ class Scorer:
             raise ScoringError("this Scorer is closed; create a new Scorer")
 
     def _fit(self, samples: Sequence[Sample]) -> bool:
-        """Whether all samples can be scored as `types.fits` says, at no cost for each. All that is to be
+        """Tell whether all samples can be scored as `types.fits` says, at no cost for each. All that is to be
         scored comes by here."""
         self._require_open()
         _require_samples(samples)

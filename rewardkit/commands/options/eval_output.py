@@ -1,4 +1,4 @@
-"""What `rewardkit eval` prints: a table of all figures of files, or a line for each dataset."""
+"""Output of `rewardkit eval`: a table of all figures of files, or a line for each dataset."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def print_report(report: Report, out: str, console: Console) -> None:
 
 
 def _files_table(files: Sequence[FileOutcome]) -> Table:
-    """Which files were scored, and why others were not."""
+    """Table of the files that were scored, and the reasons why others were not."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("file", overflow="fold")
     table.add_column("rows", justify="right")

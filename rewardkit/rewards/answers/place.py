@@ -117,7 +117,7 @@ _SIGNS = (
     ("]", re.compile(r"\]~")),
     ("!", re.compile("!--")),
 )
-"""What else `reply` and `own_text` look for, and the character with which it begins."""
+"""Further patterns of `reply` and `own_text`, each with the character it begins with."""
 
 
 def _places(char: str, text: str) -> Iterator[int]:
