@@ -24,18 +24,11 @@ from rewardkit.files.inputs import find_inputs
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.logs.kinds import facts_of
 from rewardkit.logs.known import data_sources_of
-from rewardkit.logs.layout import (
-    PROMPT_IDS,
-    SCORE_COLUMNS,
-    ReadOptions,
-    RowLayout,
-    layout_of,
-    renamed,
-    score_prefixes,
-    with_lists,
-)
+from rewardkit.logs.layout import PROMPT_IDS, ReadOptions, RowLayout, layout_of
+from rewardkit.logs.lists import with_lists
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import SampleBatch, parsed, to_batch
+from rewardkit.logs.scored_rows import SCORE_COLUMNS, renamed, score_prefixes
 from rewardkit.rows import GROUP, has_value, value_at
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import STATUSES

@@ -14,8 +14,9 @@ from rewardkit.errors import InputError
 from rewardkit.files.records import Records
 from rewardkit.generation.episodes import episode_values
 from rewardkit.generation.types import Completion
-from rewardkit.logs.layout import ReadOptions, RowLayout, carried_fields, renamed_names
+from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.samples import SampleBatch, to_batch
+from rewardkit.logs.scored_rows import carried_fields, renamed_names
 from rewardkit.offline.columns import carried_columns, carried_values, score_columns
 from rewardkit.offline.report import Report
 from rewardkit.row_reports import episode_facts, known_score

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import (
@@ -24,7 +23,9 @@ from rewardkit.files.values import in_python
 from rewardkit.logs.candidates import said_in
 from rewardkit.logs.kind import LogKind
 from rewardkit.logs.kinds import by_name, recognise
+from rewardkit.logs.lists import are_lists_as_text, is_batch
 from rewardkit.logs.naming import is_multiple_choice, name_columns
+from rewardkit.logs.scored_rows import VERLS, carried_fields, names_of_ours, score_prefixes
 from rewardkit.logs.tasks import is_data_source, source_of_task
 from rewardkit.logs.trial import (
     UNREADABLE,
@@ -38,7 +39,6 @@ from rewardkit.logs.trial import (
 from rewardkit.row_reports import own_failure, report_columns
 from rewardkit.rows import (
     DATA_SOURCE,
-    GROUP,
     PROMPT,
     Fields,
     RowNames,
@@ -138,11 +138,6 @@ class RowLayout:
         """One line: what was recognised."""
         count = "" if rows is None else f": {rows:,} rows"
         return f"{self.kind or 'rows'}{count}{', ' + self.note if self.note else ''}"
-
-
-def carried_fields(response_name: str) -> tuple[str, ...]:
-    """Return our names of the fields that a scored row carries, besides its scores, in order."""
-    return ("data_source", GROUP, "prompt", response_name, "ground_truth", "extra_info", "finish_reason")
 
 
 def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> RowLayout:
@@ -344,76 +339,12 @@ def _holds_response(row: RawRow, name: str | None) -> bool:
     return False
 
 
-def score_prefixes(columns: Collection[str]) -> list[str]:
-    """Return the prefixes under which rewardkit has added scores to columns of these names, the last one
-    last; none for rows that it has not scored."""
-    found = [name.removesuffix("scorer") for name in columns if name.endswith("scorer")]
-    return [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
-
-
-VERLS = "reward_model.ground_truth"
-"""Ground truth in the rows of verl, which a scored row keeps there, but in csv, where structs are text."""
-
-
-def names_of_ours(columns: Collection[str], chosen: RowNames) -> RowNames | None:
-    """Return the names of the fields of rows that rewardkit has scored; None for others."""
-    response = next((name for name in ("responses", "response") if name in columns), None)
-    if not score_prefixes(columns) or response is None:
-        return None
-    truth = "ground_truth" if "ground_truth" in columns else VERLS
-    ours = RowNames("data_source", response, truth, "prompt", "extra_info", None, GROUP)
-    there = (name if name and name.partition(".")[0] in columns else None for name in astuple(ours))
-    return RowNames(*(given or name for given, name in zip(astuple(chosen), there, strict=True)))
-
-
-def renamed(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a row whose own fields make room for those of these names."""
-    return dict(zip(renamed_names(list(row), names), row.values(), strict=True))
-
-
-def renamed_names(columns: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return the names of a row's own columns, which make room for those of these names."""
-    return [_free(f"{RENAMED}{name}", columns) if name in names else name for name in columns]
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    return _free(f"{RENAMED}{name}", taken) if name in taken else name
-
-
 def _is_text(response: Any) -> bool:
     if isinstance(response, list):
         return all(isinstance(one, str | None) for one in response)
     return isinstance(response, str | None)
 
 
-def are_lists_as_text(row: RawRow, name: str | None) -> bool:
-    """Return True where a row's column of responses, in the plural, holds the text of a list of them."""
-    found = list_in_text(value_at(row, name)) if name is not None and name.endswith("s") else None
-    return bool(found) and all(isinstance(one, str | list | None) for one in found or ())
-
-
-def list_in_text(value: Any) -> list[Any] | None:
-    """Return the list whose JSON a text is; None for anything else."""
-    if isinstance(value, str) and value.startswith("["):
-        with contextlib.suppress(msgspec.DecodeError):
-            return msgspec.json.decode(value, type=list[Any])
-    return None
-
-
-def with_lists(row: RawRow, name: str | None) -> RawRow:
-    """Return a row whose lists are the text of their JSON with those that have an item for each response."""
-    responses = list_in_text(value_at(row, name))
-    if responses is None:
-        return row
-    lists = {key: found for key, value in row.items() if (found := list_in_text(value)) is not None}
-    return {**row, **{key: found for key, found in lists.items() if len(found) == len(responses)}}
-
-
-RENAMED = "logged_"
-"""Put before the names of a row's own columns that ours take."""
-
-SCORE_COLUMNS = ("score", "status", "correct", "extracted", "detail", "scorer", "parts", "seconds")
-"""What scoring adds to a row."""
 PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
 """Columns that tell prompts apart where the prompt itself is not there."""
 _OTHER_IDS = ("task_id", "question_id", "problem_id", "idx", "index")
@@ -617,36 +548,6 @@ def batch_names(file: RowFile, options: ReadOptions) -> RowNames | None:
     finder = _finder(file, rows[0], columns)
     names = name_columns(rows, options.names, finder, joined=options.join is not None)[0]
     return names if is_batch(rows[0], names) else None
-
-
-def is_batch(row: RawRow, names: RowNames) -> bool:
-    """Return True for a row that holds a batch, a list in each column, as ms-swift and ROLL write them: a
-    prompt for each response. A list of messages is one prompt."""
-    prompts = value_at(row, names.prompt)
-    responses = value_at(row, names.response)
-    if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
-        return False
-    return bool(prompts) and not any(isinstance(one, Mapping) for one in (*prompts, *responses))
-
-
-def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
-    """Return the rows of a batch that stands in one, each with its element of every list of that length; the
-    row itself if it is none."""
-    if not is_batch(row, names):
-        return [row]
-    count = len(value_at(row, names.response))
-    return [_element(row, i, count) for i in range(count)]
-
-
-def _element(row: RawRow, i: int, count: int) -> RawRow:
-    return {
-        name: value[i]
-        if isinstance(value, list) and len(value) == count
-        else _element(value, i, count)
-        if isinstance(value, Mapping)
-        else value
-        for name, value in row.items()
-    }
 
 
 def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], what: str = "") -> InputError:

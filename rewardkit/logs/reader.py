@@ -20,15 +20,8 @@ from rewardkit.errors import InputError, with_columns
 from rewardkit.files.formats import KeyedRows, RowFile, columns_of, line_of, open_rows
 from rewardkit.files.inputs import Input, find_inputs
 from rewardkit.files.records import BadRowError, RawRow, Records
-from rewardkit.logs.layout import (
-    Joined,
-    ReadOptions,
-    RowLayout,
-    batch_names,
-    batch_rows,
-    layout_of,
-    names_of,
-)
+from rewardkit.logs.layout import Joined, ReadOptions, RowLayout, batch_names, layout_of, names_of
+from rewardkit.logs.lists import batch_rows
 from rewardkit.logs.samples import ALL, SampleBatch, parsed, to_batch
 from rewardkit.rows import Fields, RowNames, ground_truth_text, has_value, value_at
 

@@ -15,7 +15,8 @@ from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
 from rewardkit.files.values import in_python
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.kinds import facts_of
-from rewardkit.logs.layout import RowLayout, reader_of, with_lists
+from rewardkit.logs.layout import RowLayout, reader_of
+from rewardkit.logs.lists import with_lists
 from rewardkit.row_reports import episode_facts, known_score, report_columns
 from rewardkit.rows import (
     Fields,

@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from rewardkit.errors import UnknownDataSourceError
 from rewardkit.files.records import BadRowError
-from rewardkit.logs.layout import RowLayout, renamed
+from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import SampleBatch
+from rewardkit.logs.scored_rows import renamed
 from rewardkit.offline.columns import (
     carried_columns,
     carried_objects,

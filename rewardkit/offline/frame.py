@@ -16,9 +16,10 @@ from rewardkit.files.formats import line_of
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import RawRow, Records, parse, require_names_once
 from rewardkit.files.values import in_python
-from rewardkit.logs.layout import ReadOptions, carried_fields, layout_of, renamed_names
+from rewardkit.logs.layout import ReadOptions, layout_of
 from rewardkit.logs.reader import PLAIN
 from rewardkit.logs.samples import to_batch
+from rewardkit.logs.scored_rows import carried_fields, renamed_names
 from rewardkit.offline.columns import (
     carried_columns,
     carried_values,

@@ -26,15 +26,10 @@ from rewardkit.files.publishing import exists_already, make_folder, sole_writer
 from rewardkit.files.records import Records
 from rewardkit.lock.identity import identities, known_sources
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
-from rewardkit.logs.layout import (
-    VERLS,
-    ReadOptions,
-    RowLayout,
-    carried_fields,
-    renamed_names,
-)
+from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import ALL, SampleBatch, to_batch
+from rewardkit.logs.scored_rows import VERLS, carried_fields, renamed_names
 from rewardkit.offline.chunk import (
     TOLD,
     BadRowPolicy,

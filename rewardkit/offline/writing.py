@@ -21,8 +21,8 @@ from rewardkit.files.inputs import COMPRESSIONS, STDIN, format_of
 from rewardkit.files.publishing import published
 from rewardkit.files.records import BadRowError, Records
 from rewardkit.files.values import in_python, moment_text
-from rewardkit.logs.layout import renamed, renamed_names
 from rewardkit.logs.samples import parsed
+from rewardkit.logs.scored_rows import renamed, renamed_names
 from rewardkit.offline.chunk import ChunkResult, Output, with_ends
 from rewardkit.offline.columns import conform
 from rewardkit.offline.receipt import KEY, Receipt, encoded

@@ -1,0 +1,65 @@
+"""Rows with several responses: lists that are the text of their JSON, as in csv, and batches in one row."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rewardkit.files.records import RawRow
+from rewardkit.rows import RowNames, value_at
+
+
+def are_lists_as_text(row: RawRow, name: str | None) -> bool:
+    """Return True where a row's column of responses, in the plural, holds the text of a list of them."""
+    found = list_in_text(value_at(row, name)) if name is not None and name.endswith("s") else None
+    return bool(found) and all(isinstance(one, str | list | None) for one in found or ())
+
+
+def list_in_text(value: Any) -> list[Any] | None:
+    """Return the list whose JSON a text is; None for anything else."""
+    if isinstance(value, str) and value.startswith("["):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(value, type=list[Any])
+    return None
+
+
+def with_lists(row: RawRow, name: str | None) -> RawRow:
+    """Return a row whose lists are the text of their JSON with those that have an item for each response."""
+    responses = list_in_text(value_at(row, name))
+    if responses is None:
+        return row
+    lists = {key: found for key, value in row.items() if (found := list_in_text(value)) is not None}
+    return {**row, **{key: found for key, found in lists.items() if len(found) == len(responses)}}
+
+
+def is_batch(row: RawRow, names: RowNames) -> bool:
+    """Return True for a row that holds a batch, a list in each column, as ms-swift and ROLL write them: a
+    prompt for each response. A list of messages is one prompt."""
+    prompts = value_at(row, names.prompt)
+    responses = value_at(row, names.response)
+    if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
+        return False
+    return bool(prompts) and not any(isinstance(one, Mapping) for one in (*prompts, *responses))
+
+
+def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
+    """Return the rows of a batch that stands in one, each with its element of every list of that length; the
+    row itself if it is none."""
+    if not is_batch(row, names):
+        return [row]
+    count = len(value_at(row, names.response))
+    return [_element(row, i, count) for i in range(count)]
+
+
+def _element(row: RawRow, i: int, count: int) -> RawRow:
+    return {
+        name: value[i]
+        if isinstance(value, list) and len(value) == count
+        else _element(value, i, count)
+        if isinstance(value, Mapping)
+        else value
+        for name, value in row.items()
+    }
