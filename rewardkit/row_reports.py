@@ -27,6 +27,7 @@ FAILED_ENDS: Mapping[str, Status] = {
 
 _FAILING: Mapping[str, Status] = {
     **dict.fromkeys(("failed", "failure", "error", "errored", "abort", "aborted", "crashed"), "error"),
+    **dict.fromkeys(("exception", "killed"), "error"),
     **dict.fromkeys(("cancelled", "canceled", "expired", "filtered", "content_filter", "masked"), "error"),
     **dict.fromkeys(("timeout", "timed_out", "timedout"), "timeout"),
     "invalid": "invalid",
@@ -121,8 +122,7 @@ def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 def _reports_in(names: tuple[str, ...]) -> tuple[tuple[str, _Report], ...]:
     """The columns that may report a failure, but those that say how scoring went."""
     ours = {f"{name.removesuffix('scorer')}status" for name in names if name.endswith("scorer")}
-    passed = ours | ({"ended"} if "episode_status" in names else set())  # its status counts, not its end
-    return tuple((name, report) for name in names if name not in passed and (report := _report_of(name)))
+    return tuple((name, report) for name in names if name not in ours and (report := _report_of(name)))
 
 
 def _report_of(name: str) -> _Report | None:
@@ -131,7 +131,10 @@ def _report_of(name: str) -> _Report | None:
 
 
 def _of_status(name: str, value: Any) -> tuple[Status, str] | None:
-    status = _FAILING.get(value.lower()) if isinstance(value, str) else None
+    """A word, also as the member of an enumeration (`Status.ABORTED`), or a status of HTTP."""
+    if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
+        return "error", f"the row failed: '{name}' is {value}"
+    status = _FAILING.get(value.rpartition(".")[2].lower()) if isinstance(value, str) else None
     return None if status is None else (status, f"the row failed: '{name}' is '{value}'")
 
 
@@ -142,17 +145,26 @@ def _of_end(name: str, value: Any) -> tuple[Status, str] | None:
 
 def _of_finish(name: str, value: Any) -> tuple[Status, str] | None:
     why = why_broken(value) if isinstance(value, str | Mapping) else None
-    return None if why is None else ("error", why)
+    return _of_status(name, value) if why is None else ("error", why)
 
 
 def _of_error(name: str, value: Any) -> tuple[Status, str] | None:
-    if not value or not isinstance(value, str | Mapping) or str(value).lower() in ("none", "null", "nan"):
-        return None
-    return "error", f"the row failed: {error_said(value)}"
+    if value is True:
+        return "error", f"the row failed: '{name}' is true"
+    if (
+        not value
+        or not isinstance(value, str | Mapping | list)
+        or str(value).lower() in ("none", "null", "nan")
+    ):
+        return None  # a number is a measure, such as of a regression
+    return "error", f"the row failed: {error_said(value[0] if isinstance(value, list) else value)}"
 
 
 def _of_flag(name: str, value: Any) -> tuple[Status, str] | None:
-    return ("error", f"the row is left out: '{name}' is true") if value in (True, 1, "true", "True") else None
+    is_set = value is True or value in ("true", "True")
+    if name.startswith("time"):
+        return ("timeout", f"the row failed: '{name}' is true") if is_set else None
+    return ("error", f"the row is left out: '{name}' is true") if is_set or value == 1 else None
 
 
 def _of_mask(name: str, value: Any) -> tuple[Status, str] | None:
@@ -167,10 +179,14 @@ _NAMED: Mapping[str, _Report] = {
     "stop_reason": _of_finish,
     "remove_sample": _of_flag,
     "loss_multiplier": _of_mask,
+    "status_code": _of_status,
+    "timed_out": _of_flag,
+    "timeout": _of_flag,
+    **dict.fromkeys(("error_message", "exception_message", "errors"), _of_error),
 }
 _BY_LAST_WORD: Mapping[str, _Report] = {
     "status": _of_status,
-    "error": _of_error,
+    **dict.fromkeys(("error", "exception"), _of_error),
     **dict.fromkeys(("masked", "filtered", "aborted"), _of_flag),
     "mask": _of_mask,
 }

@@ -147,6 +147,7 @@ def _add(report: Report, other: Report) -> None:
     report.merge(other.sources)
     report.bad_rows += other.bad_rows
     report.bad_count += other.bad_count
+    report.files += other.files
 
 
 def _note_bad_rows(report: Report, bad_rows: BadRowPolicy, on_note: OnNote) -> None:

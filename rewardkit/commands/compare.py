@@ -16,14 +16,18 @@ from rich.text import Text
 import rewardkit
 from rewardkit.commands.options.files import SCORE_KEY, input_options
 from rewardkit.commands.options.gates import GateOptions, gate_options, gates_as_dicts
+from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.printing import interval, results_console, signed
+from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.scoring import note
 from rewardkit.evaluation.chat import shown_prompt
 from rewardkit.evaluation.comparison import Comparison, PromptFlip
 from rewardkit.evaluation.intervals import Difference
+from rewardkit.evaluation.scored import dumps_in, is_scored
 from rewardkit.offline import ReadOptions
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.text import printable
 
 
@@ -50,6 +54,7 @@ from rewardkit.text import printable
     "else in score, is below -N. Without SOURCE, for every data source. May be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reward_options
 def command(
     first: str,
     second: str,
@@ -60,23 +65,32 @@ def command(
     flips: int,
     as_json: bool,
     gates: GateOptions,
+    rewards: RewardOptions,
 ) -> int:
     """Compare the scored responses in two files or folders, prompt by prompt.
 
     Prints the difference SECOND minus FIRST with 95 % intervals. The p-value is from McNemar's test if every
     prompt has exactly one response and each response is marked right or wrong. Otherwise, the p-value is from
     a sign-flip test over prompts. Both files must contain the same prompts, unless you use --allow-missing.
+    Files without scores are scored first, in memory.
 
     The exit code is 1 if a data source cannot be compared, and 3 if a gate fails.
     """
-    compared = rewardkit.compare(
-        first,
-        second,
-        options=replace(read_options, score=score_key),
-        prefix=prefix,
-        allow_missing=allow_missing,
-        on_note=note,
-    )
+    options = rewards.read()
+    files = [dumps_in(first), dumps_in(second)]
+    if score_key is not None or is_scored(files, read_options, prefix):
+        refuse_given(REWARDS, SCORED.format(file=first))
+    with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
+        compared = rewardkit.compare(
+            first,
+            second,
+            scorer=scorer,
+            options=replace(read_options, score=score_key, reward_options=options),
+            prefix=prefix,
+            allow_missing=allow_missing,
+            given=given_to_run(),
+            on_note=note,
+        )
     results = compared.gates(gates.limits)
     if as_json:
         content = compared.as_dict() | {"gates": gates_as_dicts(results)}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewardkit.composition.given import GivenRewards
+from rewardkit.errors import UnscoredError
 from rewardkit.evaluation import comparison
 from rewardkit.evaluation.comparison import Comparison
 from rewardkit.evaluation.gates import GateLimits, GateResult, gate_comparison, gate_limits, require_passed
@@ -17,6 +19,7 @@ from rewardkit.evaluation.summary import Summary, SummaryRow
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.reader import PLAIN
 from rewardkit.offline.frame import as_file
+from rewardkit.scoring.scorer import Scorer
 
 COLUMNS = ("data source", "accuracy", "mean score", "prompts", "not scored")
 
@@ -76,29 +79,44 @@ def compare(
     first: Any,
     second: Any,
     *,
+    scorer: Scorer | None = None,
     options: ReadOptions = PLAIN,
     prefix: str = "",
     allow_missing: bool = False,
+    given: GivenRewards | None = None,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> ComparedFiles:
-    """Return the differences between two scored files, prompt by prompt.
+    """Return the differences between two files, prompt by prompt. Files without scores are scored in memory.
 
     Args:
         first: a scored file, folder or URL, a `pandas.DataFrame`, or a `pyarrow.Table`.
         second: the same; differences are the second less the first.
+        scorer: scores files that have no scores; None: a `Scorer` of its own.
         options: how to read the rows, a `rewardkit.offline.ReadOptions`.
         prefix: the prefix of the score columns.
         allow_missing: compare only the prompts that are in both.
+        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
         on_note: called with a line for each file whose log's own scores are used.
 
     Raises:
-        InputError: a file cannot be read or has no scores, or the prompts differ.
+        InputError: a file cannot be read, or the prompts differ.
+        UnknownDataSourceError: a file has no scores, and its rows no reward.
     """
     with ExitStack() as stack:
         groups = []
         for one in (first, second):
             path = one if isinstance(one, str | Path) else stack.enter_context(as_file(one, on_note))[0]
-            groups.append(read_groups([dumps_in(str(path))], options, prefix, on_note=on_note))
+            paths = [dumps_in(str(path))]
+            try:
+                found = read_groups(paths, options, prefix, on_note=on_note)
+            except UnscoredError:
+                if prefix:
+                    raise
+                scorer = scorer or stack.enter_context(Scorer())
+                found = read_groups(paths, options, prefix, scorer, on_note)
+                if given is not None:
+                    given.saw(found)
+            groups.append(found)
         return ComparedFiles(comparison.compare(*groups, allow_missing=allow_missing))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -101,8 +101,8 @@ def read_groups(
     """
     paths = list(paths)
     groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix, scorer, on_note))
-    everyone = (one for prompts in groups.values() for group in prompts.values() for one in group)
-    if all(one.status == "unscored" for one in everyone):
+    statuses = {one.status for prompts in groups.values() for group in prompts.values() for one in group}
+    if "unscored" in statuses and "ok" not in statuses:
         names = " ".join(map(str, paths))
         raise UnscoredError(f"no row in {names} has a score; score the rows first: rewardkit score {names}")
     return groups
@@ -116,15 +116,23 @@ def is_scored(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> b
     """
     for source in find_inputs(paths):
         with opened(source, replace(options, to_score=False)) as (file, _):
-            if not _has_scores(columns_of(file), prefix):
+            if not _has_scores(file, prefix):
                 return False
     return True
 
 
-def _has_scores(columns: Sequence[str], prefix: str) -> bool:
+def _prefixes_of(file: RowFile) -> list[str]:
+    return score_prefixes(columns_of(file), file.first_rows(_LOOKED_AT))
+
+
+def _has_scores(file: RowFile, prefix: str) -> bool:
     """Return whether rewardkit has added scores with a prefix, or with any where none is given."""
-    prefixes = score_prefixes(columns)
+    prefixes = _prefixes_of(file)
     return prefix in prefixes if prefix else bool(prefixes)
+
+
+_LOOKED_AT = 200
+"""Rows by which scored rows are known."""
 
 
 def grouped(responses: Iterable[ScoredResponse]) -> Groups:
@@ -236,8 +244,10 @@ def read_rows(
             if options.score is not None:
                 _require_column(file, options.score)
                 rows = _rows_of_file(file, layout, None, options.score)
-            elif _has_scores(columns, prefix):
-                rows = _rows_of_file(file, layout, prefix or score_prefixes(columns)[-1])
+            elif _has_scores(file, prefix):
+                own = replace(layout, data_source=None) if layout.names.data_source else layout
+                rows = _rows_of_file(file, own, prefix or _prefixes_of(file)[-1])
+                rows = _of_source(rows, options.data_source, source.path)
             elif scorer is not None:
                 rows = _scored_rows(file, layout_of(file, options), scorer)
             elif prefix:
@@ -255,6 +265,21 @@ def read_rows(
                 last = row["file_row"]
                 yield _with_plain_scores(row, source.path) | {"row": number, "place": place - 1}
                 number += 1
+
+
+def _of_source(rows: Iterator[ScoredRow], data_source: str | None, path: str) -> Iterator[ScoredRow]:
+    """Yield scored rows, which must be of a data source that the user gives.
+
+    Raises:
+        InputError: the first row that is not.
+    """
+    for row in rows:
+        if data_source not in (None, row["data_source"]):
+            raise InputError(
+                f"{path}, row {row['file_row']} was scored as '{row['data_source']}', not '{data_source}'; "
+                "leave out --data-source, or score the file again with `rewardkit score`"
+            )
+        yield row
 
 
 def _require_column(file: RowFile, name: str) -> None:

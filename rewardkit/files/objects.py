@@ -55,9 +55,19 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
                 if lines.held > 1 and lines.quotes % 2 and lines.at_end:
                     raise csv.Error("a quote is not closed")
                 lines.held = lines.quotes = 0
-                yield row
+                yield _with_nulls(row)
         except csv.Error as error:
             raise InputError(f"{source.path}, line {reader.line_num}: {error}") from None
+
+
+def _with_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with null for empty cells, as csv writes it. A response that was scored is the empty text."""
+    found = {name: cell or None for name, cell in row.items()}
+    if found.get("response", "") is None:
+        statuses = (f"{name.removesuffix('scorer')}status" for name in row if name.endswith("scorer"))
+        if any(found.get(name) == "ok" for name in statuses):
+            found["response"] = ""
+    return found
 
 
 class _LinesOfRow:

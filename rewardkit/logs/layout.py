@@ -158,8 +158,8 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
     for name in _FIELDS:
         if getattr(chosen, name) and not _has(file, first, getattr(chosen, name)):
             raise _no_column(file, getattr(chosen, name), _KEYS[name], columns)
-    ours = names_of_ours(columns, chosen)
-    kind = None if chosen.response or score_prefixes(columns) else _recognised(file, first)
+    ours = names_of_ours(columns, rows, chosen)
+    kind = None if chosen.response or score_prefixes(columns, rows) else _recognised(file, first)
     finder = _finder(file, first, columns)
     names, said = (ours, []) if ours else name_columns(rows, chosen, finder, joined=options.join is not None)
     layout = RowLayout(
@@ -191,7 +191,10 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
             fields = _first_fields(layout, [first, *rows])
     _check(layout, file, fields, [first, *rows], found)
     names = layout.names
-    lists_as_text = layout.kind is None and are_lists_as_text(first, names.response)
+    try:
+        lists_as_text = layout.kind is None and are_lists_as_text(first, names.response)
+    except InputError as error:
+        raise InputError(f"{file.source.path}: {error}") from None
     return replace(
         layout,
         many=lists_as_text or _has_many(layout, file, fields),
@@ -543,7 +546,7 @@ def batch_names(file: RowFile, options: ReadOptions) -> RowNames | None:
     """Return the names of the fields of a file in which each row holds a batch; None for other files."""
     rows = file.first_rows(_LOOKED_AT)
     columns = list(file.schema.names if file.schema is not None else rows[0])
-    if not any(isinstance(value, list) for value in rows[0].values()) or score_prefixes(columns):
+    if not any(isinstance(value, list) for value in rows[0].values()) or score_prefixes(columns, rows):
         return None
     finder = _finder(file, rows[0], columns)
     names = name_columns(rows, options.names, finder, joined=options.join is not None)[0]

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from rewardkit.errors import InputError
 from rewardkit.files.records import RawRow
 from rewardkit.rows import RowNames, value_at
 
 
 def are_lists_as_text(row: RawRow, name: str | None) -> bool:
     """Return True where a row's column of responses, in the plural, holds the text of a list of them."""
-    found = list_in_text(value_at(row, name)) if name is not None and name.endswith("s") else None
+    if name is None or not name.endswith("s"):
+        return False
+    text = value_at(row, name)
+    found = list_in_text(text)
+    if found is None and isinstance(text, str) and _PYTHON_LIST.fullmatch(text):
+        raise InputError(
+            f"column '{name}' contains Python lists as text, as pandas writes them to csv; "
+            "write them as JSON, or write parquet"
+        )
     return bool(found) and all(isinstance(one, str | list | None) for one in found or ())
+
+
+_PYTHON_LIST = re.compile(r"\[\s*(?:'.*|None\s*[,\]].*)\]", re.S)
 
 
 def list_in_text(value: Any) -> list[Any] | None:

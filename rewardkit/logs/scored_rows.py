@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
+from rewardkit.files.records import RawRow
+from rewardkit.logs.lists import list_in_text
 from rewardkit.rows import GROUP, RowNames
+from rewardkit.types import STATUSES
 
 RENAMED = "logged_"
 """Put before the names of a row's own columns that ours take."""
@@ -23,17 +27,40 @@ def carried_fields(response_name: str) -> tuple[str, ...]:
     return ("data_source", GROUP, "prompt", response_name, "ground_truth", "extra_info", "finish_reason")
 
 
-def score_prefixes(columns: Collection[str]) -> list[str]:
-    """Return the prefixes under which rewardkit has added scores to columns of these names, the last one
-    last; none for rows that it has not scored."""
+def score_prefixes(columns: Collection[str], rows: Sequence[RawRow]) -> list[str]:
+    """Return the prefixes under which rewardkit has added scores, the last one last; none for rows that it
+    has not scored.
+
+    Args:
+        columns: names of all columns.
+        rows: the first rows. Columns of another tool may have the names of ours, but not our values.
+    """
     found = [name.removesuffix("scorer") for name in columns if name.endswith("scorer")]
-    return [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
+    found = [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
+    return [prefix for prefix in found if all(_is_ours(row, prefix) for row in rows)]
 
 
-def names_of_ours(columns: Collection[str], chosen: RowNames) -> RowNames | None:
+def _is_ours(row: RawRow, prefix: str) -> bool:
+    """Tell whether all scores of a row are of rewardkit: by a reward with its version, or failures."""
+    statuses, scorers = row.get(f"{prefix}status"), row.get(f"{prefix}scorer")
+    listed = [list_in_text(one) or one for one in (statuses, scorers)]
+    statuses, scorers = (one if isinstance(one, list) else [one] for one in listed)
+    return len(statuses) == len(scorers) and all(
+        status in STATUSES
+        and (_SCORER.fullmatch(scorer) is not None if scorer else status != "ok")
+        and isinstance(scorer, str | None)
+        for status, scorer in zip(statuses, scorers, strict=True)
+    )
+
+
+_SCORER = re.compile(r".+@\w+")
+"""Name and version of a reward."""
+
+
+def names_of_ours(columns: Collection[str], rows: Sequence[RawRow], chosen: RowNames) -> RowNames | None:
     """Return the names of the fields of rows that rewardkit has scored; None for others."""
     response = next((name for name in ("responses", "response") if name in columns), None)
-    if not score_prefixes(columns) or response is None:
+    if response is None or not score_prefixes(columns, rows):
         return None
     truth = "ground_truth" if "ground_truth" in columns else VERLS
     ours = RowNames("data_source", response, truth, "prompt", "extra_info", None, GROUP)

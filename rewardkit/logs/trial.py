@@ -29,6 +29,7 @@ from rewardkit.logs.candidates import (
 )
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.registry import REGISTRY
+from rewardkit.row_reports import own_failure
 from rewardkit.rows import Fields, RowNames, ground_truth_text, plain_mapping, prompt_of
 from rewardkit.types import Sample, Score
 
@@ -155,6 +156,8 @@ def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
     found: list[RawRow] = []
     size = 0
     for row in rows[:ROWS]:
+        if own_failure(row) is not None:  # neither right nor wrong
+            continue
         size += len(str(row))
         if found and size > _CHARACTERS:
             break

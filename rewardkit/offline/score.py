@@ -29,7 +29,7 @@ from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import ALL, SampleBatch, to_batch
-from rewardkit.logs.scored_rows import VERLS, carried_fields, renamed_names
+from rewardkit.logs.scored_rows import VERLS, carried_fields, renamed_names, score_prefixes
 from rewardkit.offline.chunk import (
     TOLD,
     BadRowPolicy,
@@ -286,7 +286,7 @@ class _FileRun:
         """Say which of a file's own columns move aside. Scores of ours stay: the user chooses other names."""
         prefix = self.settings.prefix
         columns = columns_of(file)
-        if f"{prefix}scorer" in columns:
+        if prefix in score_prefixes(columns, file.first_rows(200)):
             raise InputError(
                 f"{file.source.path} already has a column '{prefix}score'; "
                 "pass --prefix, for example --prefix new_, to name the score columns differently"

@@ -100,7 +100,10 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     lists = [rows[i] | {"responses": [row["response"] for row in rows[i : i + 4]]} for i in range(0, 80, 4)]
     for row in lists:
         del row["response"], row["finish_reason"]
-    sources = {"math": "72", "instructions": json.dumps({"instruction_id_list": [], "kwargs": []})}
+    sources = {
+        "math": "72",
+        "instructions": json.dumps({"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}),
+    }
     others = [
         {
             **rows[0],

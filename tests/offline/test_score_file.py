@@ -217,7 +217,8 @@ def _bad(tmp_path: Path, kind: str) -> Path:
             response=responses,
             ground_truth=truths,
             score=[1.0] * 3,
-            scorer=["a"] * 3,
+            status=["ok"] * 3,
+            scorer=["a@1"] * 3,
         )
     return path
 
