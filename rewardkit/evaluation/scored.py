@@ -274,7 +274,7 @@ def _of_source(rows: Iterator[ScoredRow], data_source: str | None, path: str) ->
         InputError: the first row that is not.
     """
     for row in rows:
-        if data_source not in (None, row["data_source"]):
+        if data_source is not None and row["data_source"] not in (None, data_source):
             raise InputError(
                 f"{path}, row {row['file_row']} was scored as '{row['data_source']}', not '{data_source}'; "
                 "leave out --data-source, or score the file again with `rewardkit score`"

@@ -37,7 +37,14 @@ def score_prefixes(columns: Collection[str], rows: Sequence[RawRow]) -> list[str
     """
     found = [name.removesuffix("scorer") for name in columns if name.endswith("scorer")]
     found = [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
-    return [prefix for prefix in found if all(_is_ours(row, prefix) for row in rows)]
+    return [prefix for prefix in found if _are_ours(rows, prefix)]
+
+
+def _are_ours(rows: Sequence[RawRow], prefix: str) -> bool:
+    """Tell whether no row has scores of another tool."""
+    names = [f"{prefix}{name}" for name in ("score", "status", "scorer")]
+    scored = [row for row in rows if any(row.get(name) not in (None, "") for name in names)]
+    return all(_is_ours(row, prefix) for row in scored)
 
 
 def _is_ours(row: RawRow, prefix: str) -> bool:

@@ -128,7 +128,8 @@ def test_a_file_without_scores_is_one_line_that_says_what_to_do(
     path = tmp_path / "raw.jsonl"
     path.write_text(json.dumps({"prompt": "p", "response": "r"}) + "\n")
     assert run(["compare", str(path), str(path)]) == 2
-    assert "has a score; score the rows first: rewardkit score" in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "has no ground truths" in line and "--ground-truth-key" in line
 
 
 def test_gradient_prints_the_shares_of_each_estimator(
