@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, BinaryIO, Protocol
 
 import msgspec
@@ -283,15 +284,14 @@ class LineRows:
 
     def __init__(self, source: Input) -> None:
         self.source = source
-        self.total: int | None = None
-        self._plain = (
-            not source.path.lower().endswith(COMPRESSIONS)
-            and not source.member
-            and "://" not in source.path
-            and source.path != STDIN
-        )
-        if self._plain:
-            self.total = _count_lines(source)
+        packed = source.path.lower().endswith(COMPRESSIONS)
+        self._near = not packed and "://" not in source.path and source.path != STDIN
+        self._plain = self._near and not source.member
+
+    @cached_property
+    def total(self) -> int | None:
+        """Number of lines, counted when it is first asked for."""
+        return _count_lines(self.source) if self._near else None
 
     def first_row(self) -> RawRow:
         return self.first_rows(1)[0]

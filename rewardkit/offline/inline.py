@@ -29,6 +29,8 @@ _MOST_KNOWN = 65_536
 _LONGEST = 200
 """Characters of an excerpt and its ground truth whose score is remembered; longer ones seldom recur."""
 
+_AT_ONCE = 256
+"""Responses whose excerpts are asked for together: as many as a processor's cache holds."""
 
 _SOURCE = attrgetter("data_source")
 _RESPONSE = attrgetter("response")
@@ -152,8 +154,10 @@ class _SourceScorer:
     def _excerpts_of(self, samples: Sequence[Sample]) -> Sequence[str | None]:
         """Return what the reward names; without it, as where that fails, the scores are the same."""
         assert self._excerpts is not None
+        responses = list(map(_RESPONSE, samples))
+        found: list[str | None] = []
         with contextlib.suppress(Exception):
-            found: Sequence[str | None] = self._excerpts(list(map(_RESPONSE, samples)), self._options)
-            if len(found) == len(samples) and set(map(type, found)) <= {str, type(None)}:
-                return found
-        return [None] * len(samples)
+            for start in range(0, len(responses), _AT_ONCE):
+                found += self._excerpts(responses[start : start + _AT_ONCE], self._options)
+        usable = len(found) == len(samples) and set(map(type, found)) <= {str, type(None)}
+        return found if usable else [None] * len(samples)

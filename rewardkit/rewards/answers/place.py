@@ -14,7 +14,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, get_args
 
@@ -92,21 +92,25 @@ def not_all_own(responses: Sequence[str]) -> set[int]:
     All are searched as one text, which takes a fraction of a search in each.
     """
     joined = _BETWEEN.join(responses)
-    starts = list(accumulate([len(text) + len(_BETWEEN) for text in responses], initial=0))
-
-    def having(places: Iterable[int]) -> set[int]:
-        return {bisect_right(starts, place) - 1 for place in places}
-
-    cut = having(match.start() for match in _TAG.finditer(joined))
+    cut = [match.start() for match in _TAG.finditer(joined)]
     for sign, pattern in _SIGNS:
-        cut |= having(place for place in _places(sign, joined) if pattern.match(joined, place))
-    headed = having(match.start() for match in _HEADING.finditer(joined))
-    for i, text in enumerate(responses):
-        if text.startswith("analysis") or (
-            (":" in text or "：" in text or i in headed) and _TURN.search(text)
-        ):
-            cut.add(i)
-    return cut
+        cut += [place for place in _places(sign, joined) if pattern.match(joined, place)]
+    found = _texts_at(cut, responses)
+    found.update([i for i, text in enumerate(responses) if text.startswith("analysis")])
+    may_turn = _texts_at([match.start() for match in _HEADING.finditer(joined)], responses)
+    may_turn.update([i for i, text in enumerate(responses) if ":" in text])
+    if "：" in joined:
+        may_turn.update([i for i, text in enumerate(responses) if "：" in text])
+    found.update([i for i in may_turn if _TURN.search(responses[i])])
+    return found
+
+
+def _texts_at(places: Sequence[int], texts: Sequence[str]) -> set[int]:
+    """Return which of some texts have these places where they are joined with `_BETWEEN`."""
+    if not places:
+        return set()
+    starts = list(accumulate([len(text) + len(_BETWEEN) for text in texts], initial=0))
+    return {bisect_right(starts, place) - 1 for place in places}
 
 
 _BETWEEN = "\0"
