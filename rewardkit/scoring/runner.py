@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from rewardkit import faults
 from rewardkit.calling import bound
 from rewardkit.errors import RewardkitError
 from rewardkit.groups import group_places
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 INLINE_CHARACTERS = 10_000
 """A longer response is scored in a worker, whatever its reward promises: only there can it be stopped."""
 
+_OURS = "rewardkit.rewards.declarations"
+"""The module that declares our own rewards."""
+_OF_THE_MACHINE = (RewardkitError, ImportError, OSError, MemoryError)
 _VERDICTS = (bool, type(None))
 _NUMBERS = frozenset((float,))
 
@@ -110,7 +114,7 @@ class RewardRunner:
                 result = call(sample, options)
             except self._caught as error:
                 now = perf_counter()
-                scores.append(self._failed(error, now - before))
+                scores.append(self._undecided(sample, error) or self._failed(error, now - before))
             else:
                 now = perf_counter()
                 # Its fields have their types (NumPy's could not be sent), and its texts can be written.
@@ -130,6 +134,25 @@ class RewardRunner:
                     scores.append(self._finish(result, now - before))
             before = now
         return scores
+
+    def _undecided(self, sample: Sample, error: BaseException) -> Score | None:
+        """Score as wrong a response that makes one of our own rewards raise: none chooses its status.
+
+        None where it is not the response: the reward is not ours, the machine lacks something, or other
+        responses to the same row make it raise too.
+        """
+        ours = self.reward.target.__module__ == _OURS and self.reward.runs in ("inline", "process")
+        if not ours or not isinstance(error, Exception) or isinstance(error, _OF_THE_MACHINE):
+            return None
+        try:
+            for harmless in ("", sample.ground_truth):
+                self._call(replace(sample, response=harmless), self.options)
+        except Exception:
+            return None
+        faults.note(self.scorer, error, sample.response)
+        value = float(getattr(self.options, "wrong_score", 0.0))
+        detail = f"the response could not be judged ({type(error).__name__}), scored as wrong"
+        return Score(value, "ok", False, None, dict.fromkeys(self.reward.parts, 0.0), detail, self.scorer)
 
     def stream(self, samples: Sequence[Sample]) -> Iterator[list[Score]]:
         """Score samples one after another with a synchronous per-sample reward; scores as they are there."""

@@ -41,6 +41,46 @@ _CHOICES = {"choices": ["Paris", "Lyon", "Nice", "Lille"]}
 _FIELDS = '{"value": {"a": 1}}'
 _LENGTH = {"response_tokens": 90, "max_response_length": 100, "budget": 100}
 
+ARGUMENTS = (
+    *("", "0", "-1", "2", "1/2", "x", "i", "e", "\\pi", "\\infty", "-\\infty", "10^{400}", "x,y", "1,2,3", ",", "=", "\\pm 1"),
+    *("\\emptyset", "\\mathbb{Z}", "[1,2]", "\\{1,2\\}", "(1,2)", "90^\\circ", "5\\%", "5\\text{ m}", "1010_2", "\\text{no}"),
+    *("x=1", "x<1", "1:2", "|x|", "x!", "(-1)!", "0^0", "1/0", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "\\frac{x}{0}", "2n\\pi"),
+)  # fmt: skip
+"""Values of every kind, and what is none."""
+_SHAPES = (
+    *("\\N{A}", "\\N(A)", "\\N{A}{B}", "\\N^{-1}(A)", "\\N_{A}{B}", "\\N_A^B C", "\\N A", "N(A)", "N(A, B)", "A \\N B"),
+    *("\\N", "N", "x\\N[A]{B}", "\\N\\N{A}", "\\frac{\\N{A}}{\\N{B}}", "\\{x : \\N{A}\\}", "A, \\N{B}", "(\\N{A}, B)"),
+    *("\\begin{N}A\\\\B\\end{N}", "\\text{N}A", "A\\text{ N }B", "A^{\\N{B}}", "|\\N{A}|", "\\lim_{x\\to A}\\N{x}"),
+)  # fmt: skip
+"""Where a name may stand: N, beside the values A, B and C."""
+
+
+def known_names() -> list[str]:
+    """Every name that the readers of maths give a meaning to."""
+    from rewardkit.rewards.math import unit_table
+    from rewardkit.rewards.math.reading import normalise, tokens, words
+
+    tables = (vars(module) for module in (normalise, tokens, words, unit_table))
+    found = {name for table in tables for value in table.values() for name in _names_in(value)}
+    return sorted(found)
+
+
+def _names_in(table: object) -> list[str]:
+    names = table if isinstance(table, dict | set | frozenset) else ()
+    return [name.lstrip("\\") for name in names if isinstance(name, str) and 1 < len(name) < 20]
+
+
+def formulas(count: int, seed: int) -> Iterator[str]:
+    """Yield names that the readers know with odd arguments, in odd places."""
+    draw = random.Random(seed)
+    names = known_names()
+    for _ in range(count):
+        text = draw.choice(_SHAPES).replace("N", draw.choice(names), 1)
+        for letter in "ABC":
+            text = text.replace(letter, draw.choice(ARGUMENTS), 1)
+        yield text
+
+
 QUESTIONS: dict[str, tuple[tuple[str, dict[str, object]], ...]] = {
     "gsm8k": (("72", {}),),
     "math": ((r"\frac{1}{2}", {}), ("x^2+1", {}), ("(1,2)", {}), (r"\text{Evelyn}", {})),

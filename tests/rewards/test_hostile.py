@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards)
+from rewardkit import faults
 from rewardkit.registry import REGISTRY
+from rewardkit.rewards.math.guards import budget
 from rewardkit.scoring.runner import INLINE_CHARACTERS, RewardRunner
 from rewardkit.types import Score
-from tests.rewards.hostile import PIECES, QUESTIONS, programs, repeated, samples, texts
+from tests.rewards.hostile import PIECES, QUESTIONS, formulas, programs, repeated, samples, texts
 
 INLINE = [name for name in QUESTIONS if (found := REGISTRY.by_name(name)) and found.runs == "inline"]
 PROGRAMS = [name for name in QUESTIONS if (found := REGISTRY.by_name(name)) and found.runs == "sandbox"]
@@ -63,6 +65,16 @@ def test_no_text_chooses_the_status_of_its_score(name: str) -> None:
 @given(response=st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=8)), max_size=30).map("".join))
 def test_no_mix_of_pieces_does(name: str, response: str) -> None:
     assert_ok(name, response)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*INLINE, *OTHERS])
+def test_no_known_name_with_odd_arguments_does(name: str) -> None:
+    before = faults.COUNTS.copy()
+    for formula in formulas(4_000, seed=52):
+        with budget(0.0):
+            assert_ok(name, f"#### \\boxed{{{formula}}}")
+    assert before == faults.COUNTS, "a reward of ours raised"
 
 
 @pytest.mark.slow

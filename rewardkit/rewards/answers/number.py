@@ -76,6 +76,9 @@ SENTENCE_WORDS = frozenset(("not", "is", "was", "are", "or", "if"))
 """With one of these, what follows a value in tags, a box or a `####` line is a sentence, and no value."""
 DENIED_FIRST = frozenset(("no", "not", "never", "neither", "none"))
 _WORD = re.compile(r"[^\W\d_]+")
+_GLUED = re.compile(r"[A-Za-z]{2,}")
+_CODES = frozenset(("usd", "eur", "gbp", "rs", "rmb", "cny", "jpy", "inr", "aud", "cad", "hkd"))
+"""Of currencies."""
 _SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
@@ -198,6 +201,8 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
         return StatedNumber(value, shown)
     if _COMPARED.search(text) or _CHANGED.match(text, found.end()) or not _UNIT.fullmatch(rest):
         return StatedNumber(None, shown)
+    if (glued := _GLUED.match(rest)) is not None and not _follows_numbers(glued[0]):
+        return StatedNumber(None, shown)
     if _DIGIT.search(rest) and (_LISTED.match(rest) or not _only_repeats(rest, value)):
         return StatedNumber(None, shown)
     words = [word.casefold() for word in _WORD.findall(rest)]
@@ -206,6 +211,15 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
     if words and (scale := _SCALES.get(words[0].removesuffix("s"))):
         value *= 10**scale
     return StatedNumber(value, shown)
+
+
+def _follows_numbers(word: str) -> bool:
+    """Whether letters right behind a number leave it what it is: a unit or a noun, but not `123abc`."""
+    from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # loaded where a text needs them
+    from rewardkit.rewards.math.units import ORDINALS, is_unit
+
+    folded = word.casefold()
+    return is_unit(word) or harmless(word) or folded in ORDINALS or folded in SCALES or folded in _CODES
 
 
 def _only_repeats(text: str, value: Value) -> bool:

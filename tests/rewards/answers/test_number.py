@@ -15,7 +15,7 @@ from rewardkit.rewards.answers.number import equal, last_number, number_in
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("72", 72), ("-3", -3), ("−3", -3), ("$1,234.50", "1234.50"), ("1{,}234", 1234), ("72 apples", 72), ("14 sacks per day", 14),
+        ("72", 72), ("-3", -3), ("−3", -3), ("$1,234.50", "1234.50"), ("1{,}234", 1234), ("72 apples", 72), ("72apples", 72), ("5km", 5), ("3pm", 3), ("72USD", 72), ("14 sacks per day", 14),
         ("25%", 25), ("25\\%", 25), ("1/2", "0.5"), ("\\frac{1}{2}", "0.5"), ("2\\frac{1}{2}", "2.5"), ("1 1/2", "1.5"), ("1e3", 1000),
         ("5 \\times 10^{3}", 5000), ("5 million dollars", 5_000_000), ("x = 72", 72), ("9*8 = 72", 72), ("9*8=<<9*8=72>>72", 72),
         ("72 = 72.0", 72), ("7２", 72), ("\\boxed{3} apples", 3), ("$3$", 3), ("**3**", 3), ("3 m^2", 3), ("18. She makes 18 dollars", 18),
@@ -32,7 +32,7 @@ def test_a_number_with_its_unit_has_a_value(text: str, value: int | str) -> None
     "text",
     [
         "71 = 72", "5 or 6", "5, 6", "5-10", "5:30", "5!", "5x", "5^2", "5 + 1", "5 ± 1", "3/0", "1,2,3", "6 ft 2", "72 is wrong",
-        "72 if it rains", "72, not 73", "5 > 4", "12,50", "72, 72", "5 kg CO2", "72 ٧٣",
+        "72 if it rains", "72, not 73", "5 > 4", "12,50", "72, 72", "5 kg CO2", "72 ٧٣", "123abc", "7qq", "5xy",
     ],
 )  # fmt: skip
 def test_several_numbers_a_changed_one_and_a_sentence_have_none(text: str) -> None:

@@ -3,6 +3,38 @@
 from __future__ import annotations
 
 NEVER_PAID: dict[str, list[tuple[str, str]]] = {
+    "words before a value that are no name of it": [
+        ("5", "\\text{wrong: }5"), ("5", "wrong: 5"), ("5", "\\text{not}=5"), ("70,110", "wrong: 70,110"), ("13", "\\text{anything but: }13"),
+    ],
+    "a set of one is not its member": [
+        ("\\{1,2\\}", "\\{\\{1\\},2\\}"), ("\\{\\{1\\},2\\}", "\\{1,2\\}"), ("\\{\\{1\\},2\\}", "\\{1,\\{2\\}\\}"), ("(1,2)", "(\\{1\\},2)"),
+        ("\\{a,b\\}", "\\{\\{a\\},\\{b\\}\\}"), ("a", "\\{\\{a\\}\\}"), ("\\emptyset", "\\{\\emptyset\\}"), ("\\{1,2\\}", "\\{(1,2)\\}"),
+    ],
+    "words of time and place": [
+        ("5\\text{ years ago}", "5\\text{ years from now}"), ("5\\text{ days before}", "5\\text{ days after}"),
+        ("5\\text{ dollars spent}", "5\\text{ dollars earned}"), ("5\\text{ apples sold}", "5\\text{ apples left}"),
+        ("3\\text{ hours later}", "3\\text{ hours ago}"), ("7\\text{ cakes bought}", "7\\text{ cakes sold}"),
+    ],
+    "letters whose case counts": [
+        ("\\text{CO}", "\\text{Co}"), ("\\text{Hf}", "\\text{HF}"), ("\\text{AaBb}", "\\text{aabb}"), ("\\text{NaCl}", "\\text{NaCL}"),
+        ("\\mathrm{CO}_2", "\\mathrm{Co}_2"), ("\\text{Ab}", "\\text{aB}"),
+    ],
+    "both or one of several": [
+        ("A\\text{ or }C", "A\\text{ and }C"), ("p\\text{ and }q", "p\\text{ or }q"), ("A, B, \\text{ or } C", "A, B, \\text{ and } C"),
+        ("\\text{A and B}", "\\text{A or B}"), ("AB\\text{ and }CD", "AB\\text{ or }CD"),
+    ],
+    "a constant far off among several variables": [
+        ("x+\\max(x,y,z)", "x+\\max(x,y,z,-12)"), ("\\min(x,y)", "\\min(x,y,50)"), ("\\max(a,b,c,d)", "\\max(a,b,c,d,-100)"),
+        ("\\max(x,y)", "\\max(\\max(x,y),-1000)"), ("\\max(x,y,z)", "\\max(x,y,z,-z-40)"), ("x+y", "\\max(x+y,-200)"),
+    ],
+    "products of vectors and matrices": [
+        ("\\mathbf a\\times\\mathbf b", "\\mathbf a\\cdot\\mathbf b"), ("\\mathbf a\\times\\mathbf b", "\\mathbf b\\times\\mathbf a"),
+        ("\\mathbf{A}\\mathbf{B}", "\\mathbf{B}\\mathbf{A}"), ("\\mathbf B", "\\mathbf A\\mathbf B\\mathbf A^{-1}"), ("B", "\\mathbf{ABA^{-1}}"),
+        ("(\\mathbf{AB})^{-1}", "\\mathbf{A}^{-1}\\mathbf{B}^{-1}"), ("(\\mathbf{A}+\\mathbf{B})^2", "\\mathbf{A}^2+2\\mathbf{AB}+\\mathbf{B}^2"),
+        ("\\mathbf a\\times(\\mathbf b\\times\\mathbf c)", "(\\mathbf a\\times\\mathbf b)\\times\\mathbf c"), ("|\\mathbf a|\\mathbf b", "|\\mathbf b|\\mathbf a"),
+        ("\\boldsymbol{\\omega}\\times\\mathbf{r}", "\\vec{r}\\times\\vec{\\omega}"), ("\\nabla\\times\\mathbf F", "\\nabla\\cdot\\mathbf F"),
+        ("\\langle 2,1\\rangle", "\\mathbf i+2\\mathbf j"), ("(1,2)", "\\mathbf i+2\\mathbf j+3\\mathbf k"), ("\\hat k", "\\hat j\\times\\hat i"),
+    ],
     "grouped digits are one number": [
         ("1,000,000", "1,000,001"), ("20,000", "20,000,000"), ("1,600", "600,001"), ("1,000", "0,1"),
         ("1,000", "1"), ("15,600", "600,15"), ("15,600", "15"), ("61,328", "\\{61,328\\}"),
@@ -149,6 +181,23 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
 }  # fmt: skip
 
 PAID: dict[str, list[tuple[str, str]]] = {
+    "products of vectors and matrices": [
+        ("\\mathbf a\\times\\mathbf b", "-\\vec b\\times\\vec a"), ("\\mathbf a\\cdot\\mathbf b", "\\mathbf b\\cdot\\mathbf a"), ("AB", "\\mathbf{A}\\mathbf{B}"),
+        ("(\\mathbf{A}+\\mathbf{B})^2", "\\mathbf{A}^2+\\mathbf{AB}+\\mathbf{BA}+\\mathbf{B}^2"), ("(\\mathbf{AB})^{-1}", "\\mathbf{B}^{-1}\\mathbf{A}^{-1}"),
+        ("(\\mathbf{AB})^T", "\\mathbf{B}^T\\mathbf{A}^T"), ("\\mathbf a\\cdot\\mathbf b\\times\\mathbf c", "\\mathbf c\\cdot(\\mathbf a\\times\\mathbf b)"),
+        ("\\mathbf a\\times(\\mathbf b\\times\\mathbf c)", "(\\mathbf a\\cdot\\mathbf c)\\mathbf b-(\\mathbf a\\cdot\\mathbf b)\\mathbf c"),
+        ("2\\mathbf a\\times3\\mathbf b", "6(\\mathbf a\\times\\mathbf b)"), ("\\hat k", "\\hat i\\times\\hat j"), ("\\mathbf{p}(1-\\mathbf{q})", "\\mathbf p-\\mathbf p\\mathbf q"),
+        ("\\mathbf F\\cdot\\mathbf r", "\\mathbf r\\cdot\\mathbf F"), ("|\\mathbf a|\\mathbf b+\\mathbf a", "\\mathbf a+\\mathbf b|\\mathbf a|"),
+    ],
+    "vectors by components": [
+        ("\\langle 1,2\\rangle", "\\mathbf i+2\\mathbf j"), ("\\mathbf i+2\\mathbf j", "(1,2,0)"), ("\\begin{pmatrix}1\\\\2\\end{pmatrix}", "\\hat i+2\\hat j"),
+        ("(1.5,-0.5)", "\\frac{3\\mathbf i-\\mathbf j}{2}"), ("\\langle t,\\sin t\\rangle", "t\\mathbf i+\\sin t\\,\\mathbf j"), ("(2,0,-2)", "2(\\mathbf i-\\mathbf k)"),
+        ("\\mathbf{F} = 3\\hat{i} - 4\\hat{j}", "[3,-4]"),
+    ],
+    "a name or a sentence in the box": [
+        ("\\frac12", "\\text{The answer is }\\frac12"), ("13", "\\text{Area: }13"), ("13", "\\text{Area}=13"),
+        ("\\frac72", "\\mathbf{\\frac{7}{2}}"), ("\\ln 2", "\\text{ln}\\,2"), ("x=1, y=2", "x=1 \\quad y=2"),
+    ],
     "plain notation": [
         ("2500", "2.5 x 10^3"), ("3", "log2(8)"), ("2", "log10(100)"), ("2x\\cos(x)", "2xcos(x)"), ("x\\ln x", "xln(x)"), ("\\pm 2", "+-2"),
         ("1\\pm 2", "1+/-2"), ("1", "3+-2"), ("\\operatorname{arsinh}x", "\\ln(x+\\sqrt{x^2+1})"), ("\\operatorname{artanh}x", "atanh x"),

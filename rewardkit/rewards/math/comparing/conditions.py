@@ -5,20 +5,25 @@ What a relation says is in `relations`; how its parts compare is passed in.
 
 from __future__ import annotations
 
-from rewardkit.rewards.math.comparing import quantities, relations, sequences
+import itertools
+
+from rewardkit.rewards.math.comparing import names, quantities, relations, sequences
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
-from rewardkit.rewards.math.comparing.rule import Rule, family
+from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.comparing.sets import set_of_reals
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.parse import ANYTHING
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     Builder,
     Logic,
     Mul,
+    NamedValue,
     Node,
     Num,
+    Part,
     Rel,
     Seq,
     Sym,
@@ -28,12 +33,55 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 
+def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
+    """A named value against anything: by name where both have one, else by its value."""
+    assert isinstance(a, NamedValue)
+    if isinstance(b, NamedValue):
+        return _two_named(a, b, options, equal)
+    if isinstance(b, (Rel, Logic, Builder)):
+        return sequences.same_families((a,), (b,), counted=False) or relation(
+            names.as_relation(a), b, options, equal
+        )
+    if isinstance(b, Seq):
+        if _has_values_and_bounds(b):
+            return sequences.matched((a,), b.items, options, equal)
+        if sequences.declared(b.items)[1]:
+            return sequences.sequence(b, a, options, equal)
+        own = names.names_of(a)
+        if len(b.items) == len(own) > 1:  # x = y = z = 1 and (1, 1, 1)
+            value = names.value_of(a)
+            return equal(Seq("", "", tuple(NamedValue(name, value) for name in own)), b, options)
+    if isinstance(a.name, Text) and not harmless(a.name.text):
+        return False  # wrong: 5
+    return equal(names.value_of(a), b, options)
+
+
+def _two_named(a: NamedValue, b: NamedValue, options: MathOptions, equal: Rule) -> bool | None:
+    first, second = names.value_of(a), names.value_of(b)
+    for mine, other in itertools.product(names.names_of(a), names.names_of(b)):
+        if names.same_label(mine, other):
+            if names.captures(other, second, mine) or names.captures(mine, first, other):
+                return False
+            same = equal(first, names.rename_head(other, second, mine), options)
+            return same or sequences.same_families((a,), (b,), counted=False) or same
+    found = _two_relations(names.as_relation(a), names.as_relation(b), options, equal)
+    return False if found is None and isinstance(a.name, Sym) and isinstance(b.name, Sym) else found
+
+
+def part(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
+    """The answer to a part of a question: by its label where both have one, else by its value."""
+    assert isinstance(a, Part)
+    if isinstance(b, Part):
+        return a.label == b.label and equal(a.value, b.value, options)
+    return equal(a.value, b, options)
+
+
 def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     """A relation, a condition of several, or a set-builder form, against anything."""
-    if isinstance(a, Logic) and a.op == "and" and all(relations.assignment(p) for p in a.parts):
-        return equal(Seq("", "", a.parts), b, options)
     if isinstance(b, Seq) and _has_values_and_bounds(b):
         return sequences.matched((a,), b.items, options, equal)
+    if isinstance(a, Logic) and isinstance(b, Seq) and a.op in _IN_SIGNS:
+        return equal(Seq("", "", a.parts), b, options)
     if isinstance(a, Rel) and not isinstance(b, (Rel, Logic, Builder)):
         found = _relation_value(a, b, options, equal)
         if found is not _NO_RULE:
@@ -49,13 +97,16 @@ def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
     if (
         isinstance(a, Logic)
         and isinstance(b, Logic)
-        and a.op == b.op
+        and _IN_SIGNS.get(a.op, a.op) == _IN_SIGNS.get(b.op, b.op)
         and sequences.matched(a.parts, b.parts, options, equal)
     ):
         return True
     if isinstance(a, Logic) and not all(isinstance(part, (Rel, Logic, Builder)) for part in a.parts):
         return False  # propositions: no set is theirs
     return set_of_reals(a, b, options, equal)
+
+
+_IN_SIGNS = {"both": "and", "either": "or"}
 
 
 def _has_values_and_bounds(listed: Seq) -> bool:
@@ -98,19 +149,15 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
     """What a relation says of its subject, against a plain value or set."""
     if all(op in ("=", "~") for op in a.ops):
         if not symbols(a):
-            value = relations.chain_value(a)
+            value = names.chain_value(a)
             return equal(value, b, options) if value is not None else False
-        found = relations.assignment(a)
-        if found is None:
-            return None if _may_solve(a, b) else False
-        if isinstance(b, Seq) and not isinstance(found[1], Seq) and len(b.items) == len(a.sides) - 1 > 1:
-            return sequences.in_order(
-                [found[1]] * len(b.items), b.items, options, equal
-            )  # x = y = z = 1 and (1, 1, 1)
-        return equal(found[1], b, options)
-    if a.ops == ("mod", "modulus") and family(b) == "scalar":
-        return False  # a class of numbers is none of them
-    if a.ops == ("in",) and relations.is_label(a.sides[0]):
+        return None if _may_solve(a, b) else False
+    if a.ops == ("mod", "modulus"):
+        listed = b.items if isinstance(b, Seq) and b.opening in ("", "{") else (b,)
+        items, integers = sequences.declared(listed)
+        counted = bool(integers) and all(integers.values())
+        return bool(sequences.same_families((a,), items, counted=counted))  # no number is a class of them
+    if a.ops == ("in",) and names.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE
 
@@ -125,29 +172,20 @@ def _may_solve(equation: Rel, answers: Node) -> bool:
 
 
 def _labels_of(node: Node) -> set[Node]:
-    """The labels of a list whose every item is named; a label that matches nothing otherwise."""
+    """The names in a list whose every item has one; a name that nothing else has otherwise."""
     items = node.items if isinstance(node, Seq) else (node,)
-    found = [relations.assignment(item) for item in items]
-    return {f[0] for f in found if f is not None} if all(found) else {Text("")}
+    return names.labels(items) if all(map(names.assignment, items)) else {Text("")}
 
 
 def _two_relations(a: Rel, b: Rel, options: MathOptions, equal: Rule) -> bool | None:
-    first, second = relations.assignment(a), relations.assignment(b)
-    if first and second and relations.same_label(first[0], second[0]):
-        if relations.captures(*second, first[0]) or relations.captures(*first, second[0]):
-            return False
-        same = equal(first[1], relations.rename_head(second[0], second[1], first[0]), options)
-        return same or sequences.counted_alike((a,), (b,), options, equal) or same
     if a.ops == b.ops == ("mod", "modulus"):
         return _congruent(a, b, options, equal)
-    if a.ops == b.ops == ("in",) and relations.same_label(a.sides[0], b.sides[0]):
+    if a.ops == b.ops == ("in",) and names.same_label(a.sides[0], b.sides[0]):
         return equal(a.sides[1], b.sides[1], options)
     if not symbols(a) and not symbols(b):
         return relations.same_statement(a, b)
     a, b = quantities.in_variables(a), quantities.in_variables(b)
     found = relations.same_relation(a, b, options)
-    if found is None and first and second and isinstance(first[0], Sym) and isinstance(second[0], Sym):
-        return False
     if found is None and a.ops == b.ops == ("=",):
         return False if symbols(a) != symbols(b) or relations.refuted(a, b) else None
     return found

@@ -11,12 +11,15 @@ import functools
 from rewardkit.rewards.math.comparing import (
     conditions,
     linear,
+    names,
+    piecewise,
     quantities,
-    relations,
+    realset,
     scalar,
     sequences,
     sets,
     texts,
+    vectors,
 )
 from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.signs import has_pm, with_signs
@@ -27,12 +30,12 @@ from rewardkit.rewards.math.tree.nodes import (
     Add,
     Based,
     Builder,
-    Cases,
     Const,
     Degree,
     Div,
     Fn,
     Logic,
+    Matrix,
     Mul,
     Node,
     Num,
@@ -45,6 +48,7 @@ from rewardkit.rewards.math.tree.nodes import (
     walk,
 )
 
+_TUPLES = (Seq, Matrix)
 _PI_OVER_180 = Div(Const("pi"), Num(180))
 _HUNDRED = Num(100)
 
@@ -57,31 +61,44 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
     if has_pm(a) or has_pm(b):
         return with_signs(a, b, options, equal)
     a, b = _settled(a), _settled(b)
+    if isinstance(a, _TUPLES) != isinstance(b, _TUPLES):
+        a, b = _by_components(a, b, options), _by_components(b, a, options)
     first, second = family(a), family(b)
     if _RANKS[first] < _RANKS[second]:
         return _RULES[second](b, a, options)
     return _RULES[first](a, b, options)
 
 
+def _by_components(a: Node, b: Node, options: MathOptions) -> Node:
+    """A sum of unit vectors as a tuple, beside a tuple or column."""
+    if not vectors.has_units(a) or vectors.has_units(b):
+        return a
+    return vectors.components(a, b, lambda x, y: scalar.equal(x, y, options)) or a
+
+
 def _settled(node: Node) -> Node:
-    """The tree with its matrix arithmetic done, and a set that names its members as the list of them."""
+    """The tree with its matrix arithmetic done, its names found, and a set that names its members as the
+    list of them."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
     if isinstance(node, (Add, Mul, Div, Pow)):
-        return linear.fold(node)
+        node = linear.fold(node)
     if isinstance(node, Builder):
         return _members(node) or node
-    return node
+    return names.named(node)
 
 
 def _members(node: Builder) -> Seq | None:
-    """The list that a set stands for: of the values that its condition names, or of a family."""
+    """The list that a set stands for: of the values that its condition names, of integers, or of a family."""
+    try:
+        return Seq("{", "}", realset.integers(node))
+    except realset.NotASet:
+        pass
     if not isinstance(node.head, Sym):
         family_of = (node.head, node.condition)  # even numbers: 2k, k in Z
         return Seq("", "", family_of) if sequences.declared(family_of)[1] else None
     parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
-    named = any(found is not None and found[0] == node.head for found in map(relations.assignment, parts))
-    return Seq("", "", parts) if named else None
+    return Seq("", "", parts) if node.head in names.labels(parts) else None
 
 
 # Numbers with something attached.
@@ -120,11 +137,16 @@ def _degree(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 def _based(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Based)
-    if any(int(digit) >= a.base for digit in a.digits if digit.isdigit()):
+    if any(int(digit, 36) >= a.base for digit in a.digits if digit.isalnum()):
         return False  # 72_2 is no number
     if isinstance(b, Based):
-        return a.base == b.base and literal(a.digits).value == literal(b.digits).value
-    return options.units == "optional" and isinstance(b, Num) and b.value == literal(a.digits).value
+        return a.base == b.base and a.digits.upper().lstrip("0") == b.digits.upper().lstrip("0")
+    return (
+        options.units == "optional"
+        and a.digits.isdecimal()
+        and isinstance(b, Num)
+        and b.value == literal(a.digits).value
+    )
 
 
 def _time(a: Node, b: Node, options: MathOptions) -> bool | None:
@@ -145,14 +167,6 @@ def _date(a: Node, b: Node, options: MathOptions) -> bool | None:
     return False
 
 
-def _cases(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Values by cases: each under the same condition, in any order of the cases."""
-    if not (isinstance(a, Cases) and isinstance(b, Cases)) or len(a.rows) != len(b.rows):
-        return False
-    first, second = ([Seq("(", ")", row) for row in side.rows] for side in (a, b))
-    return sequences.matched(first, second, options, equal)
-
-
 def _ratio(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Ratio)
     if isinstance(b, Ratio):
@@ -170,7 +184,10 @@ def _scalar(a: Node, b: Node, options: MathOptions) -> bool | None:
     infinite = _infinite(a), _infinite(b)
     if any(infinite):
         return infinite[0] == infinite[1]
-    return scalar.equal(a, b, options)
+    found = scalar.equal(a, b, options)
+    if found or not sequences.may_count(a):
+        return found
+    return sequences.same_families((a,), (b,), counted=False) or found
 
 
 def _infinite(node: Node) -> int:
@@ -186,7 +203,7 @@ _RULES: dict[str, Rule] = {
     "scalar": _scalar,
     "ratio": _ratio,
     "matrix": functools.partial(sequences.matrix, equal=equal),
-    "cases": _cases,
+    "cases": functools.partial(piecewise.cases, equal=equal),
     "sequence": functools.partial(sequences.sequence, equal=equal),
     "set": functools.partial(sets.named_set, equal=equal),
     "time": _time,
@@ -197,6 +214,8 @@ _RULES: dict[str, Rule] = {
     "quantity": functools.partial(quantities.quantity, equal=equal),
     "text": functools.partial(texts.text, equal=equal),
     "relation": functools.partial(conditions.relation, equal=equal),
+    "named": functools.partial(conditions.named, equal=equal),
+    "part": functools.partial(conditions.part, equal=equal),
 }
 """By family, the lowest first: the higher of two has the rule, which is given its tree first."""
 

@@ -1,6 +1,7 @@
 """The cascade: string, number, words, tree, SymPy. Prepares each side once and lets each tier decide or pass.
 
-No tier raises: what a guard stops or the grammar does not cover is `undecided`, with the reason.
+No tier raises: what a guard stops, the grammar does not cover or goes wrong in us is `undecided`, with the
+reason.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from rewardkit import faults
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS, Exhausted, TooLarge, budget
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions
 from rewardkit.rewards.math.reading import text as words
@@ -56,7 +58,15 @@ def compare_prepared(
     if not ground_truth.text or not answer.text:
         return MathVerdict("not_equal", "string", "one of the sides is empty")
     for tier in (_by_string, _by_number, _by_words, _by_tree):
-        found = tier(ground_truth, answer, options)
+        try:
+            found = tier(ground_truth, answer, options)
+        except Exhausted as error:
+            return MathVerdict("undecided", "tree", f"not shown to be equal: {error}")
+        except TooLarge as error:
+            return MathVerdict("undecided", "tree", f"too large to compute: {error}")
+        except Exception as error:
+            faults.note("a comparison", error, f"{ground_truth.source} <- {answer.source}")
+            return MathVerdict("undecided", "tree", f"could not be computed: {type(error).__name__}")
         if found is not None:
             return found
     return MathVerdict("undecided", "none", "no tier could decide")
@@ -111,7 +121,7 @@ def _by_words(
     found = _choices(ground_truth, answer, options)
     if found is None and ground_truth.is_wordy and answer.is_wordy:
         same = words.fold(ground_truth.words) == words.fold(answer.words)
-        if same and _case_matters(ground_truth.words, answer.words):
+        if same and words.case_matters(ground_truth.words, answer.words):
             return None
         listed = any(_SEPARATOR.search(side.words) for side in (ground_truth, answer))
         if listed and not same and _same_items(ground_truth.words, answer.words):
@@ -162,16 +172,6 @@ def _same_items(first: str, second: str) -> bool:
     return len(found[0]) > 1 and "" not in found[0] and found[0] == found[1]
 
 
-def _case_matters(a: str, b: str) -> bool:
-    """Short runs of letters that differ in case are variables."""
-    return (
-        a != b and len(a) <= 3 and len(b) <= 3 and a.isascii() and " " not in a and a.casefold() not in _SHORT
-    )
-
-
-_SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "dne", "odd", "all"})
-
-
 def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> bool | None:
     """Letters of multiple choice, with or without what stands at them."""
     if ground_truth.choice and answer.choice:
@@ -179,7 +179,7 @@ def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Math
             side.words != side.words.casefold() or len(side.words) > 1 for side in (ground_truth, answer)
         )
         return ground_truth.choice == answer.choice if certain else None
-    lists = [words.choice_list(side.words) for side in (ground_truth, answer)]
+    lists = [words.choice_list(side.words, side.source) for side in (ground_truth, answer)]
     if lists[0] and lists[1]:
         return set(lists[0]) == set(lists[1])
     for this, listed in ((ground_truth, lists[1]), (answer, lists[0])):
@@ -228,10 +228,7 @@ def _by_tree(
     ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
 ) -> MathVerdict | None:
     with budget():
-        try:
-            return _compared(ground_truth, answer, options)
-        except Exhausted as error:
-            return MathVerdict("undecided", "tree", f"not shown to be equal: {error}")
+        return _compared(ground_truth, answer, options)
 
 
 def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> MathVerdict:
@@ -247,14 +244,9 @@ def _compared(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Mat
         return _unparsed(ground_truth, answer, f"the {side} could not be parsed: {problem}")
     if sequences.is_point_for_list(first, second):
         return MathVerdict("not_equal", "tree", "a point or an interval is not a list")
-    try:
-        found = equal(first, second, options)
-        if not found and sequences.is_restated(first, second, options, equal):
-            found = True
-    except TooLarge as error:
-        return MathVerdict("undecided", "tree", f"too large to compute: {error}")
-    except (ArithmeticError, ValueError, RecursionError) as error:
-        return MathVerdict("undecided", "tree", f"could not be computed: {type(error).__name__}")
+    found = equal(first, second, options)
+    if not found and sequences.is_restated(first, second, options, equal):
+        found = True
     if found is None:
         return _by_sympy(ground_truth, answer)
     return MathVerdict(

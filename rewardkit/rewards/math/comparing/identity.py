@@ -6,6 +6,7 @@ Without an imaginary unit they are real functions: they agree wherever both are 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from typing import NamedTuple
 
 from rewardkit.rewards.math.comparing.agreement import DIGITS, close, surely
@@ -14,6 +15,7 @@ from rewardkit.rewards.math.comparing.points import Env, Functions, Point, branc
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.tree.nodes import (
+    MINUS_ONE,
     Add,
     App,
     Const,
@@ -22,9 +24,11 @@ from rewardkit.rewards.math.tree.nodes import (
     Fn,
     Mul,
     Node,
+    Num,
     Pow,
     Sym,
     children,
+    negate,
     number,
     symbols,
 )
@@ -70,6 +74,38 @@ def held(node: Node, env: Env) -> Node:
             return number(Evaluator(env, DIGITS).unknown(node))
     below = children(node)
     return rebuild(node, tuple(held(child, env) for child in below)) if below else node
+
+
+def same_up_to_constant(a: Node, b: Node) -> bool:
+    """Whether two functions, each with a constant of integration `+C`, differ by no more than a constant."""
+    rests = [_without_constant(node) for node in (a, b)]
+    if rests[0] is None or rests[1] is None:
+        return False
+    names = sorted(symbols(rests[0]) | symbols(rests[1]))
+    if not names or any(name[:1].isupper() for name in names):
+        return False  # A + B + C is a sum of three unknowns
+    difference = Add((rests[0], negate(rests[1])))
+    for env in islice(points(Functions.of(difference, Num(0), names)), _GOOD_POINTS):
+        try:
+            if same_function(difference, held(difference, env), names):
+                return True
+        except TooLarge:
+            continue
+    return False
+
+
+def _without_constant(node: Node) -> Node | None:
+    """A sum without its one term C, whatever its sign and index; None where there is no such term."""
+    if not isinstance(node, Add):
+        return None
+    rest = [term for term in node.terms if not _is_constant_of_integration(term)]
+    return Add(tuple(rest)) if len(rest) == len(node.terms) - 1 > 0 else None
+
+
+def _is_constant_of_integration(node: Node) -> bool:
+    if isinstance(node, Mul) and node.factors[0] == MINUS_ONE and len(node.factors) == 2:
+        node = node.factors[1]
+    return isinstance(node, Sym) and node.name.partition("_")[0] == "C"
 
 
 class _Comparison(NamedTuple):

@@ -268,6 +268,8 @@ class Evaluator:
         if node.name == "det" and isinstance(node.args[0], Matrix):
             return self._determinant(node.args[0])
         values = [self.value(a) for a in node.args]
+        if node.name == "binom" and any(value.imag for value in values):
+            raise Undefined("a binomial of complex numbers")
         if node.name == "binom" and self._at_a_point() and values[1] > values[0] and symbols(node.args[1]):
             raise Pole("a binomial out of range")
         spend(self.power_cost if node.name == "root" else self.function_cost)
@@ -294,11 +296,10 @@ class Evaluator:
         big = first != 0 and mp.mag(first) > 200
         if big and name not in ("ln", "log", "root", "abs", "max", "min", "sgn"):
             raise TooLarge(name)
+        if name in _OF_RECIPROCAL:
+            return self._function(_OF_RECIPROCAL[name], [1 / first])
         if name in _ELEMENTARY:
-            elementary = getattr(mp, _ELEMENTARY[name], None)  # floats lack some
-            if elementary is None:
-                raise Undefined(name)
-            return elementary(first)
+            return getattr(mp, _ELEMENTARY[name])(first)
         match name:
             case "root":
                 return self._root(first, values[1])
@@ -397,6 +398,9 @@ class FloatEvaluator(Evaluator):
     def _bounded(self, value: Value) -> Value:
         return value
 
+    def _function(self, name: str, values: list[Value]) -> Value:
+        return _OF_FLOATS[name](values[0]) if name in _OF_FLOATS else super()._function(name, values)
+
     def _round(self, name: str, value: Value) -> Value:
         return float(math.floor(value) if name == "floor" else math.ceil(value))
 
@@ -433,9 +437,12 @@ _ELEMENTARY = {
     "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin",
     "arccos": "acos", "arctan": "atan", "arcsec": "asec", "arccsc": "acsc", "sinh": "sinh", "cosh": "cosh",
     "tanh": "tanh", "coth": "coth", "sech": "sech", "csch": "csch", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arccoth": "acoth", "arcsech": "asech", "arccsch": "acsch",
-    "re": "re", "im": "im", "arg": "arg", "erf": "erf", "gamma": "gamma",
+    "arctanh": "atanh", "re": "re", "im": "im", "arg": "arg", "erf": "erf", "gamma": "gamma",
 }  # fmt: skip
+_OF_RECIPROCAL = {"arccoth": "arctanh", "arcsech": "arccosh", "arccsch": "arcsinh"}
+"""Functions -> the one that they are of a reciprocal."""
+_OF_FLOATS = {"arcsinh": math.asinh, "arccosh": math.acosh, "arctanh": math.atanh}
+"""Functions that mpmath lacks for machine floats."""
 _RULES: dict[type, Any] = {
     Num: Evaluator.num, Const: Evaluator.const, Sym: Evaluator.sym, Add: Evaluator.add, Mul: Evaluator.mul,
     Div: Evaluator.div, Pow: Evaluator.pow, Fn: Evaluator.fn, App: Evaluator.app, BigOp: Evaluator.big,

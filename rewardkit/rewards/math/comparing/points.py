@@ -148,7 +148,12 @@ def pieces(functions: Functions) -> Iterator[Point]:
         return
     sizes = constants(functions.a, functions.b)
     if found:
-        yield from itertools.islice(_on_lines(found, functions, scale_of(sizes)), _MOST_ON_LINES)
+        scale = scale_of(sizes)
+        yield from itertools.islice(_on_lines(found, functions, scale), _MOST_ON_LINES)
+        if any(
+            isinstance(p, Fn) and p.name in ("max", "min") and len(symbols(p)) > 1 for p in functions.parts
+        ):
+            yield from _together(functions, scale)
     if functions.whole:
         yield from _integers(functions, _whole_sizes(sizes, BigOp in kinds))
 
@@ -168,6 +173,17 @@ def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterato
         for t, jumps in on_line.items():
             if jumps:
                 yield Point(env | {name: t}, isolated=True)
+
+
+def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
+    """Yield points with all variables far out on one side: a constant among them is the largest or smallest
+    nowhere else."""
+    for rung in scale.rungs:
+        env = _point(functions, 0)
+        moved = (Fraction(rung).limit_denominator(1_000) * (1 + Fraction(k, 7)) for k in range(len(env)))
+        yield Point(
+            env | {name: t for name, t in zip(env, moved, strict=True) if name not in functions.whole}
+        )
 
 
 def _between(breaks: list[Fraction]) -> Iterator[Fraction]:

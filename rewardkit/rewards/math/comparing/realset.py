@@ -100,6 +100,61 @@ def _whole_condition(node: Builder) -> tuple[Node, Node]:
     return node.head, node.condition
 
 
+_INTEGERS = {"Z": None, "Z^+": 1, "Z^*+": 1, "Z_+": 1, "N^*": 1, "N^+": 1, "N_+": 1, "Z^{+}": 1, "N": 0}
+"""Sets of integers -> their first member, if they have one; N may begin at 0 or at 1."""
+_MOST_MEMBERS = 500
+_PROBED = 50
+_FAR = (*range(51, 70), 100, 200, 1_000, 10_000, 10**6, 10**9)
+"""Where no member of a set may be whose bounds are not solved for."""
+
+
+def integers(node: Builder) -> tuple[Node, ...]:
+    """Return the members of a set of integers, or of values at integers, between bounds: `{2k : 0 < k < 4}`.
+
+    Raises:
+        NotASet: it is not given like this, or whether 0 is in it is not sure.
+    """
+    head, condition = _whole_condition(node)
+    parts = condition.parts if isinstance(condition, Logic) and condition.op == "and" else (condition,)
+    name, domain = "", ""
+    rest: list[Node] = []
+    for part in parts:
+        match part:
+            case Rel(ops=("in",), sides=(Sym(name=found), Const(name=target) | Sym(name=target))) if (
+                target in _INTEGERS and not name
+            ):
+                name, domain = found, target
+            case _:
+                rest.append(part)
+    if not name or not rest or symbols(head) != {name} or any(symbols(part) != {name} for part in rest):
+        raise NotASet("no set of integers")
+    if (first := _INTEGERS[domain]) is not None:
+        rest.append(Rel((">=",), (Sym(name), number(first))))
+    bounds = Logic("and", tuple(rest)) if len(rest) > 1 else rest[0]
+    try:
+        members = _between_ends(spans(bounds))
+    except NotASet:
+        members = [n for n in range(-_PROBED, _PROBED + 1) if holds(bounds, name, Fraction(n))]
+        if any(holds(bounds, name, Fraction(sign * n)) for n in _FAR for sign in (1, -1)):
+            raise NotASet("without bounds") from None
+    if domain == "N" and 0 in members:
+        raise NotASet("0 may be in it")
+    return tuple(substitute(head, name, number(n)) for n in dict.fromkeys(members))
+
+
+def _between_ends(items: Spans) -> list[int]:
+    """The integers in some spans."""
+    found: list[int] = []
+    mp = context(30)
+    for span in items:
+        low, high = real_value(span.low), real_value(span.high)
+        if low is None or high is None or not high - low < _MOST_MEMBERS:
+            raise NotASet("without bounds")
+        near = range(int(mp.ceil(low)) - 1, int(mp.floor(high)) + 2)
+        found += [n for n in near if inside((span,), mp.mpf(n))]
+    return found
+
+
 def variable(node: Node) -> str | None:
     """Return the one free variable that a condition restricts; None for plain sets."""
     match node:
@@ -124,10 +179,10 @@ def _combine(op: str, parts: list[Spans]) -> Spans:
 def _relation(node: Rel) -> Spans:
     """Intersect the links of a chain: each compares the one variable expression with a constant."""
     if len(node.ops) == 1 and node.ops[0] in ("in", "notin"):
-        inside = spans(node.sides[1])
+        target = spans(node.sides[1])
         if not symbols(node.sides[0]) or symbols(node.sides[1]):
             raise NotASet("membership of a constant")
-        return inside if node.ops[0] == "in" else _complement(inside)
+        return target if node.ops[0] == "in" else _complement(target)
     result: Spans = ALL
     for op, left, right in zip(node.ops, node.sides, node.sides[1:], strict=False):
         if op not in _FLIPPED:
@@ -217,6 +272,15 @@ def _same(a: Any, b: Any, one: Node, other: Node) -> bool:
     return True
 
 
+def complement(node: Node) -> Spans:
+    """Return what is outside of the set a tree stands for.
+
+    Raises:
+        NotASet: as `spans` does.
+    """
+    return _complement(spans(node))
+
+
 def _complement(items: Spans) -> Spans:
     result: list[Span] = []
     low = negate(INFINITY)
@@ -257,15 +321,15 @@ def holds(node: Node, name: str, x: Any) -> bool | None:
             return holds(condition, name, x)
         case Rel(ops=("in" | "notin" as op,), sides=(head, target)):
             value = _at(head, name, x)
-            inside = None if value is None else _inside(spans(target), value)
-            return inside if op == "in" or inside is None else not inside
+            found_in = None if value is None else inside(spans(target), value)
+            return found_in if op == "in" or found_in is None else not found_in
         case Rel(ops=ops, sides=sides):
             values = [_at(s, name, x) for s in sides]
             if any(v is None for v in values):
                 return None
             return all(_true(op, a, b) for op, a, b in zip(ops, values, values[1:], strict=False))
         case _:
-            return _inside(spans(node), x)
+            return inside(spans(node), x)
 
 
 def _at(node: Node, name: str, x: Any) -> Any:
@@ -301,7 +365,8 @@ def _true(op: str, a: Any, b: Any) -> bool:
     raise NotASet(op)
 
 
-def _inside(items: Spans, x: Any) -> bool | None:
+def inside(items: Spans, x: Any) -> bool | None:
+    """Return whether a real number is in some spans; None where their ends have no value."""
     for item in items:
         low, high = real_value(item.low), real_value(item.high)
         if low is None or high is None:
@@ -330,10 +395,10 @@ def agrees(items: Spans, node: Node, name: str) -> bool | None:
         found = holds(node, name, x)
         if found is None:
             found = False
-        inside = _inside(items, x)
-        if inside is None:
+        within = inside(items, x)
+        if within is None:
             return None
-        if found != inside:
+        if found != within:
             return False
         decided += 1
     return True if decided and ends else None

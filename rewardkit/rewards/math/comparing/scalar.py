@@ -7,19 +7,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from rewardkit.rewards.math.comparing import vectors
 from rewardkit.rewards.math.comparing.agreement import surely
-from rewardkit.rewards.math.comparing.identity import same_function
+from rewardkit.rewards.math.comparing.identity import same_function, same_up_to_constant
 from rewardkit.rewards.math.comparing.numeric import Undefined, Value, context, evaluate, plainly_differ
 from rewardkit.rewards.math.comparing.rational import Irrational, exact, residue
 from rewardkit.rewards.math.comparing.rounding import as_decimal, rounds, rounds_to
 from rewardkit.rewards.math.guards import TooLarge, spend
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    App,
     Const,
+    Div,
     Fn,
+    Linear,
     Mul,
     Node,
     Num,
+    Pow,
+    Sym,
     children,
     symbols,
     walk,
@@ -34,12 +41,24 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
     if a == b:
         return True
     spend(50)
+    if isinstance(a, Linear) or isinstance(b, Linear):
+        try:
+            return vectors.same_products(a, b)
+        except vectors.Misfit:
+            a, b = vectors.without_marks(a), vectors.without_marks(b)
     names = sorted(symbols(a) | symbols(b))
     found = _functions(a, b, names) if names else _constants(a, b, options)
+    if not found and names and same_up_to_constant(a, b):
+        return True
     if found is not True and _has_bare_log(a) != _has_bare_log(b):
         decimal_log = _functions(_base_ten(a), _base_ten(b), names)
         return decimal_log or found
     return found
+
+
+def is_scalar(node: Node) -> bool:
+    """Return True for a tree that is a value by itself: no list, relation or words."""
+    return isinstance(node, (Num, Const, Sym, Add, Mul, Div, Pow, Fn, App, Linear))
 
 
 # Constants.

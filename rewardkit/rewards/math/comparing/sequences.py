@@ -7,22 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardkit.rewards.math.comparing import linear, relations, scalar
+from rewardkit.rewards.math.comparing import families, linear, names, scalar
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.comparing.rounding import as_decimal
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
 from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.reading.parse import ANYTHING
+from rewardkit.rewards.math.reading.text import is_truth
 from rewardkit.rewards.math.tree.nodes import (
+    Add,
     Const,
     Degree,
+    Div,
     Logic,
     Matrix,
+    Mul,
     Node,
+    Part,
     Percent,
     Pm,
     Rel,
     Seq,
+    SetOp,
     Sym,
     Text,
     symbols,
@@ -43,13 +50,14 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
         return _vector(a, b, options, equal)
     if not isinstance(b, Seq):
         if len(a.items) == 1 and a.opening in ("", "{"):
-            return equal(a.items[0], b, options)
+            return not _is_set(a.items[0], b) and equal(a.items[0], b, options)
         return _family(a, b, options, equal)
     if (interval := _bounds_and_interval(a, b)) is not None:
         return equal(*interval, options)
-    loose = {s.opening for s in (a, b)} <= {"", "{"}
-    if loose:
+    if {a.opening, b.opening} <= {"", "{"}:
         return _lists(a, b, options, equal)
+    if {a.opening, b.opening} <= {"", "("} and _both_named(a.items, b.items):
+        return matched(a.items, b.items, options, equal)
     if "{" in (a.opening, b.opening) or len(a.items) != len(b.items):
         return False
     if "" not in (a.opening, b.opening) and _brackets(a) != _brackets(b):
@@ -64,16 +72,19 @@ def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
 
     Named values, points and points with signs are lists in brackets, too: `(x = -2, 2)`, `((1,2), (3,4))`.
     """
-    if isinstance(answer, Rel) and len(answer.sides) == 2 and relations.is_label(answer.sides[0]):
-        if isinstance(answer.sides[0], Seq):
+    match answer:
+        case Rel(sides=(Seq(), _)):
             return False  # (x, y) = (1, 2)
-        answer = answer.sides[1]
+        case Rel(sides=(name, value)) if names.is_label(name):
+            answer = value
+    if isinstance(ground_truth, Logic) and ground_truth.op in ("both", "either"):
+        ground_truth = Seq("", "", ground_truth.parts)
     if not (isinstance(ground_truth, Seq) and isinstance(answer, Seq)) or ground_truth.opening:
         return False
-    if len(_labels(ground_truth.items)) > 1 or any(_is_bound(item) for item in ground_truth.items):
+    if len(names.labels(ground_truth.items)) > 1 or any(_is_bound(item) for item in ground_truth.items):
         return False  # x = 1, y = 2 and -2 < x, x < 2
     return answer.opening == "(" and not any(
-        isinstance(part, (Rel, Seq, Text, Pm)) for item in answer.items for part in walk(item)
+        isinstance(part, (Rel, Seq, Text, Pm, Part)) for item in answer.items for part in walk(item)
     )
 
 
@@ -81,7 +92,9 @@ def is_restated(ground_truth: Node, answer: Node, options: MathOptions, equal: R
     """Whether an answer lists one value in several notations, each the ground truth's: `1/2, 0.5`."""
     if isinstance(ground_truth, Seq) or not isinstance(answer, Seq) or answer.opening:
         return False
-    return len(_labels(answer.items)) < 2 and all(equal(ground_truth, item, options) for item in answer.items)
+    return len(names.labels(answer.items)) < 2 and all(
+        equal(ground_truth, item, options) for item in answer.items
+    )
 
 
 def _family(a: Seq, b: Node, options: MathOptions, equal: Rule) -> bool | None:
@@ -130,10 +143,13 @@ def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     second, others = declared(b.items)
     if domains or others:
         return _with_integers(first, second, domains, others, options, equal)
-    if (counted := counted_alike(first, second, options, equal)) is not None:
-        return counted
-    labels = [_labels(first), _labels(second)]
-    if labels[0] != labels[1] and (indexed := _indexed_values(first, second)) is not None:
+    if same_families(first, second, counted=False):
+        return True
+    if all(map(_is_truth, (*first, *second))):
+        return in_order(first, second, options, equal)  # each says of another statement whether it is true
+    labels = [names.labels(first), names.labels(second)]
+    named = all(labels) and labels[0] != labels[1]
+    if named and (indexed := _indexed_values(first, second)) is not None:
         return matched(*indexed, options, equal)
     one_sided = (len(labels[0]) > 1) != (len(labels[1]) > 1) and min(map(len, labels)) == 0
     if one_sided:
@@ -141,8 +157,15 @@ def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     return matched(first, second, options, equal)
 
 
-def _labels(items: Sequence[Node]) -> set[Node]:
-    return {found[0] for item in items if (found := relations.assignment(item)) is not None}
+def _is_truth(node: Node) -> bool:
+    return node in (Sym("T"), Sym("F")) or (isinstance(node, Text) and is_truth(node.text))
+
+
+def _both_named(first: tuple[Node, ...], second: tuple[Node, ...]) -> bool:
+    """Whether two tuples both say which of their values is which."""
+    if all(isinstance(item, Part) for item in (*first, *second)):
+        return True
+    return all(map(names.assignment, (*first, *second))) and len(names.labels(first)) > 1
 
 
 def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
@@ -152,9 +175,9 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
     for items in (first, second):
         values = []
         for item in items:
-            found = relations.assignment(item)
+            found = names.assignment(item)
             if found is not None:
-                bases.add(relations.base_name(found[0]))
+                bases.add(names.base_name(found[0]))
             values.append(item if found is None else found[1])
         lists.append(values)
     return (lists[0], lists[1]) if len(bases) == 1 and "" not in bases else None
@@ -163,15 +186,15 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
 def declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
     """Split off declarations like `k \\in \\mathbb{Z}`; return the rest, and the declared names with whether
     they are any integer."""
-    names = {}
+    letters = {}
     rest = []
     for item in items:
         match item:
             case Rel(ops=("in",), sides=(Sym(name=name), target)) if len(items) > 1 and _is_integers(target):
-                names[name] = target in (Const("Z"), Sym("Z"))
+                letters[name] = target in (Const("Z"), Sym("Z"))
             case _:
                 rest.append(item)
-    return tuple(rest), names
+    return tuple(rest), letters
 
 
 def _is_integers(node: Node) -> bool:
@@ -196,12 +219,15 @@ def _with_integers(
     """
     if domains and others_domains and set(domains.values()) != set(others_domains.values()):
         return False
-    names = domains | others_domains
+    if all((domains | others_domains).values()) and (found := same_families(first, second)) is not None:
+        return found
+    letters = domains | others_domains
     left, right = (
-        {n for item in items for n in symbols(item)} - _names_of(_labels(items)) for items in (first, second)
+        {n for item in items for n in symbols(item)} - _names_of(names.labels(items))
+        for items in (first, second)
     )
     mine, others = left - right, right - left
-    if len(mine) == len(others) == 1 and (mine | others) & names.keys():
+    if len(mine) == len(others) == 1 and (mine | others) & letters.keys():
         old = others.pop()
         new = Sym(mine.pop())
         second = tuple(substitute(item, old, new) for item in second)
@@ -209,25 +235,53 @@ def _with_integers(
     return matched(first, second, options, equal)
 
 
-def counted_alike(
-    first: tuple[Node, ...], second: tuple[Node, ...], options: MathOptions, equal: Rule
-) -> bool | None:
-    """Compare `x = \\frac{\\pi}{4} + n\\pi` with one in `k\\pi`, which count periods and do not say by what.
+def may_count(node: Node) -> bool:
+    """Whether a formula may be one of a family: its one letter is one that counts."""
+    return isinstance(node, (Add, Mul, Div)) and len(found := symbols(node)) == 1 and found <= _COUNTERS
 
-    None where that does not settle it: the letters must differ, or one would be given by the question.
+
+def same_families(first: Sequence[Node], second: Sequence[Node], *, counted: bool = True) -> bool | None:
+    """Compare values that an integer counts, whatever each side calls it, and classes of residues.
+
+    None where one side is no such family, or nothing shows that an integer is meant.
+
+    Args:
+        counted: whether a side says that its letter is any integer. Else the letter is one that counts, of
+            multiples of pi or degrees, and no number that the question gives.
     """
-    labels = [_labels(items) for items in (first, second)]
-    if not any(labels) or len(labels[0] | labels[1]) > 1:
+    labels = [_subjects(items) for items in (first, second)]
+    if all(labels) and not any(names.same_label(x, y) for x in labels[0] for y in labels[1]):
         return None
-    names = [
-        {n for item in items for n in symbols(item)} - _names_of(labels[0] | labels[1])
-        for items in (first, second)
-    ]
-    periodic = all(_is_periodic(item) for item in (*first, *second))
-    if not periodic or names[0] == names[1] or any(len(n) != 1 or not n <= _COUNTERS for n in names):
+    values = [[names.value_of(names.named(item)) for item in items] for items in (first, second)]
+    letters = [{n for item in items if not _is_residue(item) for n in symbols(item)} for items in values]
+    residues = any(_is_residue(item) for items in values for item in items)
+    if any(len(found) > 1 for found in letters) or not (any(letters) or residues):
         return None
-    domains: list[dict[str, bool]] = [dict.fromkeys(found, True) for found in names]
-    return _with_integers(first, second, domains[0], domains[1], options, equal) or None
+    one, other = ("".join(found) for found in letters)
+    if not counted and not {one, other} <= _COUNTERS | {""}:
+        return None
+    counted = counted or residues
+    if not counted and not all(_is_periodic(item) for items in values for item in items):
+        return None
+    classes = [families.family(items, letter) for items, letter in zip(values, (one, other), strict=True)]
+    if classes[0] is None or classes[1] is None:
+        return None
+    if not counted:
+        renamed = any(labels) and one != other
+        shifted = all(families.is_shifted(found) for found in classes if found)
+        if not renamed and not (shifted and (any(labels) or "n" not in (one, other))):
+            return None
+    return families.same(classes[0], classes[1])
+
+
+def _is_residue(node: Node) -> bool:
+    return isinstance(node, Rel) and node.ops == ("mod", "modulus")
+
+
+def _subjects(items: Sequence[Node]) -> list[Node]:
+    """What some values are said to be the values of."""
+    found = [item.sides[0] for item in items if isinstance(item, Rel) and _is_residue(item)]
+    return [name for name in (*found, *names.labels(items)) if name != ANYTHING]
 
 
 def _is_periodic(node: Node) -> bool:
@@ -243,11 +297,19 @@ def in_order(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: 
         return False
     found: bool | None = True
     for x, y in zip(a, b, strict=True):
-        verdict = equal(x, y, options)
+        verdict = not _is_set(x, y) and equal(x, y, options)
         if verdict is False:
             return False
         found = None if verdict is None else found
     return found
+
+
+def _is_set(x: Node, y: Node) -> bool:
+    """Whether one member of a collection is a set of one value, and the other such a value."""
+    first, second = (isinstance(item, Seq) and item.opening == "{" for item in (x, y))
+    return first != second and not isinstance(
+        y if first else x, (Seq, SetOp, Matrix, Text, Rel, Logic, Const)
+    )
 
 
 def matched(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: Rule) -> bool | None:
@@ -262,7 +324,9 @@ def matched(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: R
     open_verdict = False
     for one, other in ((a, b), (b, a)):
         for x in one:
-            verdicts = [equal(x, y, options) for y in other] if x not in other else [True]
+            verdicts = (
+                [not _is_set(x, y) and equal(x, y, options) for y in other] if x not in other else [True]
+            )
             if True not in verdicts:
                 if None not in verdicts:
                     return False

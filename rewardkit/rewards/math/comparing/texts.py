@@ -9,14 +9,14 @@ from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.spelled import leading_number, spelled_number
-from rewardkit.rewards.math.reading.text import fold
+from rewardkit.rewards.math.reading.text import fold, same
 from rewardkit.rewards.math.tree.nodes import Const, Node, Quantity, Seq, SetOp, Sym, Text, negate, number
 
 
 def text(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     assert isinstance(a, Text)
     if isinstance(b, Text):
-        return fold(a.text) == fold(b.text)
+        return same(a.text, b.text)
     meaning = _MEANINGS.get(fold(a.text))
     if meaning is not None:
         return equal(meaning, b, options)

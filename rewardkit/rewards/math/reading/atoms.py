@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import gcd
 
-from rewardkit.rewards.math.guards import MAX_DIGITS, TooLarge, Unparsable
+from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import structures
 from rewardkit.rewards.math.reading.levels import Parser
 from rewardkit.rewards.math.reading.spelled import spelled_number
@@ -51,7 +51,24 @@ def numeral(parser: Parser) -> Node:
     if parser.kind() == "dots" and "." in text:
         parser.advance()
         return _going_on(text)
+    if parser.kind() == "prime":
+        return _feet(parser, literal(text))
     return literal(text)
+
+
+_LENGTHS = {"'": "ft", "\u2032": "ft", "''": "in", "\u2033": "in"}
+
+
+def _feet(parser: Parser, value: Node) -> Node:
+    """`5'`, `3''` and `5'3''`: feet and inches."""
+    mark = parser.advance().value
+    if mark not in _LENGTHS:
+        raise Unparsable(f"the mark {mark} behind a number")
+    length = Quantity(value, _LENGTHS[mark])
+    inches = parser.kind() == "num" and parser.peek(1) == ("prime", "''")
+    if not inches or length.unit != "ft":
+        return length
+    return Add((length, _feet(parser, literal(parser.advance().value))))
 
 
 _REPEATED = re.compile(r"(\d{0,20})\.(\d{0,20}?)(?:(\d)\3{2,20}|(\d{2,6})\4{1,9})")
@@ -94,8 +111,10 @@ def symbol(parser: Parser) -> Node:
         name += "^-1"
     if letter and parser.at("open", "{") and parser.peek(1) == ("open", "("):
         inner = parser.argument()  # SymPy writes f{\\left(x \\right)}
-    elif parser.at("open", "(") and (letter or _is_call(parser)):
-        inner = bracketed(parser)
+    elif parser.at("open", "(") and (letter or _is_call(parser, name)):
+        inner = _given(parser) if name in _PROBABILITIES else bracketed(parser)
+    elif parser.at("open", "[") and name in _PROBABILITIES:
+        inner = _given(parser)
     else:
         return Sym(name)
     while parser.kind() == "prime":
@@ -103,7 +122,25 @@ def symbol(parser: Parser) -> Node:
     return App(name, inner.items if isinstance(inner, Seq) else (inner,))
 
 
-def _is_call(parser: Parser) -> bool:
+_PROBABILITIES = frozenset({"P", "E"})
+"""A probability or an expectation, of something on a condition: `P(A|B)`, `E[X]`."""
+
+
+def _given(parser: Parser) -> Node:
+    """What a probability is of, and the condition behind a bar."""
+    closing = _CLOSERS[parser.advance().value][0]
+    outer_bars, outer_builder = parser.bars, parser.in_builder
+    parser.bars, parser.in_builder = 0, True
+    inner = parser.listing()
+    if parser.kind() in ("bar", "mid"):
+        parser.advance()
+        inner = Seq("(", ")", (inner, parser.listing()))
+    parser.bars, parser.in_builder = outer_bars, outer_builder
+    parser.expect("close", closing)
+    return inner
+
+
+def _is_call(parser: Parser, name: str) -> bool:
     """Whether the bracket after a letter makes it a call: nobody writes a product as `V(0)`, `P(X>1)`."""
     if parser.peek(1).kind in ("num", "sym", "const") and parser.peek(2) == ("close", ")"):
         return True
@@ -114,6 +151,8 @@ def _is_call(parser: Parser) -> bool:
         if depth == 0 or token is END:
             return False
         if depth == 1 and token.kind in ("rel", "setop", "mid"):
+            return True
+        if depth == 1 and token.kind == "bar" and name in _PROBABILITIES:
             return True
     return False
 
@@ -243,6 +282,8 @@ def _parentheses(parser: Parser, opening: str) -> Node:
         return Seq(opening, closing, ())
     inner = parser.listing()
     token = parser.advance()
+    if parser.at("op", "_") and parser.position == start + 3 and parser.tokens[start + 1].kind == "num":
+        return _based(parser, parser.tokens[start + 1].value)
     if token.value not in _CLOSERS[opening]:
         raise Unparsable(f"{opening} is closed by {token.value or token.kind}")
     many = isinstance(inner, Seq) and inner.opening == ""
@@ -359,7 +400,7 @@ def _function_arguments(parser: Parser) -> tuple[Node, ...]:
     if parser.kind() == "op" and parser.peek().value in "+-":
         return (parser.unary(),)
     factors = [parser.power()]
-    while (parser.starts_factor() and parser.kind() not in ("fn", "open", "big")) or _slash_number(parser):
+    while _goes_on(parser) or _slash_number(parser):
         if parser.kind() == "op":
             if any(symbols(f) for f in factors):
                 break
@@ -368,6 +409,12 @@ def _function_arguments(parser: Parser) -> tuple[Node, ...]:
         else:
             factors.append(parser.power())
     return (factors[0] if len(factors) == 1 else Mul(tuple(factors)),)
+
+
+def _goes_on(parser: Parser) -> bool:
+    """Whether a factor of the argument follows, `\\sin 2x`; a vector is none: `\\sin t\\,\\mathbf{j}`."""
+    vector = parser.kind() == "wrap" or (parser.kind() == "sym" and parser.peek().value in parser.bold)
+    return parser.starts_factor() and parser.kind() not in ("fn", "open", "big") and not vector
 
 
 def _slash_number(parser: Parser) -> bool:
@@ -411,23 +458,31 @@ def _bare_list(node: Node) -> bool:
 
 
 def _make_function(name: str, arguments: tuple[Node, ...], base: Node | None) -> Node:
+    if len(arguments) != 1 and (base is not None or name in ("lg", "exp", "cis", "cbrt")):
+        raise Unparsable(f"{name} with {len(arguments)} arguments")
     if name == "lg":
         return Fn("log", (*arguments, Num(10)))
     if name == "log" and base is not None:
         return Fn("log", (*arguments, base))
     if name == "exp":
         return Pow(Const("e"), arguments[0])
-    if name == "cis" and len(arguments) == 1 and base is None:
+    if name == "cis" and base is None:
         return Add((Fn("cos", arguments), Mul((Const("i"), Fn("sin", arguments)))))
     if name == "cbrt":
         return Fn("root", (*arguments, Num(3)))
     if base is not None:
         raise Unparsable(f"a subscript on {name}")
-    if len(arguments) > 1 and name not in ("max", "min", "gcd", "lcm", "log", "mod", "binom"):
+    fewest, most = _ARITIES.get(name, (1, 1))
+    if not fewest <= len(arguments) <= most:
         raise Unparsable(f"{name} with {len(arguments)} arguments")
     return Fn(name, arguments)
 
 
+_ARITIES = {
+    **dict.fromkeys(("max", "min", "gcd", "lcm"), (1, MAX_TERMS)),
+    **dict.fromkeys(("mod", "binom"), (2, 2)), "log": (1, 2),
+}  # fmt: skip
+"""Fewest and most arguments of the functions that do not have exactly one."""
 RULES: dict[str, Callable[[Parser], Node]] = {
     "num": numeral, "sym": symbol, "const": constant, "set": named_set,
     "currency": currency, "prefix": prefixed, "wrap": wrapped, "group": group,

@@ -88,9 +88,15 @@ def _framed(text: str, methods: tuple[Method, ...], *, every_box: bool) -> Extra
         return found
     kinds = [kind for method in methods for kind in _FRAMES.get(method, ())]
     group = last_group(text, *kinds, holds=_is_maths) or last_group(text, *kinds)
+    if group and group[-1].kind == "marker" and _within_a_box(text, group[-1].start) and "box" in kinds:
+        group = last_group(text, "box")  # \\boxed{\\text{The answer is }5}
     if group:
         return _of_group(group)
     return _unclosed(text) if "boxed" in methods else None
+
+
+def _within_a_box(text: str, place: int) -> bool:
+    return any(box.start < place < box.end for box in boxes(text))
 
 
 def _is_maths(text: str) -> bool:

@@ -21,6 +21,8 @@ class Parser(Protocol):
     """How many `|` are open."""
     in_builder: bool
     """Whether a bar or colon separates the head of a set from its condition."""
+    bold: frozenset[str]
+    """The names of vectors and matrices."""
     bound: list[str]
     """The variables of the sums and products around."""
 

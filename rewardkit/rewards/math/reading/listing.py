@@ -20,8 +20,16 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 
-def assemble(groups: list[list[Node]], joints: list[str]) -> Node:
-    """Return the tree of a listing from its comma groups and the words or semicolons between them."""
+def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str]) -> Node:
+    """Return the tree of a listing from its comma groups and the words or semicolons between them.
+
+    Args:
+        connectives: all words between items, those behind a comma too.
+    """
+    names = [item for group in groups for item in group]
+    joined = len(connectives) == 1 and connectives.isdisjoint(_SIGNS)
+    if joined and len(names) > 1 and all(map(_is_proposition, names)):
+        return Logic(_JOINED[JOINTS[connectives.pop()]], tuple(names))  # A or C, which is not A and C
     if set(joints) == {"and"} and all(len(g) == 1 and isinstance(g[0], _VALUES) for g in groups[1:]):
         groups = [[item for group in groups for item in group]]  # x \\ne 1, 2 and 3
         joints = []
@@ -30,7 +38,7 @@ def assemble(groups: list[list[Node]], joints: list[str]) -> Node:
         items = groups[0]
         return items[0] if len(items) == 1 else Seq("", "", tuple(items))
     flat = [item for group in groups for item in group]
-    if {"land", "lor"}.issuperset(joints) and len(flat) == len(groups) and all(map(_is_proposition, flat)):
+    if _SIGNS.issuperset(joints) and len(flat) == len(groups) and all(map(_is_proposition, flat)):
         return _formula(flat, joints)
     words = {JOINTS[j] for j in joints if j in JOINTS}
     single_relations = all(len(g) == 1 and isinstance(g[0], Rel) for g in groups)
@@ -73,6 +81,8 @@ def _residues(before: list[Node], last: Rel) -> tuple[list[Node], Rel]:
     return [*rest, *shared[:-1]], shared[-1]
 
 
+_SIGNS = frozenset({"land", "lor"})
+_JOINED = {"and": "both", "or": "either"}
 _BOUNDS = {("!=",), ("<",), (">",), ("<=",), (">=",), ("in",), ("notin",)}
 _VALUES = (Num, Const, Mul, Add, Div, Pow, Fn)
 

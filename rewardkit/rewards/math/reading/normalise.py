@@ -16,6 +16,8 @@ from rewardkit.rewards.math.units import is_prefix, is_unit
 
 THIN = "\u2009"
 """Stands for the thin space of `1\\,000` until digits are grouped."""
+GAP = "\u241f"
+"""Stands for the wide space of `x=1 \\quad y=2`, which may separate relations."""
 CURRENCY = "\u00a4"
 """Stands for an escaped dollar sign, so that the plain one can be dropped as a maths delimiter."""
 
@@ -67,16 +69,16 @@ _RENAMED = {
     "mid": "mid", "vert": "|", "lvert": "|", "rvert": "|", "varphi": "phi", "varepsilon": "epsilon",
     "vartheta": "theta", "cdots": "ldots", "dots": "ldots", "dotsc": "ldots", "dotsb": "ldots",
     "degree": "circ", "rightarrow": "to", "implies": "Rightarrow", "mathit": "mathrm", "mathsf": "mathrm",
-    "mathtt": "mathrm", "bm": "mathrm", "boldsymbol": "mathrm", "mathbf": "mathrm", "pmb": "mathrm",
+    "mathtt": "mathrm", "bm": "mathbf", "boldsymbol": "mathbf", "pmb": "mathbf",
     "textbf": "text", "textit": "text", "textrm": "text", "mbox": "text", "hbox": "text", "texttt": "text",
     "textsf": "text", "textnormal": "text", "emph": "text", "underline": "mathrm", "fbox": "boxed",
     "operatorname*": "operatorname", "mathring": "mathrm", "arccot": "arccot", "tg": "tan", "ctg": "cot",
-    "arctg": "arctan", "sh": "sinh", "ch": "cosh", "th": "tanh", "lg": "lg",
+    "arctg": "arctan", "sh": "sinh", "ch": "cosh", "th": "tanh", "lg": "lg", "Pr": "mathbb{P}",
 }  # fmt: skip
-_SPACES = ("quad", "qquad", "thinspace", "enspace", "medspace", "thickspace", "space", "n", "t", "newline")
+_SPACES = ("thinspace", "enspace", "medspace", "thickspace", "space", "n", "t", "newline")
 _COMMANDS: dict[str, str] = {
     **{f"\\{name}": " " for name in (*_DROPPED, *_SPACES)},
-    **{f"\\{old}": f"\\{new}" if new.rstrip("*").isalpha() else new for old, new in _RENAMED.items()},
+    **{f"\\{old}": f"\\{new}" if new[0].isalpha() else new for old, new in _RENAMED.items()},
     **{f"\\{c}": " " for c in " ;:>/"},
     "\\lbrace": "\\{", "\\rbrace": "\\}", "\\!": "", "\\,": THIN, "\\(": " ", "\\)": " ", "\\[": " ",
     "\\]": " ", "\\$": CURRENCY, "\\_": "_", "\\&": " and ", "\\#": "#", "\\\n": " ", "\\%": "%",
@@ -98,10 +100,13 @@ _SI = re.compile(
     r"\\(?:SI|qty|num) ?(?:\[[^\]]{0,80}\])? ?\{(?P<value>[^{}]{1,40})\}(?: ?\{(?P<unit>[^{}]{1,80})\})?"
 )
 _SI_NAME = re.compile(r"\\([a-zA-Z]+) ?")
-_RUN_ON_SPACE = re.compile(r"\\q?quad(?=[a-zA-Z])")
+_WIDE_SPACE = re.compile(r"\\q?quad *")
 _COMMA_GROUP = re.compile(r"(?<=\d) ?\{ ?, ?\} ?(?=\d{3})")
 _BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
 _OPEN_SYSTEM = re.compile(r"\\\{ ?\\begin ?\{array\} ?\{[lcr|]{1,6}\}")
+_COUNTRY = re.compile(rf"(?<![A-Za-z])(?:US|AU|CA|HK|NZ|[AC]) ?(?=\\?[${CURRENCY}] ?\d)")
+_EMPTY_GROUP = re.compile(r"(?<=[A-Za-z\d})]) ?\{\}")
+_INCHES = re.compile(r"(?<=\d)\"")
 _MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
@@ -127,6 +132,12 @@ def clean(text: str) -> str:
         text = _CURRENCY_BEHIND.sub(r"\1\3\2", ascii_signs(text))
     if "\\" in text:
         text = _clean_commands(text)
+    if CURRENCY in text or "$" in text:
+        text = _COUNTRY.sub("", text)
+    if "{}" in text:
+        text = _EMPTY_GROUP.sub("", text)
+    if "'" in text:
+        text = _INCHES.sub("''", text)
     if "egative" in text or "inus" in text:
         text = _MINUS_WORD.sub("-", text)
     if "..." in text:
@@ -166,7 +177,7 @@ def _clean_commands(text: str) -> str:
     if any(map(text.__contains__, _SI_COMMANDS)):
         text = _SI.sub(_with_unit, text)
     if "quad" in text:
-        text = _RUN_ON_SPACE.sub(" ", text)
+        text = _WIDE_SPACE.sub(GAP if text.count("=") > 1 else " ", text)
     if "\\left" in text or "\\right" in text:
         text = _NULL_DELIMITER.sub(" ", text)
     if "space" in text or "phantom" in text:

@@ -121,15 +121,19 @@ _QUALITIES = table(
     "normal average individual indoor outdoor local senior junior"
 )
 _LINKS = table(
-    "in of per a an the for each every any all and left altogether overall together total are is were was "
-    "has have had there he she they it we his her their its on at from to by with this that these those "
-    "during after before long old apart away ago today tonight tomorrow yesterday monday tuesday wednesday "
-    "thursday friday saturday sunday morning afternoon evening night combined remaining available now later "
-    "once exactly only needed required sold bought made left-over get gets make need needs earn earns spend "
-    "spends sell sells buy buys pay pays eat eats read reads cost costs run runs walk walks drive drives "
-    "spent earned"
+    "in of per a an the for each every any all and altogether overall together total are is were was has "
+    "have had there he she they it we his her their its by with this that these those old combined once "
+    "exactly only"
 )
-"""Words that join a noun to what it is counted in; none of them says anything of the number."""
+"""Words that join a noun to what it is counted in, and say nothing more."""
+_CIRCUMSTANCES = table(
+    "on at from to now during before after long apart away ago today tonight tomorrow yesterday monday "
+    "tuesday wednesday thursday friday saturday sunday morning afternoon evening night later left "
+    "remaining available needed required sold bought made left-over get gets make need needs earn earns "
+    "spend spends sell sells buy buys pay pays eat eats read reads cost costs run runs walk walks drive "
+    "drives spent earned"
+)
+"""Words that say when, where or what for: they may be left out, but differ from each other."""
 _MULTIPLYING = table("times time")
 """Counted when they end the phrase or a period follows ("5 times a week"); else they multiply."""
 _PERIODS = table("a an per each every in daily weekly total altogether over")
@@ -154,7 +158,7 @@ def _singular(noun: str) -> str:
 
 _SINGULARS = frozenset(map(_singular, _NOUNS)) - table("root cube square short factor")
 _NAMES = _NOUNS | _SINGULARS | _MASS | _MEASURES
-_HARMLESS = _NAMES | _QUALITIES | _LINKS | _POLITE | _MULTIPLYING
+_HARMLESS = _NAMES | _QUALITIES | _LINKS | _CIRCUMSTANCES | _POLITE | _MULTIPLYING
 
 
 MILLIONS = frozenset("MGTB")
@@ -177,16 +181,16 @@ def harmless(phrase: str) -> bool:
 
 def same_things(phrase: str, other: str) -> bool:
     """Whether two phrases count the same, one saying perhaps less of it: "red apples" is "apples in all", and
-    neither "green apples" nor "oranges"."""
+    neither "green apples" nor "oranges"; and "years ago" is no "years from now"."""
     first, second = _said(phrase), _said(other)
     return first <= second or second <= first
 
 
 def names_things(phrase: str) -> bool:
     """Whether a phrase says what is counted, or of what kind it is: "apples", "red", but not "in all"."""
-    return bool(_said(phrase))
+    return bool(_said(phrase) - _CIRCUMSTANCES)
 
 
 def _said(phrase: str) -> set[str]:
-    words = {word.casefold() for word in _WORD.findall(phrase)}
-    return {_singular(word) for word in words - _LINKS - _POLITE}
+    words = {word.casefold() for word in _WORD.findall(phrase)} - _LINKS - _POLITE
+    return {word if word in _CIRCUMSTANCES else _singular(word) for word in words}

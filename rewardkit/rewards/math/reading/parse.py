@@ -7,12 +7,14 @@ than a product (numbers, brackets, functions, matrices) is in `atoms`, what stan
 
 from __future__ import annotations
 
+from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
+from rewardkit.rewards.math.reading.bold import is_vector, names_in_bold, with_products
 from rewardkit.rewards.math.reading.listing import assemble
 from rewardkit.rewards.math.reading.postfixes import postfixed, with_words
 from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
-from rewardkit.rewards.math.reading.words import table
+from rewardkit.rewards.math.reading.words import LEADS, table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     Degree,
@@ -24,6 +26,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Percent,
     Pm,
     Pow,
+    Quantity,
     Ratio,
     Rel,
     SetOp,
@@ -34,11 +37,6 @@ from rewardkit.rewards.math.tree.nodes import (
 
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
 _AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
-_LEADS = table(
-    "the answer result is are equals so thus therefore hence final exactly simply only just usd rs us "
-    "point points value values number numbers interval set pair function vector matrix line equation"
-)
-"""Words that may stand before a value: they say nothing of it."""
 ANYTHING = Sym("?")
 """The subject of a congruence that does not name one: `1 (mod 4)`."""
 
@@ -50,14 +48,17 @@ def parse(text: str) -> Node:
         Unparsable: it is not wholly in the grammar.
         TooLarge: it is deeper or longer than the guards allow.
     """
-    return _Descent(tokenize(text)).answer()
+    bold = names_in_bold(text) if "\\" in text else frozenset()
+    tree = _Descent(tokenize(text), bold).answer()
+    return with_products(tree, bold) if len(bold) > 1 else tree
 
 
 class _Descent:
     """One parse. Its levels are methods so that they can call each other; `atoms` has the leaves."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], bold: frozenset[str]) -> None:
         self.tokens = tokens
+        self.bold = bold
         self.position = 0
         self.depth = 0
         self.bars = 0
@@ -182,11 +183,15 @@ class _Descent:
         """A bare list, or its one item. Relations joined by words become Logic."""
         groups: list[list[Node]] = [[]]
         joints: list[str] = []
+        connectives: set[str] = set()
         while True:
             groups[-1].append(self.item())
+            start = self.position
             joint = self._joint()
             if joint is None:
                 break
+            between = self.tokens[start : self.position]
+            connectives.update(token.value for token in between if token.kind == "conn")
             if joint != ",":
                 joints.append(joint)
                 groups.append([])
@@ -194,7 +199,7 @@ class _Descent:
                 raise TooLarge(f"a list of more than {MAX_TERMS} items")
             if self.kind() in ("", "close"):
                 break
-        return assemble([g for g in groups if g], joints)
+        return assemble([g for g in groups if g], joints, connectives)
 
     def _joint(self) -> str | None:
         """Consume a separator and return `,` (plain), `;`, `and` or `or`; None when there is none."""
@@ -268,12 +273,29 @@ class _Descent:
         if self.kind() not in ("text", "letters"):
             return value
         parts = [with_words(self, value)]
-        while self.kind() == "num":
+        while self.kind() == "num" or self._goes_on_smaller(parts[-1]):
+            if self.kind() == "conn":
+                self.advance()
             value = self.sum()
             if self.kind() != "text":
                 raise Unparsable("a number after a unit")
             parts.append(with_words(self, value))
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
+
+    def _goes_on_smaller(self, last: Node) -> bool:
+        """Whether "and" with a number of a smaller unit of the same kind follows: `1 hour and 45 minutes`."""
+        number, unit = self.peek(1), self.peek(2)
+        if not isinstance(last, Quantity) or not self.at("conn", "and"):
+            return False
+        if number.kind != "num" or unit.kind != "text":
+            return False
+        first, second = units.read(last.unit).measure, units.read(unit.value).measure
+        return (
+            first is not None
+            and second is not None
+            and first.dimensions == second.dimensions
+            and first.factor > second.factor
+        )
 
     def words(self) -> Node:
         """A run of words that is no mathematics, or the value that harmless ones introduce."""
@@ -289,7 +311,7 @@ class _Descent:
                 break
         if self.kind() in _STARTS_FACTOR:
             words = " ".join(found)
-            if not _LEADS.issuperset(words.casefold().strip(".:").split()):
+            if not LEADS.issuperset(words.casefold().strip(".:").split()):
                 raise Unparsable(f"words before a value: {words}")
             return self.sum()
         return Text(" ".join(found))
@@ -322,9 +344,8 @@ class _Descent:
             token = self.peek()
             if token.kind == "op" and token.value in "*×":
                 self.advance()
-                crossed = self.at("wrap", "vec") and not isinstance(factors[-1], Num)
-                if token.value == "×" and (crossed or factors == [Sym("nabla")]):
-                    factors = [Fn("cross", (_product(factors), self.unary()))]
+                if token.value == "×" and self.bold and is_vector(factors[-1], self.bold):
+                    factors[-1] = Fn("cross", (factors[-1], self._vector()))
                 else:
                     factors.append(self.unary())
             elif token.kind == "op" and token.value == "/":
@@ -342,6 +363,13 @@ class _Descent:
                 return _product(factors)
             if len(factors) > MAX_TERMS:
                 raise TooLarge(f"a product of more than {MAX_TERMS} factors")
+
+    def _vector(self) -> Node:
+        """The second factor of a cross product, with the numbers before it: `\\vec{a} \\times 2\\vec{b}`."""
+        factors = [self.unary()]
+        while not is_vector(factors[-1], self.bold) and self.starts_factor():
+            self._juxtapose(factors)
+        return _product(factors)
 
     def _juxtapose(self, factors: list[Node]) -> None:
         """Append the next factor; a whole number before a proper fraction is a mixed number."""

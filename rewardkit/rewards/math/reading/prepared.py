@@ -14,15 +14,18 @@ from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading import text as words
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.normalise import clean
+from rewardkit.rewards.math.reading.parts import parts_of
 from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.math.reading.words import is_formula
 from rewardkit.rewards.math.tree.nodes import (
     App,
+    Based,
     Const,
     Date,
     Logic,
     Node,
     Num,
+    Part,
     Quantity,
     Seq,
     SetOp,
@@ -68,7 +71,7 @@ class PreparedAnswer:
     @cached_property
     def led_choice(self) -> tuple[str, str] | None:
         """Letter and content of `(B) 12`."""
-        return words.led_choice(self.words)
+        return words.led_choice(self.words) if self._parts is None else None
 
     @cached_property
     def is_wordy(self) -> bool:
@@ -106,6 +109,8 @@ class PreparedAnswer:
             return Num(
                 int(self.text)
             ), ""  # most answers are: what the grammar would say, in a tenth of the time
+        if (parts := self._parts) is not None:
+            return parts, ""
         special = _special(self.words)
         if special is not None:
             return special, ""
@@ -119,6 +124,15 @@ class PreparedAnswer:
         if loose or (self.is_wordy and self._has_meaning):
             return Text(self.words), ""
         return tree, problem
+
+    @cached_property
+    def _parts(self) -> Node | None:
+        """The answers to the parts of a question as a tuple; None where there are none, or one is unread."""
+        if self.kind or len(self.text) > MAX_ANSWER_CHARS:
+            return None
+        found = [(part.label, prepare(part.text).reading) for part in parts_of(self.text)]
+        items = tuple(Part(label, reading) for label, reading in found if reading is not None)
+        return Seq("(", ")", items) if items and len(items) == len(found) else None
 
     @property
     def _is_phrase(self) -> bool:
@@ -185,9 +199,10 @@ _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _SMALL_DECIMAL = re.compile(r"[-+]?0,\d{3,}")
 """A decimal comma after a nought: neither groups of digits nor lists are written like this."""
 _GROUPS_AND_BRACKETS = re.compile(
-    rf"(?P<number>{_THOUSANDS.pattern})|(?P<open>\\\{{|[(\[{{])|(?P<close>\\\}}|[)\]}}])|(?P<spaced>, )"
+    rf"(?P<number>{_THOUSANDS.pattern})|(?P<open>\\langle|\\\{{|[(\[{{])"
+    r"|(?P<close>\\rangle|\\\}|[)\]}])|(?P<spaced>, )"
 )
-_LIST_BRACKETS = ("(", "[", "\\{")
+_LIST_BRACKETS = ("(", "[", "\\{", "\\langle")
 
 
 def _spelled(text: str) -> str:
@@ -235,11 +250,6 @@ _FOR_ALL = re.compile(
 _EXCEPT = re.compile(
     r"all (?:reals|real (?:numbers|values))(?: \w)? (?:except|other than)(?: for)? ", re.IGNORECASE
 )
-_ENUMERATOR = re.compile(
-    r"(?:^|(?<=[,; }]))(?:\\text ?\{ ?)?\((?:\d|i{1,3}|iv|[a-d])\)(?: ?\})? ?(?=[^\s,;])"
-)
-
-
 _ABOUT = re.compile(
     r"(?<=\S)(?:,? ?\\text ?\{)?,? ?\( ?(?:about|approximately|approx\.?|roughly|around) ?(?:\} ?)?"
     r"(?P<value>\d[\d.,]*)(?: [a-zA-Z]{1,12})?\)\}?\.?$"
@@ -248,8 +258,8 @@ _ABOUT = re.compile(
 
 
 def _worded_spellings(text: str, plain: str) -> list[str]:
-    """Spellings of a text with words in it, tried before its own: without a closing "for all n" or numbers of
-    parts, and "all real numbers except 1" as a set."""
+    """Spellings of a text with words in it, tried before its own: without a closing "for all n", and
+    "all real numbers except 1" as a set."""
     found = []
     if text.endswith((")", ")}")) and (about := _ABOUT.search(text)) is not None:
         found.append(_spelled(f"{text[: about.start()]} \\approx {about['value']}"))
@@ -261,14 +271,12 @@ def _worded_spellings(text: str, plain: str) -> list[str]:
     if "all real" in text.casefold():
         excluded = _EXCEPT.sub("", plain)
         found += [f"\\mathbb{{R}}\\setminus\\{{{clean(excluded)}\\}}"] if excluded != plain else []
-    if "(" in text and len(_ENUMERATOR.findall(text)) > 1:
-        found.append(_spelled(_ENUMERATOR.sub(";", text).strip("; ")))
     return found
 
 
 _TEXT_GROUP = re.compile(r"\\text ?\{([^{}]*)\}")
 _INTEGER = re.compile(
-    r"(?<![A-Za-z]{3})(?<![A-Za-z]{3} )[\s,;(]*\b(?:(?:where|with|for|and) ){0,2}"
+    r"(?:(?<![A-Za-z]{3})(?<![A-Za-z]{3} )|(?<=circ)|(?<=circ ))[\s,;(]*\b(?:(?:where|with|for|and) ){0,2}"
     r"(?:(?P<before>[a-zA-Z]) (?:is |= )?(?:an |any |some )?(?:arbitrary )?integer"
     r"|(?:(?:any|all|every|each|some|an) )?integers? (?:values? (?:of )?)?(?P<after>[a-zA-Z])"
     r"|(?P<within>[a-zA-Z]) ?\\in ?\\mathbb ?(?:\{ ?Z ?\}|Z))[\s).]*$"
@@ -298,6 +306,9 @@ def _special(text: str) -> Node | None:
     time = words.clock(text) if _TIMELY.search(text) else None
     if time is not None and (time[1] or _looks_like_clock(text)):
         return Time(*time)
+    based = _BASED.fullmatch(text)
+    if based is not None and (found := _numeral(based)) is not None:
+        return found
     day = words.date(text)
     if day is not None:
         return Date(*day)
@@ -306,6 +317,20 @@ def _special(text: str) -> Node | None:
         return App("remainder", (Num(int(division[1])), Num(int(division[2]))))
     marks = words.circled(text)
     return Seq("", "", tuple(Num(int(m)) for m in marks.split(","))) if marks else None
+
+
+_BASED = re.compile(
+    r"\(? ?(?P<digits>[0-9A-Fa-f]{1,30}) ?\)? ?(?:_ ?\(? ?|\(?(?:in )?base[- ])"
+    r"(?P<base>[a-z]{3,11}|\d{1,2})\)?"
+)
+"""A numeral in a stated base: `(1A)_{16}`, `1011 (base 2)`, `11_\\text{two}`."""
+
+
+def _numeral(found: re.Match[str]) -> Based | None:
+    spelled = found["base"] if found["base"].isdigit() else spelled_number(found["base"])
+    base = int(spelled) if spelled is not None else 0
+    digits = found["digits"].upper()
+    return Based(digits, base) if 2 <= base <= 36 and any(map(str.isdigit, digits)) else None
 
 
 _TIMELY = re.compile(r":|m|clock|noon", re.IGNORECASE)

@@ -110,6 +110,30 @@ def fold(text: str, *, keep_case: bool = False) -> str:
     return words.replace(" ", "")
 
 
+def case_matters(a: str, b: str) -> bool:
+    """Return True for short runs of letters that differ in case: variables, `Co`, `CO`; `AaBb`, `aabb`."""
+    if a == b or not (a.isascii() and b.isascii()) or " " in a or a.casefold() in _SHORT:
+        return False
+    length = max(len(a), len(b))
+    mixed = any(not (word.islower() or word.isupper() or word.istitle()) for word in (a, b))
+    return length <= _SHORTEST_WORD or (mixed and length <= _LONGEST_FORMULA)
+
+
+_SHORTEST_WORD = 3
+_LONGEST_FORMULA = 6
+_SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "dne", "odd", "all"})
+
+
+def same(a: str, b: str) -> bool:
+    """Return True for the same words."""
+    return fold(a) == fold(b) and not case_matters(a, b)
+
+
+def is_truth(text: str) -> bool:
+    """Whether a text says of something else whether it is so: true, false, yes, no."""
+    return fold(text) in ("true", "false", "yes", "no")
+
+
 def is_known_phrase(text: str) -> bool:
     """Whether these are several words that have a synonym: "all reals", "no solution"."""
     return " " in text and text.strip().casefold() in _CANONICAL
@@ -133,11 +157,17 @@ def choice_run(text: str) -> tuple[str, ...] | None:
     return run if 1 < len(run) < 8 and set(run) <= set("ABCDEFGH") and list(run) == sorted(set(run)) else None
 
 
+_LISTING = re.compile(r"[,、，]| and ")
 _BRACKETED_LETTER = re.compile(r"\(([A-H])\)")
 
 
-def choice_list(text: str) -> tuple[str, ...] | None:
-    """Return the letters of several choices listed, `A, B and D` or `(A) and (D)`, in order."""
+def choice_list(text: str, source: str) -> tuple[str, ...] | None:
+    """Return the letters of several choices listed, `A, B and D` or `(A) and (D)`, in order.
+
+    In LaTeX, `source`, letters side by side are a product.
+    """
+    if "\\" in source and _LISTING.search(text) is None:
+        return None
     text = _BRACKETED_LETTER.sub(r"\1", text)
     letters = text.replace(" and ", ",").replace("、", ",").replace("，", ",").replace(" ", ",").split(",")
     found = tuple(sorted(letter for letter in letters if letter))

@@ -10,7 +10,7 @@ from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TOKENS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import words
 from rewardkit.rewards.math.reading.letters import FIGURES, end_an_item
-from rewardkit.rewards.math.reading.normalise import CURRENCY
+from rewardkit.rewards.math.reading.normalise import CURRENCY, GAP
 from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS
 
 
@@ -34,7 +34,8 @@ _LEXEME = re.compile(
 _SINGLE = {
     "+": "op", "-": "op", "*": "op", "/": "op", "^": "op", "_": "op", "!": "op", "=": "rel", "<": "rel",
     ">": "rel", "(": "open", "[": "open", "{": "open", ")": "close", "]": "close", "}": "close", ",": "sep",
-    ";": "sep", ":": "colon", "|": "bar", "%": "percent", "&": "amp", CURRENCY: "currency", "#": "text",
+    ";": "sep", ":": "colon", "|": "bar", "%": "percent", "&": "amp", CURRENCY: "currency", GAP: "gap",
+    "#": "text",
 }  # fmt: skip
 _CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$"}
 _COMMAND_TOKENS = {
@@ -53,7 +54,7 @@ _COMMAND_TOKENS = {
     "Im": ("fn", "im"), "forall": ("forall", ""), "Rightarrow": ("rel", "=>"), "neg": ("neg", ""),
     "-": ("space", ""), "over": ("over", ""), "colon": ("colon", ":"), "cis": ("fn", "cis"),
 }  # fmt: skip
-_TEXT_COMMANDS = {"text", "mathrm", "operatorname"}
+_TEXT_COMMANDS = {"text", "mathrm", "mathbf", "operatorname"}
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
 _VALUES = {"num", "close", "sym", "const", "text"}
 """What a unit of measure may stand behind; words are a scale, as in `5 thousand km`."""
@@ -74,11 +75,44 @@ def tokenize(text: str) -> list[Token]:
     """
     loose: list[_Letters] = []
     tokens = _read(text, loose)
+    if GAP in text:
+        tokens = _without_gaps(tokens)
     kinds = [token.kind for token in tokens] if loose else []
     for letters in reversed(loose):
         if not end_an_item(kinds, letters.place):
             tokens[letters.place : letters.place + 1] = _read(text[letters.start : letters.end], None)
     return tokens
+
+
+def _without_gaps(tokens: list[Token]) -> list[Token]:
+    """The tokens with wide spaces as separators where they stand between two relations, else without them."""
+    kept: list[Token] = []
+    related = False
+    for index, token in enumerate(tokens):
+        if token.kind == "gap":
+            if not (related and _is_related(tokens[index + 1 :])):
+                continue
+            token = Token("sep", ",")
+        if token.kind in _JOINING:
+            related = False
+        related |= token.kind == "rel"
+        kept.append(token)
+    return kept
+
+
+_JOINING = ("sep", "conn", "row", "begin", "end")
+
+
+def _is_related(tokens: list[Token]) -> bool:
+    """Whether the item that tokens begin with is a relation."""
+    depth = 0
+    for token in tokens:
+        depth += (token.kind == "open") - (token.kind == "close")
+        if depth < 0 or (not depth and token.kind in (*_JOINING, "gap")):
+            return False
+        if not depth and token.kind == "rel":
+            return True
+    return False
 
 
 class _Letters(NamedTuple):
@@ -152,7 +186,10 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     """Append the token of `\\name`; return where to read on (after its group if it took one)."""
     if name in _TEXT_COMMANDS:
         inner, position = _group_text(text, position)
-        _text(inner, tokens, bare=name != "text")
+        if name == "mathbf" and inner.isupper() and inner.isalpha() and inner.isascii():
+            tokens.extend(map(_letter, inner))  # a product of matrices
+        else:
+            _text(inner, tokens, bare=name != "text")
         return position
     if name in ("begin", "end"):
         environment, position = _group_text(text, position)
@@ -209,7 +246,7 @@ def _group_text(text: str, position: int) -> tuple[str, int]:
 def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
     r"""Append the contents of `\text{}` (or `\mathrm{}`: `bare`): a connective, a number, or words."""
     _refuse_apart(inner.strip(), inner[:1], tokens)
-    inner = inner.strip().strip("{}").strip()
+    inner = _without_braces(inner.strip())
     folded = inner.casefold().strip(",.;: ")
     if not folded:
         if "," in inner or ";" in inner:
@@ -224,11 +261,11 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("conn", words.CONNECTIVES[folded]))
     elif folded == "mod":
         tokens.append(Token("pmod", "rest"))
-    elif folded in words.PERCENT_WORDS:
+    elif folded in words.PERCENT_WORDS or folded == "%":
         tokens.append(Token("percent", ""))
     elif folded in words.DEGREE_WORDS:
         tokens.append(Token("degree", ""))
-    elif bare and (len(inner) == 1 or inner in words.FUNCTIONS):
+    elif (bare and len(inner) == 1) or (inner in words.FUNCTIONS and (bare or not units.is_unit(inner))):
         _word(inner, tokens) if inner.isalpha() and inner.isascii() else tokens.extend(tokenize(inner))
     elif "\\" in inner or any(map(str.isdigit, inner)):
         tokens.extend(tokenize(inner))
@@ -238,8 +275,17 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("text", noun if joined else inner.strip(" ,.;:")))
         if joined:
             tokens.append(Token("conn", last))
+        elif inner.endswith(":"):
+            tokens.append(Token("colon", ":"))
         elif inner.endswith((",", ";")):
             tokens.append(Token("sep", ","))
+
+
+def _without_braces(text: str) -> str:
+    """The text without the braces that are around all of it."""
+    while text.startswith("{") and _group_text(text, 0)[1] == len(text):
+        text = text[1:-1].strip()
+    return text
 
 
 def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:

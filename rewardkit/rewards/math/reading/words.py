@@ -52,6 +52,11 @@ FUNCTION_WORDS = table(
     "not nor non but are was the any yes no one two six ten has had its may can too few off out did isn"
 )
 """Short words that are never a product of variables: `not 0` is not n times o times t times 0."""
+LEADS = table(
+    "the answer result is are equals so thus therefore hence final exactly simply only just usd rs us "
+    "point points value values number numbers interval set pair function vector matrix line equation"
+)
+"""Words that may stand before a value: they say nothing of it."""
 PERCENT_WORDS = frozenset({"percent", "percents", "pct", "percentage", "per cent"})
 DEGREE_WORDS = frozenset({"degrees", "degree", "deg", "度"})
 

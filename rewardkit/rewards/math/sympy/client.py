@@ -13,9 +13,11 @@ from rewardkit.rewards.math.tree.nodes import (
     Based,
     Builder,
     Date,
+    Linear,
     Logic,
     Matrix,
     Node,
+    Part,
     Quantity,
     Ratio,
     Rel,
@@ -63,7 +65,7 @@ def can_decide(a: Node, b: Node) -> bool:
     return not any(kinds) or any(_unknowns(side) == 1 for side in (a, b) if isinstance(side, _CONDITIONS))
 
 
-_WITHOUT_OBJECT = (Quantity, Based, Text, Time, Date, Matrix, Ratio)
+_WITHOUT_OBJECT = (Linear, Part, Quantity, Based, Text, Time, Date, Matrix, Ratio)
 _COLLECTIONS = (Seq, SetOp, Rel, Logic, Builder)
 _CONDITIONS = (Seq, Rel, Logic)
 

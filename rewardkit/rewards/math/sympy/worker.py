@@ -41,7 +41,8 @@ _SETS = {
 }  # fmt: skip
 _FUNCTIONS = {
     "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec,
-    "csc": sympy.csc, "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan,
+    "csc": sympy.csc, "sech": sympy.sech, "csch": sympy.csch, "arcsec": sympy.asec, "arccsc": sympy.acsc,
+    "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan,
     "arccot": sympy.acot, "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "coth": sympy.coth,
     "arcsinh": sympy.asinh, "arccosh": sympy.acosh, "arctanh": sympy.atanh, "arccoth": sympy.acoth,
     "arcsech": sympy.asech, "arccsch": sympy.acsch, "ln": sympy.log,

@@ -150,11 +150,34 @@ class Rel(_Node, frozen=True):
 
 
 class Logic(_Node, frozen=True):
-    """`and` or `or` of relations."""
+    """`and` or `or` of relations and propositions; `both` or `either` of values that words join."""
 
     family = "relation"
     op: str
     parts: tuple[Node, ...]
+
+
+class Linear(_Node, frozen=True):
+    """A formula with products of vectors or matrices, whose names are bold, hatted or under an arrow."""
+
+    value: Node
+    names: tuple[str, ...]
+
+
+class NamedValue(_Node, frozen=True):
+    """A value and what it is the value of: `x = 5`; several names of one value are nested."""
+
+    family = "named"
+    name: Node
+    value: Node
+
+
+class Part(_Node, frozen=True):
+    """The answer to one part of a question: `(b) 5`. `label` is the number of the part, from 1."""
+
+    family = "part"
+    label: int
+    value: Node
 
 
 class Builder(_Node, frozen=True):
@@ -208,7 +231,7 @@ class Text(_Node, frozen=True):
 
 Node = Union[  # noqa: UP007  (msgspec resolves this alias when it builds the recursive decoder)
     Num, Const, Sym, Add, Mul, Div, Pow, Fn, App, BigOp, Pm, Percent, Degree, Based, Quantity, Seq, SetOp,
-    Rel, Logic, Builder, Matrix, Cases, Ratio, Time, Date, Text,
+    Rel, Logic, Linear, NamedValue, Part, Builder, Matrix, Cases, Ratio, Time, Date, Text,
 ]  # fmt: skip
 
 MINUS_ONE = Num(-1)
@@ -253,6 +276,9 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
     Div: attrgetter("top", "bottom"),
     Pow: attrgetter("base", "exponent"),
     Builder: attrgetter("head", "condition"),
+    NamedValue: attrgetter("name", "value"),
+    Part: lambda node: (node.value,),
+    Linear: lambda node: (node.value,),
     Pm: lambda node: (node.value,),
     Percent: lambda node: (node.value,),
     Degree: lambda node: (node.value,),

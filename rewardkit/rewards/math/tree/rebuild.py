@@ -11,10 +11,13 @@ from rewardkit.rewards.math.tree.nodes import (
     Degree,
     Div,
     Fn,
+    Linear,
     Logic,
     Matrix,
     Mul,
+    NamedValue,
     Node,
+    Part,
     Percent,
     Pm,
     Pow,
@@ -63,6 +66,12 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
             return Ratio(parts)
         case Builder():
             return Builder(*parts)
+        case Linear(names=names):
+            return Linear(parts[0], names)
+        case NamedValue():
+            return NamedValue(*parts)
+        case Part(label=label):
+            return Part(label, parts[0])
         case Matrix(rows=rows):
             cells = iter(parts)
             return Matrix(tuple(tuple(next(cells) for _ in row) for row in rows))

@@ -14,11 +14,14 @@ from rewardkit.rewards.math.tree.nodes import (
     Degree,
     Div,
     Fn,
+    Linear,
     Logic,
     Matrix,
     Mul,
+    NamedValue,
     Node,
     Num,
+    Part,
     Percent,
     Pm,
     Pow,
@@ -95,6 +98,12 @@ def _show_set(node: Node) -> str:
             return show(sides[0]) + "".join(f" {op} {show(s)}" for op, s in zip(ops, sides[1:], strict=False))
         case Logic(op=op, parts=parts):
             return f" {op} ".join(f"[{show(p)}]" for p in parts)
+        case Linear(value=value):
+            return show(value)
+        case NamedValue(name=name, value=value):
+            return f"{show(name)} is {show(value)}"
+        case Part(label=label, value=value):
+            return f"part {label}: {show(value)}"
         case Builder(head=head, condition=condition):
             return f"{{{show(head)} : {show(condition)}}}"
     return type(node).__name__

@@ -1,0 +1,143 @@
+"""Families of numbers that an integer counts, modulo their period: `\\pi/4 + n\\pi`, `x \\equiv 3 \\pmod 7`.
+
+A family is the union of classes `value + n period`. Two are the same with the same classes modulo a
+common period, whatever each calls its integer, where it begins to count and how it is split.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from rewardkit.rewards.math.comparing.numeric import Undefined, evaluate
+from rewardkit.rewards.math.comparing.scalar import is_scalar, same_constant
+from rewardkit.rewards.math.guards import TooLarge
+from rewardkit.rewards.math.tree.nodes import (
+    Add,
+    Degree,
+    Div,
+    Mul,
+    Node,
+    Num,
+    Rel,
+    Sym,
+    negate,
+    number,
+    symbols,
+)
+from rewardkit.rewards.math.tree.rebuild import substitute
+
+_MOST_CLASSES = 64
+_DIGITS = 40
+
+
+class ResidueClass(NamedTuple):
+    """The numbers `value + n period` for all integers n."""
+
+    value: Node
+    period: Node
+
+
+ResidueFamily = list[ResidueClass]
+
+
+def family(items: Sequence[Node], letter: str) -> ResidueFamily | None:
+    """Return the classes of some values that an integer counts; None where they are no such family."""
+    found: ResidueFamily = []
+    for item in items:
+        if isinstance(item, Rel) and item.ops == ("mod", "modulus"):
+            if symbols(item.sides[1]) or symbols(item.sides[2]):
+                return None
+            found.append(ResidueClass(item.sides[1], item.sides[2]))
+            continue
+        if not (is_scalar(item) or isinstance(item, Degree)) or symbols(item) != {letter}:
+            return None
+        classes = _linear(item, letter) or _by_parity(item, letter)
+        if not classes:
+            return None
+        found += classes
+    return found if 0 < len(found) <= _MOST_CLASSES else None
+
+
+def _linear(node: Node, letter: str) -> ResidueFamily:
+    """The one class of an expression that is linear in its letter, without any letter but that."""
+    zero, one, two, far = (_plain(substitute(node, letter, Num(n))) for n in (0, 1, 2, -5))
+    period = Add((one, negate(zero)))
+    steps = (
+        (Add((two, negate(zero))), Mul((Num(2), period))),
+        (Add((zero, negate(far))), Mul((Num(5), period))),
+    )
+    if same_constant(period, Num(0)) is not False or not all(same_constant(*step) for step in steps):
+        return []
+    return [ResidueClass(zero, period)]
+
+
+def _by_parity(node: Node, letter: str) -> ResidueFamily:
+    """The two classes of `(-1)^n x + n\\pi`."""
+    double = Mul((Num(2), Sym(letter)))
+    halves = [_linear(substitute(node, letter, Add((double, Num(k)))), letter) for k in (0, 1)]
+    return [*halves[0], *halves[1]] if all(halves) else []
+
+
+def _plain(node: Node) -> Node:
+    """A sum of degrees as a number: what is added to one must be none itself."""
+    return Mul((node.value, Degree(Num(1)))) if isinstance(node, Degree) else node
+
+
+def is_shifted(classes: ResidueFamily) -> bool:
+    """Whether no class has 0 in it, so that a formula which only depends on a number is unlikely."""
+    return all(_quotient(one.value, one.period) is None for one in classes)
+
+
+def same(a: ResidueFamily, b: ResidueFamily) -> bool | None:
+    """Return whether two families have the same members; None where their periods have no common multiple."""
+    unit = a[0].period
+    ratios = [[_ratio(one.period, unit) for one in side] for side in (a, b)]
+    if any(ratio is None for side in ratios for ratio in side):
+        return None
+    known = [[abs(ratio) for ratio in side if ratio is not None] for side in ratios]
+    whole = _common_multiple([ratio for side in known for ratio in side])
+    if sum(whole / ratio for side in known for ratio in side) > _MOST_CLASSES:
+        return None
+    places: list[set[Fraction]] = [set(), set()]
+    others: list[list[Node]] = [[], []]
+    for side, sizes, simple, rest in zip((a, b), known, places, others, strict=True):
+        for one, size in zip(side, sizes, strict=True):
+            steps = [size * step for step in range(int(whole / size))]
+            start = _ratio(one.value, unit)
+            if start is not None:
+                simple.update((start + step) % whole for step in steps)
+            else:
+                rest += [Add((one.value, Mul((number(step), unit)))) for step in steps]
+    period = Mul((number(whole), unit))
+    return places[0] == places[1] and all(
+        any(_quotient(Add((x, negate(y))), period) is not None for y in other)
+        for one, other in (others, others[::-1])
+        for x in one
+    )
+
+
+def _common_multiple(sizes: list[Fraction]) -> Fraction:
+    return Fraction(
+        math.lcm(*(size.numerator for size in sizes)), math.gcd(*(size.denominator for size in sizes))
+    )
+
+
+def _ratio(a: Node, b: Node) -> Fraction | None:
+    """The quotient of two constants, if it is a simple fraction."""
+    try:
+        value = evaluate(Div(a, b), {}, _DIGITS)
+    except (Undefined, TooLarge):
+        return None
+    if getattr(value, "imag", 0) or not abs(value) < 1e6:
+        return None
+    found = Fraction(str(value)).limit_denominator(1_000)
+    return found if same_constant(a, Mul((number(found), b))) else None
+
+
+def _quotient(a: Node, b: Node) -> int | None:
+    """The quotient of two constants, if it is an integer."""
+    found = _ratio(a, b)
+    return int(found) if found is not None and found.denominator == 1 else None

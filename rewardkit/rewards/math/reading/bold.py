@@ -1,0 +1,58 @@
+"""Names of vectors and matrices: bold, under an arrow, hatted i, j, k. Their products do not commute."""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.rewards.math.reading.normalise import UNIT_VECTORS
+from rewardkit.rewards.math.tree.nodes import Add, Div, Fn, Linear, Mul, Node, Pow, Sym, children, walk
+from rewardkit.rewards.math.tree.rebuild import rebuild
+
+_BOLD = re.compile(
+    r"\\(?P<mark>mathbf|vec|overrightarrow|hat|widehat) ?"
+    r"(?:\{(?P<group>[^{}]*(?:\{[^{}]*\}[^{}]*)*)\}|(?P<letter>\\?[a-zA-Z]))"
+)
+_LETTER = re.compile(r"\\?[a-zA-Z]+|[a-zA-Z]")
+_HINTS = ("\\mathbf", "\\vec", "\\overright", "\\nabla", "hat")
+"""One of these is in every bold name."""
+
+
+def names_in_bold(text: str) -> frozenset[str]:
+    """Return the names in an answer in canonical spelling that are vectors or matrices."""
+    found: set[str] = set()
+    if not any(map(text.__contains__, _HINTS)):
+        return frozenset()
+    if "\\nabla" in text:
+        found.add("nabla")
+    for one in _BOLD.finditer(text):
+        inner = (one["group"] or one["letter"] or "").strip()
+        if one["mark"].endswith("hat") and inner not in UNIT_VECTORS:
+            continue
+        if one["mark"] == "mathbf":
+            for word in _LETTER.findall(inner):
+                found |= {word[1:]} if word.startswith("\\") else set(word)
+        else:
+            name = inner.removeprefix("\\")
+            found.add(f"hat {name}" if one["mark"].endswith("hat") else name)
+    return frozenset(found)
+
+
+def is_vector(node: Node, bold: frozenset[str]) -> bool:
+    """Whether a factor is a vector or matrix, as far as its letters tell."""
+    return any(isinstance(part, Sym) and base(part.name) in bold for part in walk(node))
+
+
+def base(name: str) -> str:
+    """Return a name without its index: `\\mathbf{a}_1` is bold where `\\mathbf{a}` is."""
+    return name.partition("_")[0]
+
+
+def with_products(node: Node, bold: frozenset[str]) -> Node:
+    """Return a tree whose formulas with several vectors or matrices are marked as such."""
+    if isinstance(node, (Add, Mul, Div, Pow, Fn)):
+        parts = list(walk(node))
+        names = sorted({part.name for part in parts if isinstance(part, Sym) and base(part.name) in bold})
+        multiplied = any(isinstance(part, (Mul, Fn)) for part in parts)
+        return Linear(node, tuple(names)) if len(names) > 1 and multiplied else node
+    below = children(node)
+    return rebuild(node, tuple(with_products(child, bold) for child in below)) if below else node

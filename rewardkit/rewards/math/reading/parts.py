@@ -1,0 +1,98 @@
+"""Answers to the parts of a question, `(a) 3, (b) 5`: where each begins, and which part it is of.
+
+Labels are counted, so that `(1)` and `(a)` are both the first. They are labels only where they count from the
+first without a gap: `(2) 5` alone is a product.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+
+class LabelledPart(NamedTuple):
+    """A part of a question, counted from 1, and the text of its answer."""
+
+    label: int
+    text: str
+
+
+_NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_KINDS: tuple[Callable[[str], int], ...] = (
+    lambda label: int(label) if label.isdecimal() else 0,
+    lambda label: ord(label) - ord("a") + 1 if len(label) == 1 and "a" <= label <= "j" else 0,
+    lambda label: ord(label) - ord("A") + 1 if len(label) == 1 and "A" <= label <= "J" else 0,
+    lambda label: _NUMERALS.index(label) + 1 if label in _NUMERALS else 0,
+    lambda label: _NUMERALS.index(label.lower()) + 1 if label.isupper() and label.lower() in _NUMERALS else 0,
+    lambda label: ord(label) - ord("①") + 1 if len(label) == 1 and "①" <= label <= "⑳" else 0,
+)
+"""Ways to count: a label as the number that it is, 0 where it is none of the kind."""
+_LABEL = r"[1-9]\d?|[a-jA-J]|[ivxIVX]{1,4}"
+_PIECE = re.compile(
+    rf"""
+    (?: \A | (?<=[\s,;.:}}]) | (?<=\\\\) ) (?P<word>[a-zA-Z]{{2,12}}\ )?
+    (?: \((?P<round>{_LABEL})\)
+      | (?P<half>{_LABEL})\)(?=\s|\\)
+      | (?P<dotted>{_LABEL})\.(?=\s|\\)
+      | (?(word)(?P<bare>{_LABEL})(?=[:=.\ ])|(?!))
+    ) (?:\ ?[:=](?!=))?
+    | (?P<circled>[①-⑳])
+    | (?P<open>\\\{{|[(\[{{])
+    | (?P<close>\\\}}|[)\]}}])
+    """,
+    re.VERBOSE,
+)
+"""A label, alone or behind a word, and the brackets that hold no labels."""
+_WRAPPED = re.compile(
+    rf"\\text ?\{{ ?((?:[a-zA-Z]{{2,12}} ?)?(?:\((?:{_LABEL})\)|(?:{_LABEL})[).:]|(?<= )(?:{_LABEL}))[.:]?"
+    rf"|[a-zA-Z]{{2,12}}(?= ?\}} ?\((?:{_LABEL})\))) ?\}}"
+)
+_JOINT = re.compile(r"(?:[ ,;.]|\\\\|\\text ?\{[ ,;]*(?:and)?[ ,;]*\}|(?<=[ ,;])and)+\Z")
+_FORMS = ("round", "half", "dotted", "bare", "circled")
+_MOST = 20
+
+
+def parts_of(text: str) -> tuple[LabelledPart, ...]:
+    """Return the parts of an answer in canonical spelling, in the order of their labels; none if it has no
+    labels that count from the first, each with something behind it and nothing before the first."""
+    if text.startswith("\\text"):
+        text = _WRAPPED.sub(r" \1 ", text).strip()
+    first = _PIECE.match(text)
+    if first is None or first["open"]:
+        return ()
+    if "\\text" in text:
+        text = _WRAPPED.sub(r" \1 ", text)
+    found = list(_labels(text))
+    if not 1 < len(found) <= _MOST:
+        return ()
+    worded = found[0]["word"] is not None
+    if worded and len({(label["word"] or "").casefold() for label in found}) > 1:
+        return ()
+    starts = [label.start() if worded or not label["word"] else label.end("word") for label in found]
+    names = [next(label[form] for form in _FORMS if label[form]) for label in found]
+    texts = [
+        _content(text[label.end() : end]) for label, end in zip(found, [*starts[1:], len(text)], strict=True)
+    ]
+    for count in _KINDS:
+        numbers = [count(name) for name in names]
+        if sorted(numbers) == list(range(1, len(numbers) + 1)) and all(texts):
+            return tuple(sorted(map(LabelledPart, numbers, texts)))
+    return ()
+
+
+def _labels(text: str) -> Iterator[re.Match[str]]:
+    """Yield what may be a label outside of all brackets."""
+    depth = 0
+    for piece in _PIECE.finditer(text):
+        if piece["open"]:
+            depth += 1
+        elif depth and (piece["close"] or piece["half"]):
+            depth -= 1
+        elif not depth and not piece["close"]:
+            yield piece
+
+
+def _content(text: str) -> str:
+    """What stands between two labels, without the sign or word that joins the parts."""
+    return _JOINT.sub("", text).strip(" ,;")

@@ -1,0 +1,132 @@
+"""Equal values in other notation: integrals, sets of integers, bases, probabilities, lengths, values by cases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+from family_pairs import ALL as FAMILIES
+from list_pairs import ALL as LISTS
+from name_pairs import ALL as NAMES
+
+from rewardkit.rewards.math import MathOptions, compare, score
+from rewardkit.types import Sample
+
+PRESETS = (MathOptions(), MathOptions(preset="strict"))
+
+PAIRS = [
+    ("x^2+C", "x^2+3+C", True),
+    ("x^2+C", "x^2+C_1", True),
+    ("x^2+C", "x^2", False),
+    ("x^2+C", "2x^2+C", False),
+    ("x^2", "x^2+C", False),
+    ("\\ln|x|+C", "\\ln|2x|+C", True),
+    ("\\frac{\\sin^2x}{2}+C", "-\\frac{\\cos 2x}{4}+C", True),
+    ("\\frac{\\sin^2x}{2}+C", "-\\frac{\\cos^2x}{2}+C", True),
+    ("\\frac{\\sin^2x}{2}+C", "\\frac{\\cos^2x}{2}+C", False),
+    ("A+B+C", "A+B+C+3", False),
+    ("a+b+c", "a+b+c+5", False),
+    ("F=\\frac95C+32", "F=\\frac95C", False),
+    ("\\arctan x+C", "-\\arctan\\frac1x+C", False),
+    ("F(x)=x^3+C", "F(x)=x^3-7+C", True),
+    ("y=x^2+C", "x^2+C", True),
+    ("e^x+x+C", "x+e^x+C+\\ln 2", True),
+    ("K+C", "K+C+1", False),
+    ("\\{n\\in\\mathbb{Z}: 0<n<4\\}", "\\{1,2,3\\}", True),
+    ("\\{n\\in\\mathbb{Z}: 0<n<4\\}", "\\{0,1,2,3\\}", False),
+    ("\\{n\\in\\mathbb{Z}: 0\\le n<4\\}", "\\{0,1,2,3\\}", True),
+    ("\\{2k : k\\in\\mathbb{Z}, 0\\le k\\le3\\}", "\\{0,2,4,6\\}", True),
+    ("\\{2k \\mid k\\in\\mathbb{Z}, 0\\le k\\le3\\}", "\\{0,2,4\\}", False),
+    ("\\{x\\in\\mathbb{N}: x<5\\}", "\\{1,2,3,4\\}", False),
+    ("\\{x\\in\\mathbb{N}: 1\\le x<5\\}", "1,2,3,4", True),
+    ("\\{x : x\\in\\mathbb{Z}, -2<x<2\\}", "-1,0,1", True),
+    ("\\{x\\in\\mathbb{Z} : |x|<2\\}", "\\{-1,0,1\\}", True),
+    ("\\{x\\in\\mathbb{Z}^+ : x\\le 3\\}", "\\{1,2,3\\}", True),
+    ("\\{x\\in\\mathbb{Z}: 0<x<4\\}", "\\{x\\in\\mathbb{Z}: 1\\le x\\le 3\\}", True),
+    ("\\{x\\in\\mathbb{Z}: 0<x<4\\}", "(0,4)", False),
+    ("\\{k^2 : k\\in\\mathbb{Z}, |k|\\le2\\}", "\\{0,1,4\\}", True),
+    ("\\{x\\in\\mathbb{R}: 0<x<4\\}", "(0,4)", True),
+    ("11_2", "(11)_2", True),
+    ("1A_{16}", "(1A)_{16}", True),
+    ("1A_{16}", "1B_{16}", False),
+    ("1011_2", "1011\\text{ (base 2)}", True),
+    ("1011_2", "1011_{\\text{two}}", True),
+    ("1011_2", "1011_3", False),
+    ("1011_2", "001011_2", True),
+    ("1011_2", "1011 base 2", True),
+    ("FF_{16}", "FE_{16}", False),
+    ("12_3, 21_3", "(12)_3, (21)_3", True),
+    ("P(A)=\\frac12", "\\Pr(A)=\\frac12", True),
+    ("P(A)=\\frac12", "\\mathbb{P}(A)=0.5", True),
+    ("P(A)=\\frac12", "P(B)=\\frac12", False),
+    ("P(A|B)=\\frac13", "\\Pr[A\\mid B]=\\frac13", True),
+    ("P(A|B)=\\frac13", "P(B|A)=\\frac13", False),
+    ("\\mathbb{E}[X]=3", "3", True),
+    ("E[X]=3", "E(X)=3", True),
+    ("E[X]=3", "E[Y]=3", False),
+    ("P(X>1)=\\frac12", "\\frac12", True),
+    ("P(A)=\\frac12, P(B)=\\frac13", "P(B)=\\frac12, P(A)=\\frac13", False),
+    ("P(A)=\\frac12, P(B)=\\frac13", "\\Pr(B)=\\frac13, \\Pr(A)=\\frac12", True),
+    ("P(A\\cup B)=\\frac12", "P(A\\cap B)=\\frac12", False),
+    ("5'3''", "63\\text{ inches}", True),
+    ("5'3''", "5'3\"", True),
+    ("5'3''", "5'4''", False),
+    ("6'", "6\\text{ ft}", True),
+    ("5\\text{ feet }3\\text{ inches}", "5'3''", True),
+    ("5\\text{ feet and }3\\text{ inches}", "5'3''", True),
+    ("2\\text{ hours and }30\\text{ minutes}", "2.5\\text{ hours}", True),
+    ("2\\text{ hours and }30\\text{ minutes}", "2\\text{ hours and }3\\text{ minutes}", False),
+    ("5\\text{ cm and }3\\text{ cm}", "3\\text{ cm and }5\\text{ cm}", True),
+    ("5\\text{ cm and }3\\text{ cm}", "8\\text{ cm}", False),
+    ("f'", "f''", False),
+    ("f'(5)", "f'(5)", True),
+    ("36^\\circ 52' 12''", "36^\\circ 52'", False),
+    ("f(x)=\\begin{cases}x&x\\ge0\\\\-x&x<0\\end{cases}", "|x|", True),
+    ("\\begin{cases}x&x\\ge0\\\\-x&x<0\\end{cases}", "\\begin{cases}x&x>0\\\\-x&x\\le0\\end{cases}", True),
+    ("\\begin{cases}1&x\\ge0\\\\-1&x<0\\end{cases}", "\\begin{cases}1&x>0\\\\-1&x\\le0\\end{cases}", False),
+    ("\\begin{cases}x&x\\ge0\\\\-x&x<0\\end{cases}", "x", False),
+    ("\\begin{cases}x+1&x<1\\\\2&x\\ge1\\end{cases}", "\\min(x+1,2)", True),
+    (
+        "\\begin{cases}1&x=0\\\\0&\\text{otherwise}\\end{cases}",
+        "\\begin{cases}0&x\\ne0\\\\1&x=0\\end{cases}",
+        True,
+    ),
+    (
+        "\\begin{cases}x^2&\\text{if }x<0\\\\x&\\text{if }0\\le x<1\\\\1&\\text{if }x\\ge 1\\end{cases}",
+        "\\begin{cases}1&x\\ge1\\\\x&0\\le x<1\\\\x^2&x<0\\end{cases}",
+        True,
+    ),
+    ("\\begin{cases}x^2&x<0\\\\x&x\\ge 0\\end{cases}", "\\begin{cases}x^2&x<0\\\\x&x>0\\end{cases}", False),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "same"), PAIRS)
+def test_other_notation_is_paid_and_other_values_are_not(first: str, second: str, same: bool) -> None:
+    for truth, answer in ((first, second), (second, first)):
+        for options in PRESETS:
+            assert compare(truth, answer, options).equal == same, f"{truth!r} <- {answer!r} {options.preset}"
+
+
+@pytest.mark.parametrize("pairs", [*NAMES, *FAMILIES, *LISTS])
+def test_default_never_denies_what_strict_pays(
+    pairs: Callable[[random.Random, int], Iterator[tuple[str, str, bool]]],
+) -> None:
+    for truth, answer, _ in pairs(random.Random(8), 15):
+        found = [score(Sample("math", f"\\boxed{{{answer}}}", truth), options).correct for options in PRESETS]
+        assert found[0] or not found[1], f"{truth!r} <- {answer!r}"
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer"),
+    [
+        ("\\$5", "US\\$5"),
+        ("20\\%", "20\\text{\\%}"),
+        ("\\frac72", "\\frac72{}"),
+        ("105\\text{ minutes}", "1\\text{ hour and }45\\text{ minutes}"),
+        ("105\\text{ minutes}", "1 hour and 45 minutes"),
+    ],
+)
+def test_what_is_written_round_a_value_does_not_hide_it(truth: str, answer: str) -> None:
+    for options in PRESETS:
+        assert compare(truth, answer, options).equal
