@@ -34,6 +34,9 @@ _FAILING: Mapping[str, Status] = {
 }
 """Words for the status of a row that failed; any other word says nothing."""
 
+_NO_ERROR = frozenset({"", "none", "null", "nan", "n/a", "no error", "ok", "success"})
+"""Texts in the place of an error that say there was none."""
+
 _Report = Callable[[str, Any], tuple[Status, str] | None]
 """Takes the name and the value of a column; returns the status and the reason of a failure."""
 
@@ -151,13 +154,15 @@ def _of_finish(name: str, value: Any) -> tuple[Status, str] | None:
 def _of_error(name: str, value: Any) -> tuple[Status, str] | None:
     if value is True:
         return "error", f"the row failed: '{name}' is true"
-    if (
-        not value
-        or not isinstance(value, str | Mapping | list)
-        or str(value).lower() in ("none", "null", "nan")
-    ):
+    if not value or not isinstance(value, str | Mapping | list) or _is_placeholder(str(value)):
         return None  # a number is a measure, such as of a regression
     return "error", f"the row failed: {error_said(value[0] if isinstance(value, list) else value)}"
+
+
+def _is_placeholder(text: str) -> bool:
+    """Tell whether a text stands where there is no error, as `<not_executed>` of NeMo-Skills."""
+    text = text.strip().lower()
+    return text in _NO_ERROR or (text.startswith("<") and text.endswith(">") and " " not in text)
 
 
 def _of_flag(name: str, value: Any) -> tuple[Status, str] | None:
