@@ -265,8 +265,11 @@ def _of_columns(
         sure = _undisputed(by_name) if by_name else unnamed[0] if len(unnamed) == 1 else None
         if sure is not None:
             return TrialResult(sure)
-    fitting = {one.names.response for one in tried if one.right}
-    likely = sorted(responses, key=lambda name: name not in fitting)[: len(fitting) or None]
+    right: dict[str | None, int] = {}
+    for one in tried:
+        right[one.names.response] = max(one.right, right.get(one.names.response, 0))
+    most = max(right.values(), default=0)
+    likely = [name for name in responses if 2 * right.get(name, 0) >= most]
     worth = _worth_offering([one for one in tried if one.label or one in by_name or one in unnamed])
     return TrialResult(offered=worth, responses=tuple(likely), tried=bool(tried))
 

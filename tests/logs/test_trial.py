@@ -100,6 +100,16 @@ def test_reference_solutions_and_prompts_are_no_responses(tmp_path: Path) -> Non
     )
 
 
+def test_a_prompt_is_not_offered_as_a_response_for_being_right_by_chance(tmp_path: Path) -> None:
+    rows = [
+        {"ask": f"Compute {place}*7+5.", "said": f"The answer is \\boxed{{{7 * place + 5}}}", "truth": str(7 * place + 5)}
+        for place in range(7)
+    ]  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        note_of(put(tmp_path / "log", rows))
+    assert "--response-key said" in str(caught.value) and "--response-key ask" not in str(caught.value)
+
+
 def test_responses_of_several_models_are_left_to_the_user_and_each_has_its_own_verdicts(
     tmp_path: Path,
 ) -> None:
