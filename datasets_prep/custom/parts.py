@@ -77,7 +77,9 @@ class QuestionParts:
             ValueError: there are none.
         """
         if len(self.choices) > 1:
-            found = zip(_LETTERS, (values.get(name) for name in self.choices), strict=False)
+            ends = [name[-1] for name in self.choices]
+            labels = ends if "".join(ends).isdecimal() else _LETTERS
+            found = zip(labels, (values.get(name) for name in self.choices), strict=False)
             options = [(label, str(text)) for label, text in found if text not in (None, "")]
         else:
             options = options_in(values.get(self.choices[0]))
@@ -191,7 +193,24 @@ def _option_columns(free: Collection[str]) -> tuple[str, ...]:
     if lists := [name for name in OPTIONS if name in free]:
         return (lists[0],)
     letters = tuple(letter for letter in _LETTERS if letter in free)
-    return letters if len(letters) > 1 and letters == tuple(_LETTERS[: len(letters)]) else ()
+    if len(letters) > 1 and letters == tuple(_LETTERS[: len(letters)]):
+        return letters
+    return next(iter(_series(free)), ())
+
+
+def _series(names: Collection[str]) -> list[tuple[str, ...]]:
+    """Return the columns whose names count on from a, A, 0 or 1 behind one stem: `option_1`, `option_2`."""
+    ends: dict[str, dict[str, str]] = {}
+    for name in sorted(names):
+        if len(name) > 1 and (name[-1].isdigit() or name[-1].isalpha()):
+            ends.setdefault(name[:-1], {})[name[-1]] = name
+    found = []
+    for by_end in ends.values():
+        first = min(by_end)
+        counted = [chr(ord(first) + i) for i in range(len(by_end))]
+        if first in "aA01" and len(by_end) > 1 and sorted(by_end) == counted:
+            found.append(tuple(by_end[end] for end in counted))
+    return found
 
 
 def refuse_part(name: str, question: str, columns: Collection[str]) -> None:

@@ -122,6 +122,10 @@ def test_options_are_asked_by_letter_for_the_reward_of_multiple_choice(suffix: s
         ({"question": "Legs?", "A": "two", "B": "four", "answer": "B"}, {}),
         ({"question": "Legs?", "choices": {"label": ["1", "2"], "text": ["two", "four"]}, "answer": "2"}, {}),
         ({"question": "Legs?", "options": {"a": "two", "b": "four"}, "answer": "b"}, {}),
+        ({"question": "Legs?", "opa": "two", "opb": "four", "answer": "B"}, {}),
+        ({"question": "Legs?", "choice_1": "two", "choice_2": "four", "answer": "B"}, {}),
+        ({"question": "Legs?", "choice_1": "two", "choice_2": "four", "answer": 2}, {}),
+        ({"question": "Legs?", "choice0": "two", "choice1": "four", "answer": 1}, {}),
         (
             {"question": "Legs?", "opa": "two", "opb": "four", "answer": 1},
             {"choices_key": ("opa", "opb")},
