@@ -279,7 +279,7 @@ def _of_source(rows: Iterator[ScoredRow], data_source: str | None, path: str) ->
                 f"{path}, row {row['file_row']} was scored as '{row['data_source']}', not '{data_source}'; "
                 "leave out --data-source, or score the file again with `rewardkit score`"
             )
-        yield row
+        yield row | {"data_source": row["data_source"] or data_source}
 
 
 def _require_column(file: RowFile, name: str) -> None:
@@ -333,7 +333,7 @@ def _rows_of(
             row = _one_of(own, place) if layout.many else own.copy()
             row |= {
                 "file_row": records.first_row + i,
-                "data_source": sample.data_source or None,
+                "data_source": sample.data_source or layout.data_source or None,
                 "response": sample.response,
                 "ground_truth": sample.ground_truth or None,
                 "prompt": sample.prompt,
