@@ -30,7 +30,7 @@ def scored() -> tuple[Batch, list[ScoredRollout]]:
         row = PromptRow("gsm8k", f"p{prompt}", "7", {}, [1])
         for i, kind in enumerate(kinds):
             value, right, in_format = KINDS.get(kind, (0.0, False, 0.0))
-            score = Score(value, correct=right, parts={"format": in_format})
+            score = Score(value, correct=right, parts={"format": in_format}, scorer="gsm8k@1")
             responses.append(
                 ScoredRollout(row, "x" * (1 + i), failure("error", "!") if kind == "!" else score)
             )
