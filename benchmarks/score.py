@@ -153,7 +153,7 @@ def time_steps(file: Path) -> dict[str, object]:
                 LinesWriter(io.BytesIO(), "").write(records, result)
                 return
             fields = score_fields("", rewards[name][0].parts, many=False)
-            writer = ParquetWriter(io.BytesIO(), records.table.schema, fields, "", b"")
+            writer = ParquetWriter(io.BytesIO(), records.table.schema, (), fields, "", b"")
             writer.write(records, result)
             writer.close()
 
