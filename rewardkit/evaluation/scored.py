@@ -333,7 +333,7 @@ def _rows_of(
             row = _one_of(own, place) if layout.many else own.copy()
             row |= {
                 "file_row": records.first_row + i,
-                "data_source": sample.data_source or layout.data_source or None,
+                "data_source": sample.data_source or None,
                 "response": sample.response,
                 "ground_truth": sample.ground_truth or None,
                 "prompt": sample.prompt,
