@@ -13,9 +13,8 @@ from rewardkit.errors import UnscoredError
 from rewardkit.evaluation import comparison
 from rewardkit.evaluation.comparison import Comparison
 from rewardkit.evaluation.gates import GateLimits, GateResult, gate_comparison, gate_limits, require_passed
-from rewardkit.evaluation.intervals import Difference
 from rewardkit.evaluation.scored import dumps_in, read_groups
-from rewardkit.evaluation.summary import Summary, SummaryRow
+from rewardkit.evaluation.summary import Summary, SummaryRow, cell
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.reader import PLAIN
 from rewardkit.offline.frame import as_file
@@ -66,7 +65,7 @@ class ComparedFiles:
         """Return the differences as a table, with problems and gates."""
         rows = []
         for name, one in self.found.sources.items():
-            cells = (_cell(one.accuracy), _cell(one.score), f"{one.prompts:,}", f"{one.not_scored:,}")
+            cells = (cell(one.accuracy, "+"), cell(one.score, "+"), f"{one.prompts:,}", f"{one.not_scored:,}")
             problem = next((line for line in self.problems if line.startswith(f"{name}: ")), "")
             rows.append(SummaryRow(name, cells, problem))
         return Summary("compare", COLUMNS, tuple(rows), self.problems, gates)
@@ -118,11 +117,3 @@ def compare(
                     given.saw(found)
             groups.append(found)
         return ComparedFiles(comparison.compare(*groups, allow_missing=allow_missing))
-
-
-def _cell(difference: Difference | None) -> str:
-    if difference is None:
-        return "-"
-    if difference.low is None or difference.high is None:
-        return f"{difference.mean:+.4f}"
-    return f"{difference.mean:+.4f} ({difference.low:+.3f} to {difference.high:+.3f})"

@@ -14,8 +14,7 @@ from rewardkit.evaluation.gates import (
     gate_limits,
     require_passed,
 )
-from rewardkit.evaluation.intervals import Estimate
-from rewardkit.evaluation.summary import Summary, SummaryRow
+from rewardkit.evaluation.summary import Summary, SummaryRow, cell
 
 COLUMNS = ("data source", "accuracy", "mean score", "responses", "not scored")
 
@@ -99,13 +98,5 @@ def unscored_problem(name: str, one: Figures) -> str:
 
 def _row(name: str, one: Figures) -> SummaryRow:
     failures = ", ".join(f"{n:,} {status}" for status, n in one.failures.items()) or "0"
-    cells = (_cell(one.accuracy), _cell(one.score), f"{one.responses:,}", failures)
+    cells = (cell(one.accuracy), cell(one.score), f"{one.responses:,}", failures)
     return SummaryRow(name, cells, unscored_problem(name, one))
-
-
-def _cell(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "-"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:.4f}"
-    return f"{estimate.mean:.4f} ({estimate.low:.3f} to {estimate.high:.3f})"

@@ -14,11 +14,26 @@ from xml.etree import ElementTree
 
 from rewardkit.errors import InputError, reason_of
 from rewardkit.evaluation.gates import GateResult
+from rewardkit.evaluation.intervals import Difference, Estimate
 from rewardkit.files.publishing import published, require_folder_of
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML 1.0 file may have."""
 _MARKS = {"passed": "✅", "failed": "❌", "error": "⚠️"}
+
+
+def cell(figure: Estimate | Difference | None, sign: str = "") -> str:
+    """Return a figure of a table with its 95 % interval, as far as it has one.
+
+    Args:
+        sign: `+` shows the sign of numbers above zero, too.
+    """
+    if figure is None:
+        return "-"
+    mean = f"{figure.mean:{sign}.4f}"
+    if figure.low is None or figure.high is None:
+        return mean
+    return f"{mean} ({figure.low:{sign}.3f} to {figure.high:{sign}.3f})"
 
 
 @dataclass(frozen=True, slots=True)
