@@ -214,7 +214,7 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
 
 
 def _follows_numbers(word: str) -> bool:
-    """Whether letters right behind a number leave it what it is: a unit or a noun, but not `123abc`."""
+    """Tell whether letters right behind a number leave it what it is: a unit or a noun, but not `123abc`."""
     from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # loaded where a text needs them
     from rewardkit.rewards.math.units import ORDINALS, is_unit
 

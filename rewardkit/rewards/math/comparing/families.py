@@ -87,7 +87,7 @@ def _plain(node: Node) -> Node:
 
 
 def is_shifted(classes: ResidueFamily) -> bool:
-    """Whether no class has 0 in it, so that a formula which only depends on a number is unlikely."""
+    """Tell whether no class has 0 in it, so that a formula which only depends on a number is unlikely."""
     return all(_quotient(one.value, one.period) is None for one in classes)
 
 

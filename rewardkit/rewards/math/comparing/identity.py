@@ -77,7 +77,7 @@ def held(node: Node, env: Env) -> Node:
 
 
 def same_up_to_constant(a: Node, b: Node) -> bool:
-    """Whether two functions, each with a constant of integration `+C`, differ by no more than a constant."""
+    """Tell if two functions, each with a constant of integration `+C`, differ by no more than a constant."""
     rests = [_without_constant(node) for node in (a, b)]
     if rests[0] is None or rests[1] is None:
         return False

@@ -34,7 +34,7 @@ _MEASURES = table("abs det max min sin cos tan cot sec csc deg dim gcd lcm floor
 
 
 def is_label(node: Node) -> bool:
-    """Whether this can be the name of what was asked for: a variable, f(x), AB, |AB|, (p, q), V_1 : V_2."""
+    """Tell if this can be the name of what was asked for: a variable, f(x), AB, |AB|, (p, q), V_1 : V_2."""
     match node:
         case Sym() | App() | Text():
             return True
@@ -112,7 +112,7 @@ def assignment(node: Node) -> tuple[Node, Node] | None:
 
 
 def _sides_differ(a: Node, b: Node) -> bool:
-    """Whether two sides of a chain are known to be different."""
+    """Tell whether two sides of a chain are known to be different."""
     a, b = (n.value if isinstance(n, Quantity) else n for n in (a, b))
     if is_scalar(a) and is_scalar(b):
         return equal(a, b, DEFAULT) is False
@@ -130,7 +130,7 @@ def chain_value(node: Rel) -> Node | None:
 
 
 def same_label(a: Node, b: Node) -> bool:
-    """Whether two labels name the same thing; heads of definitions do whatever letters their arguments have.
+    """Tell if two labels name the same thing; heads of definitions do whatever letters their arguments have.
 
     `y` names what any function is; a function and its derivative or inverse are two.
     """
@@ -154,7 +154,7 @@ def base_name(label: Node) -> str:
 
 
 def captures(label: Node, value: Node, model: Node) -> bool:
-    """Whether renaming a definition's arguments would take in a letter that is not one: `f(y) = x^2`."""
+    """Tell whether renaming a definition's arguments would take in a letter that is not one: `f(y) = x^2`."""
     if not (isinstance(label, App) and isinstance(model, App)):
         return False
     return bool((symbols(model) - symbols(label)) & symbols(value))

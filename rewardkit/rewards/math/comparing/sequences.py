@@ -162,7 +162,7 @@ def _is_truth(node: Node) -> bool:
 
 
 def _both_named(first: tuple[Node, ...], second: tuple[Node, ...]) -> bool:
-    """Whether two tuples both say which of their values is which."""
+    """Tell whether two tuples both say which of their values is which."""
     if all(isinstance(item, Part) for item in (*first, *second)):
         return True
     return all(map(names.assignment, (*first, *second))) and len(names.labels(first)) > 1
@@ -236,7 +236,7 @@ def _with_integers(
 
 
 def may_count(node: Node) -> bool:
-    """Whether a formula may be one of a family: its one letter is one that counts."""
+    """Tell whether a formula may be one of a family: its one letter is one that counts."""
     return isinstance(node, (Add, Mul, Div)) and len(found := symbols(node)) == 1 and found <= _COUNTERS
 
 
@@ -305,7 +305,7 @@ def in_order(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: 
 
 
 def _is_set(x: Node, y: Node) -> bool:
-    """Whether one member of a collection is a set of one value, and the other such a value."""
+    """Tell whether one member of a collection is a set of one value, and the other such a value."""
     first, second = (isinstance(item, Seq) and item.opening == "{" for item in (x, y))
     return first != second and not isinstance(
         y if first else x, (Seq, SetOp, Matrix, Text, Rel, Logic, Const)

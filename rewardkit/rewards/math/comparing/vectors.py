@@ -244,7 +244,7 @@ def _inverse(grid: Grid) -> Grid:
 
 
 def has_units(node: Node) -> bool:
-    """Whether there are unit vectors in a formula."""
+    """Tell whether there are unit vectors in a formula."""
     return isinstance(node, (Sym, Add, Mul, Div, Linear)) and not symbols(node).isdisjoint(_UNITS)
 
 
@@ -269,7 +269,7 @@ def components(node: Node, other: Node, same: Callable[[Node, Node], bool | None
 
 
 def _is_sum_of_units(node: Node) -> bool:
-    """Whether every term has one unit vector as a factor."""
+    """Tell whether every term has one unit vector as a factor."""
     match node:
         case Linear(value=value):
             return _is_sum_of_units(value)

@@ -412,7 +412,7 @@ def _function_arguments(parser: Parser) -> tuple[Node, ...]:
 
 
 def _goes_on(parser: Parser) -> bool:
-    """Whether a factor of the argument follows, `\\sin 2x`; a vector is none: `\\sin t\\,\\mathbf{j}`."""
+    """Tell if a factor of the argument follows, `\\sin 2x`; a vector is none: `\\sin t\\,\\mathbf{j}`."""
     vector = parser.kind() == "wrap" or (parser.kind() == "sym" and parser.peek().value in parser.bold)
     return parser.starts_factor() and parser.kind() not in ("fn", "open", "big") and not vector
 

@@ -38,7 +38,7 @@ def names_in_bold(text: str) -> frozenset[str]:
 
 
 def is_vector(node: Node, bold: frozenset[str]) -> bool:
-    """Whether a factor is a vector or matrix, as far as its letters tell."""
+    """Tell whether a factor is a vector or matrix, as far as its letters tell."""
     return any(isinstance(part, Sym) and base(part.name) in bold for part in walk(node))
 
 

@@ -283,7 +283,7 @@ class _Descent:
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
 
     def _goes_on_smaller(self, last: Node) -> bool:
-        """Whether "and" with a number of a smaller unit of the same kind follows: `1 hour and 45 minutes`."""
+        """Tell if "and" with a number of a smaller unit of the same kind follows: `1 hour and 45 minutes`."""
         number, unit = self.peek(1), self.peek(2)
         if not isinstance(last, Quantity) or not self.at("conn", "and"):
             return False

@@ -130,7 +130,7 @@ def same(a: str, b: str) -> bool:
 
 
 def is_truth(text: str) -> bool:
-    """Whether a text says of something else whether it is so: true, false, yes, no."""
+    """Tell whether a text says of something else whether it is so: true, false, yes, no."""
     return fold(text) in ("true", "false", "yes", "no")
 
 

@@ -104,7 +104,7 @@ _JOINING = ("sep", "conn", "row", "begin", "end")
 
 
 def _is_related(tokens: list[Token]) -> bool:
-    """Whether the item that tokens begin with is a relation."""
+    """Tell whether the item that tokens begin with is a relation."""
     depth = 0
     for token in tokens:
         depth += (token.kind == "open") - (token.kind == "close")
