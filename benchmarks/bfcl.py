@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rewardkit.rewards.tool_call.reward import ToolCallOptions, score
+from rewardkit.rewards.tool_call.tool_call_reward import ToolCallOptions, score
 from rewardkit.types import Sample
 
 CATEGORIES = (

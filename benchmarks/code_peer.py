@@ -17,7 +17,7 @@ from typing import Any
 
 from verl_rewards_alone import VERL_REWARDS_ALONE
 
-from rewardkit.rewards.code.reward import CodeOptions, score
+from rewardkit.rewards.code.code_reward import CodeOptions, score
 from rewardkit.types import Sample
 from tests.rewards.code.idioms import IDIOMS
 from tests.rewards.code.problems import PROBLEMS, as_program, function, mutants, solve

@@ -17,7 +17,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.demo.model import save
-from rewardkit.demo.run import final_weights, make_start
+from rewardkit.demo.run_demo import final_weights, make_start
 from rewardkit.trainer.config.load import load_config, load_settings
 from rewardkit.trainer.models.load import load_tokenizer
 from rewardkit.trainer.run.process import train_here

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from rewardkit.rewards.instructions.reward import Instruction
+from rewardkit.rewards.instructions.instruction_reward import Instruction
 from rewardkit.rewards.instructions.table import find
 from tests.rewards.instructions.ifbench_drawn import PAIRS, TEST, TRAINING, draw
 

@@ -27,7 +27,7 @@ from rich.console import Console
 
 from rewardkit.commands.demo import N_TEST, N_TRAIN
 from rewardkit.datasets_prep import arithmetic
-from rewardkit.demo.run import make_start
+from rewardkit.demo.run_demo import make_start
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.batch import Batch

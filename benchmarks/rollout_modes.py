@@ -43,7 +43,7 @@ from transformers import AutoConfig, LlamaConfig, LlamaForCausalLM
 from rewardkit.commands.demo import N_TEST, N_TRAIN
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.demo.model import make_tokenizer, save
-from rewardkit.demo.run import make_start
+from rewardkit.demo.run_demo import make_start
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.rollout.served import IN_PROCESS_ONLY
 from rewardkit.trainer.rollout.serving import await_servers, start_server

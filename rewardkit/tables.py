@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rewardkit.files.values import in_python
+from rewardkit.files.arrow_values import in_python
 from rewardkit.rows import RowNames, find_names
 
 

@@ -31,7 +31,7 @@ from rewardkit.server.observability.traffic import Traffic
 from rewardkit.server.protocols import ROUTERS, ProtocolContext
 from rewardkit.server.protocols.base import described
 from rewardkit.server.request import CURRENT, BeginTrace
-from rewardkit.server.scoring import RequestScorer, count_outcomes
+from rewardkit.server.request_scoring import RequestScorer, count_outcomes
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import answer_to, decode_object, refusal, reply
 from rewardkit.types import COSTS, Sample, Score

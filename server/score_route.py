@@ -21,7 +21,7 @@ from rewardkit.errors import InputError, OverloadedError, RewardkitError, Unknow
 from rewardkit.groups import group_of
 from rewardkit.registry import REGISTRY
 from rewardkit.server.request import CURRENT
-from rewardkit.server.scoring import RequestScorer
+from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.server.wire import (
     JSON,
     NDJSON,

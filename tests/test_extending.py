@@ -207,7 +207,7 @@ def test_a_language_is_added_in_two_files(copy: Copy) -> None:
     use = """
 import json
 from rewardkit import Sample
-from rewardkit.rewards.code.reward import CodeOptions, score
+from rewardkit.rewards.code.code_reward import CodeOptions, score
 
 program = "```pl\\nmy $s = 0; $s += $_ for split ' ', <STDIN>; print qq{$s\\\\n};\\n```"
 for expected in ("42", "43"):

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from rewardkit import Sample
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.model_turns import parse
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import EpisodeSetup, run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Reply
 from rewardkit.rewards.answers.place import own_text, reply
 from rewardkit.rewards.code.extract import extract, mark_of_program
-from rewardkit.rewards.instructions.reward import InstructionOptions
-from rewardkit.rewards.instructions.reward import score as instructions
+from rewardkit.rewards.instructions.instruction_reward import InstructionOptions
+from rewardkit.rewards.instructions.instruction_reward import score as instructions
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.verdict import NoVerdictError, json_verdicts, read_verdict
 from rewardkit.rewards.structure import data

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from rewardkit import Sample, Scorer, score_file
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.loading import load_tools
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from rewardkit.agents.agent_files import register_agents
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN
@@ -21,7 +22,6 @@ from rewardkit.agents.resolving import (
     refuse_unused,
     resolve_rows,
 )
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import prompt_ids
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.files.arrow_values import in_python
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import BadRowError, Records, parse
-from rewardkit.files.values import in_python
 
 _SLICE = 16
 """Rows of a table that are Python objects at once: one of a code set can hold megabytes of tests."""

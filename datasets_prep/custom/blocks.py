@@ -20,10 +20,10 @@ from rewardkit.datasets_prep.common.readers import BadRows, chunks, rows_of_line
 from rewardkit.datasets_prep.common.sources import Record
 from rewardkit.datasets_prep.custom.parts import is_something
 from rewardkit.errors import InputError
+from rewardkit.files.arrow_values import in_python
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import RawRow, Records
-from rewardkit.files.values import in_python
 from rewardkit.json_objects import NOT_JSON
 
 _BLOCK_ROWS = 4096

@@ -20,7 +20,7 @@ from rewardkit.datasets_prep.custom.mapping import CHOICES, Columns
 from rewardkit.datasets_prep.custom.parts import is_something
 from rewardkit.datasets_prep.custom.sources import RowSource
 from rewardkit.errors import InputError
-from rewardkit.files.values import in_python
+from rewardkit.files.arrow_values import in_python
 from rewardkit.messages import content_of, whole_text
 from rewardkit.rows import ground_truth_text, plain, value_at
 from rewardkit.scoring.scorer import Scorer

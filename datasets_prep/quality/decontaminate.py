@@ -7,8 +7,8 @@ from importlib.util import find_spec
 
 import pyarrow as pa
 
+from rewardkit.checks.check_files import eval_questions
 from rewardkit.checks.overlap import EvalIndex
-from rewardkit.checks.run import eval_questions
 from rewardkit.datasets_prep.quality.dedup import block_of
 from rewardkit.datasets_prep.quality.near import NearIndex
 from rewardkit.datasets_prep.quality.questions import Questions, RowQuestion

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from rewardkit.agents.encoding import plain_text
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.executing import execute_call, within
 from rewardkit.agents.model_turns import (
     Speaking,
@@ -24,7 +25,6 @@ from rewardkit.agents.model_turns import (
     parse,
     turn_seed,
 )
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import (
     ENDED,

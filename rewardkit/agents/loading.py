@@ -38,8 +38,8 @@ TOOLS = {
     "calculator": "rewardkit.agents.tools.calculator:calculator",
     "code_interpreter": "rewardkit.agents.tools.code_interpreter:CodeInterpreter",
     "search": "rewardkit.agents.tools.search:Search",
-    "calc_gsm8k_reward": "rewardkit.agents.tools.answers:Gsm8kAnswer",
-    "calc_geo3k_reward": "rewardkit.agents.tools.answers:Geo3kAnswer",
+    "calc_gsm8k_reward": "rewardkit.agents.tools.answer_rewards:Gsm8kAnswer",
+    "calc_geo3k_reward": "rewardkit.agents.tools.answer_rewards:Geo3kAnswer",
 }
 """The tools that ship, by name."""
 MCP = "mcp"

@@ -21,7 +21,7 @@ from rewardkit.user_files import import_python_file
 
 if TYPE_CHECKING:
     from rewardkit.agents.episode import Episode
-    from rewardkit.agents.rows import EpisodeRow
+    from rewardkit.agents.episode_row import EpisodeRow
     from rewardkit.agents.types import Interaction
 
 ENTRY_POINT_GROUP = "rewardkit.agents"

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.loops import BUILT_IN
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN, Agent
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Interaction, Tool
 from rewardkit.errors import InputError, did_you_mean

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rewardkit.agents.episode import Episode, EpisodeEnded, EpisodeUnscored
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.executing import within
 from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import Agent
 from rewardkit.agents.resolving import EpisodeSetup, ResolvedEpisode, resolve, resolve_rows
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.types import ChatModel, Interaction, TokenModel, Tool
 from rewardkit.tool_calls.formats import format_named
 from rewardkit.types import Message

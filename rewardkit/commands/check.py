@@ -15,10 +15,10 @@ from rich.table import Table
 
 from rewardkit.agents.loading import interaction_names, tool_names
 from rewardkit.checks.agents import agent_names
+from rewardkit.checks.check_files import CheckedFile, CheckSettings, check_files
 from rewardkit.checks.contents import Known
 from rewardkit.checks.findings import CheckFinding, Findings
 from rewardkit.checks.lengths import Lengths
-from rewardkit.checks.run import CheckedFile, CheckSettings, check_files
 from rewardkit.commands.options.files import (
     DATA_SOURCE,
     DATA_SOURCE_KEY,

@@ -21,7 +21,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.printing import interval, results_console, signed
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
-from rewardkit.commands.options.scoring import note
+from rewardkit.commands.options.run_options import note
 from rewardkit.evaluation.chat import shown_prompt
 from rewardkit.evaluation.comparison import Comparison, PromptFlip
 from rewardkit.evaluation.intervals import Difference

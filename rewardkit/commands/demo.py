@@ -33,7 +33,7 @@ def command(out: Path, seed: int, overrides: tuple[str, ...]) -> None:
     """
     require_trainer()
     from rewardkit.datasets_prep import arithmetic
-    from rewardkit.demo.run import run_demo
+    from rewardkit.demo.run_demo import run_demo
 
     arithmetic.prepare(out / "data", n_train=N_TRAIN, n_test=N_TEST, level="tiny", seed=seed)
     run_demo(out / "data", out, seed=seed, overrides=overrides, console=Console())

@@ -22,7 +22,7 @@ from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import given_to_run, load_rewards, option_words_to_options
-from rewardkit.commands.options.scoring import note
+from rewardkit.commands.options.run_options import note
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.evaluation.rescoring import (
     GroupedSample,

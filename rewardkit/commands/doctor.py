@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rewardkit.commands.options.help import GroupedCommand
-from rewardkit.ownership import other_owners
+from rewardkit.distribution_name import other_owners
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.languages import RUNNERS
 from rewardkit.sandbox.levels import SECURE, EscapeFinding, choose, prove

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 import rewardkit
-from rewardkit.checks.scoring import RunOptions
+from rewardkit.checks.checked_scoring import RunOptions
 from rewardkit.commands.options.benchmarks import BenchmarkOptions, asked_benchmarks, benchmark_options
 from rewardkit.commands.options.eval_output import print_evaluation
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
@@ -26,7 +26,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
-from rewardkit.commands.options.scoring import StepBar, note, on_ray, run_options
+from rewardkit.commands.options.run_options import StepBar, note, on_ray, run_options
 from rewardkit.errors import InputError
 from rewardkit.evaluating.parts import parts_of
 from rewardkit.evaluation.gates import Counted, require_named

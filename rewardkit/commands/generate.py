@@ -16,7 +16,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import rewardkit
-from rewardkit.checks.scoring import RunOptions
+from rewardkit.checks.checked_scoring import RunOptions
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.generation import generation_options
 from rewardkit.commands.options.given import REWARDS, refuse_given
@@ -25,7 +25,7 @@ from rewardkit.commands.options.numbers import COUNT, NOT_NEGATIVE
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, results_console
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
-from rewardkit.commands.options.scoring import note, on_ray, print_report, resuming_options
+from rewardkit.commands.options.run_options import note, on_ray, print_report, resuming_options
 from rewardkit.generation.generate import Generated, OnGenerated
 from rewardkit.generation.settings import NAMES, check_settings
 from rewardkit.generation.verl_config import read_generation_config

@@ -18,7 +18,7 @@ from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
-from rewardkit.commands.options.scoring import note
+from rewardkit.commands.options.run_options import note
 from rewardkit.errors import InputError, UnscoredError
 from rewardkit.evaluation.gradient import CORRECT, SourceSignal, signal
 from rewardkit.evaluation.ledger import Ledger, ledger

@@ -21,8 +21,8 @@ from rewardkit.commands.options.printing import err, results_console
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.errors import InputError
 from rewardkit.files.publishing import published
-from rewardkit.labels.rows import Labelled, add_responses, read_labelled
-from rewardkit.labels.run import Suspicion, find_suspicions
+from rewardkit.labels.labelled import Labelled, add_responses, read_labelled
+from rewardkit.labels.suspicions import Suspicion, find_suspicions
 from rewardkit.offline import ReadOptions, read_join
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer

@@ -22,7 +22,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.mistaken import refuse_overwriting
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
-from rewardkit.commands.options.scoring import note
+from rewardkit.commands.options.run_options import note
 from rewardkit.errors import OptionsError
 from rewardkit.files.publishing import exists_already, require_folder_of
 from rewardkit.foreign.spec import shown_spec

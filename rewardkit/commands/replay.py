@@ -17,7 +17,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT, COUNT_OR_0
 from rewardkit.commands.options.printing import counted
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
-from rewardkit.commands.options.scoring import note
+from rewardkit.commands.options.run_options import note
 from rewardkit.errors import InputError
 from rewardkit.lock.replay import Replay, options_of, replay
 from rewardkit.offline import ReadOptions

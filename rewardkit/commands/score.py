@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from rewardkit.checks.scoring import RunOptions
+from rewardkit.checks.checked_scoring import RunOptions
 from rewardkit.commands.options.files import input_options
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import RewardOptions, reward_options
-from rewardkit.commands.options.scoring import (
+from rewardkit.commands.options.run_options import (
     default_output,
     note,
     on_ray,

@@ -294,7 +294,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
         ConfigError: an episode has one response, and a reward of its tasks needs all that a prompt has.
     """
     from rewardkit.server.observability import logs
-    from rewardkit.server.scoring import SEND_GROUP
+    from rewardkit.server.request_scoring import SEND_GROUP
 
     for name, tasks_of_name in tasks.items():
         for source in sorted(tasks_of_name.data_sources):

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rewardkit.checks.scoring import OnNote, RunOptions, score_files
+from rewardkit.checks.checked_scoring import OnNote, RunOptions, score_files
 from rewardkit.composition.given import GivenRewards
 from rewardkit.datasets_prep import Dataset
 from rewardkit.datasets_prep.cached import prepared, splits

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rewardkit.checks.scoring import OnNote, RunOptions, score_files
+from rewardkit.checks.checked_scoring import OnNote, RunOptions, score_files
 from rewardkit.composition.given import GivenRewards
 from rewardkit.datasets_prep import DATASETS, find_dataset
 from rewardkit.errors import InputError, OptionsError, did_you_mean

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, reason_of
 from rewardkit.files import records as held
+from rewardkit.files.arrow_values import in_python
 from rewardkit.files.inputs import COMPRESSIONS, STDIN, Input, open_binary
 from rewardkit.files.objects import csv_rows, inspect_rows, json_rows
 from rewardkit.files.records import (
@@ -37,7 +38,6 @@ from rewardkit.files.records import (
     stripped,
     without_mark,
 )
-from rewardkit.files.values import in_python
 
 CHUNK_BYTES = 24 << 20
 """Uncompressed bytes of a chunk, about; several chunks are held at once."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rewardkit.foreign.making import made, number
+from rewardkit.foreign.reward_of_spec import made, number
 from rewardkit.foreign.services import Service, ServiceError
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.foreign.making import made
 from rewardkit.foreign.ors_client import OrsSession, OrsTools
+from rewardkit.foreign.reward_of_spec import made
 from rewardkit.foreign.services import Service, ServiceError
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings

@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from rewardkit.foreign.making import number
+from rewardkit.foreign.reward_of_spec import number
 from rewardkit.foreign.services import Service, ServiceError
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.types import Message

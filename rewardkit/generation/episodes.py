@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.generation.types import Completion, EpisodeRecord
 from rewardkit.rows import RowNames, ground_truth_text, plain_mapping
 from rewardkit.tables import names_in, type_of, values_of

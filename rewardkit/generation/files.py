@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError
+from rewardkit.files.arrow_values import in_python, moment_text
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.publishing import published
 from rewardkit.files.records import BadRowError, Records
-from rewardkit.files.values import in_python, moment_text
 from rewardkit.logs.samples import parsed
 from rewardkit.offline.writing import parquet_table, schema_of, table_of
 

@@ -1,6 +1,6 @@
 """`rewardkit.generate`: from a file or table of prompts to a file of responses, with their scores if asked.
 
-`run.py` drives the engine; here prompts are read and looked at, and the output is written.
+`answer_prompts.py` drives the engine; here prompts are read and looked at, and the output is written.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.composition.given import GivenRewards
 from rewardkit.errors import OptionsError, RequestsFailedError
 from rewardkit.files.publishing import exists_already, sole_writer
+from rewardkit.generation.answer_prompts import (
+    GenerationReport,
+    answer_prompts,
+    check_columns,
+    with_responses,
+)
 from rewardkit.generation.engines import ENGINES, require_engine
 from rewardkit.generation.episodes import episode_rows
 from rewardkit.generation.files import check_form, read_prompts_table, write_table
 from rewardkit.generation.playing import check_episodes
 from rewardkit.generation.prompts import messages_of
-from rewardkit.generation.run import GenerationReport, answer_prompts, check_columns, with_responses
-from rewardkit.generation.scoring import ScoringAlong, sources_to_answer
+from rewardkit.generation.scoring_along import ScoringAlong, sources_to_answer
 from rewardkit.generation.settings import checked, to_settings
 from rewardkit.generation.types import Completion, EpisodeSettings
 from rewardkit.logs.reader import PLAIN

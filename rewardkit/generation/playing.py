@@ -11,10 +11,10 @@ from typing import Any
 
 from rewardkit.agents.agent_files import register_agents
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN
 from rewardkit.agents.resolving import EpisodeSetup, notes_on, refuse_unused, resolve, resolve_rows
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import prompt_ids, run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import ChatModel, EpisodeLimits, TokenModel, Turn

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings
 from rewardkit.types import Message, Status
 

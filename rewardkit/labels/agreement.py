@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rewardkit.labels.graders import OURS, Grader, Graders
-from rewardkit.labels.rows import Labelled
+from rewardkit.labels.labelled import Labelled
 from rewardkit.scoring.scorer import Scorer
 
 _PROPOSALS = 3

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rewardkit.labels.rows import Labelled
+from rewardkit.labels.labelled import Labelled
 from rewardkit.scoring.scorer import Scorer
 
 _MATHS = ("math", "math_dapo")

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rewardkit.files.arrow_values import in_python
 from rewardkit.files.formats import ParquetRows, RowFile
 from rewardkit.files.inputs import STDIN, Input
-from rewardkit.files.values import in_python
 from rewardkit.logs.layout import RowLayout
 from rewardkit.logs.samples import to_batch
 from rewardkit.tables import column_of, top_level

@@ -18,8 +18,8 @@ from rewardkit.errors import (
     did_you_mean,
     with_columns,
 )
+from rewardkit.files.arrow_values import in_python
 from rewardkit.files.records import RawRow, parse_all
-from rewardkit.files.values import in_python
 from rewardkit.logs.candidates import said_in
 from rewardkit.logs.kind import LogKind
 from rewardkit.logs.kinds import by_name, recognise

@@ -11,8 +11,8 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.errors import NoResponseError
+from rewardkit.files.arrow_values import in_python
 from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
-from rewardkit.files.values import in_python
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.kinds import facts_of
 from rewardkit.logs.layout import RowLayout, reader_of

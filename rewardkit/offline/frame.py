@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, RewardkitError
+from rewardkit.files.arrow_values import in_python
 from rewardkit.files.formats import line_of
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import RawRow, Records, parse, require_names_once
-from rewardkit.files.values import in_python
 from rewardkit.logs.layout import ReadOptions, layout_of
 from rewardkit.logs.reader import PLAIN
 from rewardkit.logs.samples import to_batch

@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError
+from rewardkit.files.arrow_values import in_python, moment_text
 from rewardkit.files.inputs import COMPRESSIONS, STDIN, format_of
 from rewardkit.files.publishing import published
 from rewardkit.files.records import BadRowError, Records
-from rewardkit.files.values import in_python, moment_text
 from rewardkit.logs.samples import parsed
 from rewardkit.logs.scored_rows import renamed, renamed_names
 from rewardkit.offline.chunk import ChunkResult, Output, with_ends

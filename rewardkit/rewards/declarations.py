@@ -144,11 +144,11 @@ def math_dapo() -> Function:
     timeout_s=1800.0,
     parts=("tests", "passed", "timed_out", "over_limit"),
     reads=(),
-    explain="rewardkit.rewards.code.reward:explain",
+    explain="rewardkit.rewards.code.code_reward:explain",
 )
 def code() -> Function:
     """Code: 1.0 if the program passes all tests in the sandbox, otherwise 0.0"""
-    from rewardkit.rewards.code.reward import score
+    from rewardkit.rewards.code.code_reward import score
 
     return score
 

@@ -29,7 +29,7 @@ from typing import Any, Literal
 from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.answers.number import number_in
 from rewardkit.rewards.answers.place import FRAME_KINDS, last_group, own_text
-from rewardkit.rewards.qa.reward import tidy
+from rewardkit.rewards.qa.qa_reward import tidy
 from rewardkit.types import Sample, Score, failure
 
 _TUPLE_GRIDS = frozenset({"arc_agi", "rearc"})

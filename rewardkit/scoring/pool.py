@@ -31,9 +31,9 @@ from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, Scorin
 from rewardkit.scoring.turns import Waiting
 from rewardkit.scoring.worker import Landed, Loaded, Reported, Scored
 from rewardkit.scoring.worker_process import WorkerProcess
-from rewardkit.shared import SharedOwner
 from rewardkit.types import Score, Status, failure
 from rewardkit.users_code import report
+from rewardkit.worker_lifeline import SharedOwner
 
 CHEAP_S = 0.1
 """Worker time of a chunk up to which it is cheap."""

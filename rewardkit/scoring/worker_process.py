@@ -18,8 +18,8 @@ from rewardkit import processes
 from rewardkit.scoring.flights import Flights
 from rewardkit.scoring.jobs import Chunk, WorkerJob
 from rewardkit.scoring.worker import Landed, Loaded, Reported, Scored, Work, WorkerFlight, WorkerRun, frame
-from rewardkit.shared import SharedOwner
 from rewardkit.types import Sample
+from rewardkit.worker_lifeline import SharedOwner
 
 DEAR_S = 0.5
 """Worker time of a sample from which on it is dear."""

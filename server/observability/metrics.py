@@ -13,7 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rewardkit.server.scoring import CountedOutcome, RequestScorer
+from rewardkit.server.request_scoring import CountedOutcome, RequestScorer
 from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score, Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"

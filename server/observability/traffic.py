@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.server.observability.recent import Recent
-from rewardkit.server.scoring import CountedOutcome
+from rewardkit.server.request_scoring import CountedOutcome
 from rewardkit.types import Sample, Score
 
 SECONDS = 120

@@ -23,7 +23,7 @@ from rewardkit.rows import first_of, ground_truth_text, has_value, value_at
 from rewardkit.server.chat import messages_of, split
 from rewardkit.server.known import Ambiguous, KnownRow, PromptValue
 from rewardkit.server.limits import Admission
-from rewardkit.server.scoring import SEND_GROUP
+from rewardkit.server.request_scoring import SEND_GROUP
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import refusal
 from rewardkit.types import Sample, Score, failure

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.registry import AGENTS, Agent
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Observation, Reply, UserTurn

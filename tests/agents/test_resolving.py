@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.registry import AGENTS, agent
 from rewardkit.agents.resolving import EpisodeSetup, notes_on, refuse_unused, resolve, resolve_rows
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.types import EpisodeLimits
 from rewardkit.errors import InputError
 from tests.agents.conftest import Echo

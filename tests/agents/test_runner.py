@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.registry import AGENTS, Agent, agent, load_agent
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits, Observation, Reply
@@ -220,7 +220,7 @@ DRIVEN = """
 import asyncio, sys
 from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.runner import drive, run_episodes
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import EpisodeLimits
 from tests.agents.test_runner import Calls, Echo
 

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rewardkit.agents.encoding import TextEncoder, plain_text
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.probe import check_template, probe
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import TemplateError, Transcript
 from rewardkit.agents.types import EpisodeLimits, Observation

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rewardkit.checks.run import CheckSettings, check_files
+from rewardkit.checks.check_files import CheckSettings, check_files
 from rewardkit.checks.texts import tokens_of
 from rewardkit.scoring.scorer import Scorer
 

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.resolving import EpisodeSetup, tools_of
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episodes
 from rewardkit.agents.types import EpisodeLimits, Reply
 from rewardkit.cli import run

@@ -11,7 +11,7 @@ import pytest
 from rewardkit.datasets_prep import apps, humaneval, mbpp
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError
-from rewardkit.rewards.code.reward import CodeOptions, score
+from rewardkit.rewards.code.code_reward import CodeOptions, score
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rewardkit.checks.run import CheckSettings, check_files
+from rewardkit.checks.check_files import CheckSettings, check_files
 from rewardkit.datasets_prep import DATASETS
 from rewardkit.datasets_prep.common.recipe import PrepResult
 from rewardkit.datasets_prep.common.schema import IMAGE_SCHEMA, SCHEMA

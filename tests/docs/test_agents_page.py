@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode
 from rewardkit.agents.types import ENDED, EpisodeLimits, Reply
 from rewardkit.generation.episodes import EPISODE_COLUMNS

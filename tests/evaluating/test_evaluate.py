@@ -301,7 +301,7 @@ def test_an_interrupted_run_says_how_it_goes_on(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rewardkit.checks.scoring.score_file", interrupted)
+    monkeypatch.setattr("rewardkit.checks.checked_scoring.score_file", interrupted)
     file = str(written(tmp_path / "rows.jsonl", rows(True)))
     for command in ("score", "eval"):
         assert run([command, file]) == 130

@@ -15,7 +15,7 @@ import pytest
 
 from rewardkit.agents.registry import AGENTS
 from rewardkit.cli import run
-from rewardkit.generation.run import answer_prompts
+from rewardkit.generation.answer_prompts import answer_prompts
 from rewardkit.generation.types import (
     EngineSettings,
     EpisodeRow,

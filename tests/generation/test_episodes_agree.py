@@ -14,9 +14,9 @@ from rewardkit.cli import run
 from rewardkit.evaluation.ledger import ledger
 from rewardkit.evaluation.rescoring import read_grouped
 from rewardkit.evaluation.scored import read_groups, read_rows
+from rewardkit.generation.answer_prompts import with_responses
 from rewardkit.generation.files import write_table
-from rewardkit.generation.run import with_responses
-from rewardkit.generation.scoring import ScoringAlong
+from rewardkit.generation.scoring_along import ScoringAlong
 from rewardkit.generation.types import (
     Completion,
     EpisodeRecord,

@@ -15,7 +15,7 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.cli import run
 from rewardkit.errors import InputError, UnknownDataSourceError
-from rewardkit.generation.scoring import ScoringAlong
+from rewardkit.generation.scoring_along import ScoringAlong
 from rewardkit.generation.types import Completion
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.registry import Registry, Reward

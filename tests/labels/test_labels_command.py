@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rewardkit.cli import run
-from rewardkit.labels.rows import add_responses, read_labelled
-from rewardkit.labels.run import find_suspicions
+from rewardkit.labels.labelled import add_responses, read_labelled
+from rewardkit.labels.suspicions import find_suspicions
 from rewardkit.offline import ReadOptions
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer

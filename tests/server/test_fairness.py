@@ -11,7 +11,7 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.registry import Registry, Reward
 from rewardkit.server.request import CURRENT, CurrentRequest
-from rewardkit.server.scoring import RequestScorer
+from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.types import Score
 
 

@@ -21,8 +21,8 @@ from rewardkit.adapters.backend import close
 from rewardkit.client import asynchronous
 from rewardkit.errors import OptionsError
 from rewardkit.server.app import create_app
+from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.server.score_route import ScoreRoute
-from rewardkit.server.scoring import RequestScorer
 from tests.server.serving import Serving, serve
 
 NEEDS = "looks at all responses to a prompt at once"

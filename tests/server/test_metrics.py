@@ -22,7 +22,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.server.app import create_app
 from rewardkit.server.observability.logs import json_logs
 from rewardkit.server.observability.metrics import Metrics
-from rewardkit.server.scoring import RequestScorer
+from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.types import COST_PARTS
 from tests.living import until
 from tests.server.serving import serving

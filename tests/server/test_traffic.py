@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rewardkit.server.observability.traffic import BINS, MAX_SOURCES, OTHERS, SECONDS, Traffic
-from rewardkit.server.scoring import count_outcomes
+from rewardkit.server.request_scoring import count_outcomes
 from rewardkit.types import Sample, Score, failure
 
 

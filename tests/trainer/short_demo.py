@@ -12,13 +12,13 @@ from pathlib import Path
 from rich.console import Console
 
 from rewardkit.datasets_prep import arithmetic
-from rewardkit.demo import run
-from rewardkit.demo.run import run_demo
+from rewardkit.demo import run_demo as demo
+from rewardkit.demo.run_demo import run_demo
 
 
 def main(folder: Path) -> None:
     """Run it."""
-    run.STEPS = 20
+    demo.STEPS = 20
     settings = ["trainer.total_training_steps=2", "data.train_batch_size=64", "trainer.logger=[jsonl]"]
     arithmetic.prepare(folder / "data", n_train=200, n_test=20, level="tiny", seed=0)
     shown = Console(file=sys.stdout, width=100)

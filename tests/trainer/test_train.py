@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 import pyarrow.parquet as pq
 from transformers import AutoConfig
 
-from rewardkit.demo import run as demo
+from rewardkit.demo import run_demo as demo
 from rewardkit.demo import warmup
 from rewardkit.errors import ScoringError
 from rewardkit.lock.run_folders import read_identities

@@ -1,7 +1,7 @@
 """The engine `vllm_server`: rollouts on vLLM servers, which this run starts or which are running already.
 
-Every process requests its own turns from the servers (`asking.py`); the first one starts them (`serving.py`)
-and sends them the policy's weights (`transfer.py`). A lost server is skipped until a sync finds it again.
+Every process requests its own turns from the servers (`turn_requests.py`); the first one starts them
+(`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until a sync finds it again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.rollout import adapters
 from rewardkit.trainer.rollout.adapters import AdapterPublisher, serving_arguments
-from rewardkit.trainer.rollout.asking import Asking, Fleet, RolloutServer, TurnLimits
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
     OnEnded,
@@ -37,7 +36,6 @@ from rewardkit.trainer.rollout.base import (
     Sampling,
     TurnCosts,
 )
-from rewardkit.trainer.rollout.beside import undisturbed
 from rewardkit.trainer.rollout.conversing import Ask, respond_by_turns
 from rewardkit.trainer.rollout.serving import (
     ServerProcess,
@@ -46,6 +44,7 @@ from rewardkit.trainer.rollout.serving import (
     call,
     start_server,
 )
+from rewardkit.trainer.rollout.turn_requests import Asking, Fleet, RolloutServer, TurnLimits
 from rewardkit.trainer.rollout.vllm import (
     NO_REPLAY_ON_CPU,
     at_once,
@@ -54,6 +53,7 @@ from rewardkit.trainer.rollout.vllm import (
     engine_arguments,
     is_on_cpu,
 )
+from rewardkit.trainer.rollout.vllm_side_effects import undisturbed
 
 if TYPE_CHECKING:  # it imports vLLM
     from rewardkit.trainer.rollout.transfer import Publisher

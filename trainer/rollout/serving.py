@@ -1,5 +1,5 @@
 """vLLM servers as child processes: their command line, their start, their end with this process; and calls of
-servers that move neither turns (`asking.py`) nor weights (`transfer.py`).
+servers that move neither turns (`turn_requests.py`) nor weights (`transfer.py`).
 """
 
 from __future__ import annotations

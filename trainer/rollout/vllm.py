@@ -38,9 +38,14 @@ from rewardkit.trainer.rollout.base import (
     as_rollout,
     complete,
 )
-from rewardkit.trainer.rollout.beside import no_compiling, own_classes, own_shared_memory, undisturbed
 from rewardkit.trainer.rollout.stepping import Stepper
 from rewardkit.trainer.rollout.vllm_limits import reason_of, why_not_on_cpu
+from rewardkit.trainer.rollout.vllm_side_effects import (
+    no_compiling,
+    own_classes,
+    own_shared_memory,
+    undisturbed,
+)
 
 E = TypeVar("E")
 R = TypeVar("R")

@@ -54,7 +54,7 @@ from rewardkit.trainer.models.load import (
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
-from rewardkit.trainer.models.trial import TrialModel, try_classifier, try_model
+from rewardkit.trainer.models.without_weights import TrialModel, try_classifier, try_model
 from rewardkit.trainer.reward_server import reward_server
 from rewardkit.trainer.rewards import identities_here, open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
@@ -159,7 +159,7 @@ def rehearse(config: Config) -> None:
 def _try_models(
     config: Config, device: torch.device, tokenizer: Any, data: _Data, say: Callable[[str], None]
 ) -> None:
-    """Build each model without weights (`models/trial.py`), and compare it with what a resume would load."""
+    """Build each model without weights (`models/without_weights.py`), and compare it with what a resume would load."""
     used = 1 + max(tokenizer.eos_token_id, tokenizer.pad_token_id, data.largest_id)
     _check_teacher(config, tokenizer, say)
     tried = {asked: try_model(asked) for asked in _asked_models(config, device, used, len(tokenizer))}

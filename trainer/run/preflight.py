@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.errors import ConfigError
 from rewardkit.groups import needs_group

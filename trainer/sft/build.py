@@ -32,7 +32,7 @@ from rewardkit.trainer.models.load import (
 )
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
-from rewardkit.trainer.models.trial import TrialModel, try_model
+from rewardkit.trainer.models.without_weights import TrialModel, try_model
 from rewardkit.trainer.sft.checks import sharing, template_of
 from rewardkit.trainer.sft.config import SftConfig, actor_config
 from rewardkit.trainer.sft.data import SftRow, load_rows

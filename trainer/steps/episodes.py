@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode
 from rewardkit.agents.types import ENDED, TokenModel, Turn
 from rewardkit.row_reports import episode_facts, interaction_score

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewardkit.agents.endpoint.asking import ApiError, AskedTurn
+from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.model_turns import branch_seed
 from rewardkit.agents.transcript import TemplateError

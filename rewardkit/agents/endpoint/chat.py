@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rewardkit.agents.endpoint.asking import (
+from rewardkit.agents.endpoint.program_requests import (
     ApiError,
     AskedTurn,
     SaidTurn,

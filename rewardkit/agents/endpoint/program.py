@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.executing import describe
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.errors import ConfigError, InputError, did_you_mean
 from rewardkit.user_files import import_python_file
 from rewardkit.users_code import running, told

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rewardkit.agents.endpoint.asking import (
+from rewardkit.agents.endpoint.chat import ROLES
+from rewardkit.agents.endpoint.program_requests import (
     ApiError,
     AskedTurn,
     SaidTurn,
@@ -18,7 +19,6 @@ from rewardkit.agents.endpoint.asking import (
     schema_of,
     text_in,
 )
-from rewardkit.agents.endpoint.chat import ROLES
 from rewardkit.types import Message
 
 HONOURED: Mapping[str, tuple[Any, ...] | None] = {

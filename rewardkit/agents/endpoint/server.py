@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from aiohttp import web
 
 from rewardkit.agents.endpoint import chat, responses
-from rewardkit.agents.endpoint.asking import ApiError, AskedTurn, SaidTurn
+from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, SaidTurn
 from rewardkit.agents.endpoint.session import ProgramSession
 
 MOST_BYTES = 256 * 1024**2

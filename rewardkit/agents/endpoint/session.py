@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from rewardkit.agents.endpoint.asking import ApiError, AskedTurn, SaidTurn
 from rewardkit.agents.endpoint.branches import TOO_LONG, EpisodeBranch, EpisodeBranches
+from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, SaidTurn
 from rewardkit.agents.episode import Episode, EpisodeEnded
 from rewardkit.agents.executing import describe
 from rewardkit.agents.transcript import TemplateError

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.http_addresses import Address, made_private

@@ -15,7 +15,7 @@ from rewardkit.agents.environments.environment import (
     Opening,
     row_arguments,
 )
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.tools.code_interpreter import shared_pool
 from rewardkit.agents.types import Observation
 from rewardkit.foreign.harbor_box import BoxError, command_job, grader_job, read_command, read_grade

@@ -21,9 +21,9 @@ from rewardkit.agents.environments.environment import (
     Opening,
     row_arguments,
 )
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
-from rewardkit.foreign.making import number
+from rewardkit.foreign.reward_of_spec import number
 from rewardkit.foreign.services import Service
 
 STEP = "step"

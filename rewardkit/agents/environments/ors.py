@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.agents.environments.environment import EnvironmentSpec, Opening, row_arguments
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError
 from rewardkit.foreign.ors import task_of

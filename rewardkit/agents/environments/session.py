@@ -16,7 +16,7 @@ from rewardkit.agents.environments.environment import (
     spec_of,
 )
 from rewardkit.agents.episode import Episode, EpisodeUnscored
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation, UserTurn
 from rewardkit.messages import message_text, with_text
 from rewardkit.types import Message

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.agents.environments.environment import EnvironmentSpec, Opening, row_arguments
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError
 from rewardkit.foreign import ForeignSpec, foreign_reward

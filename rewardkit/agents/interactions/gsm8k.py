@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardkit.agents.tools.answers import score_answer
+from rewardkit.agents.tools.answer_rewards import score_answer
 from rewardkit.agents.types import UserTurn
 from rewardkit.errors import InputError
 from rewardkit.messages import message_text

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rewardkit.commands.options.outputs import OutputFile
-from rewardkit.commands.options.scoring import note
+from rewardkit.commands.options.run_options import note
 from rewardkit.errors import OptionsError
 from rewardkit.evaluation.gates import GateResult, exit_code
 from rewardkit.evaluation.summary import Summary, append_markdown, write_junit

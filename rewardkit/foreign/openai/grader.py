@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError, OptionsError
-from rewardkit.foreign.making import made
 from rewardkit.foreign.openai.forms import (
     AnyGrader,
     LabelModel,
@@ -36,11 +35,12 @@ from rewardkit.foreign.openai.model import judge_of, question_of
 from rewardkit.foreign.openai.options import GraderOptions
 from rewardkit.foreign.openai.similarity import similarity
 from rewardkit.foreign.openai.template import FieldMissing, fields_of, fill
+from rewardkit.foreign.reward_of_spec import made
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import address_of
 from rewardkit.registry import Reward
 from rewardkit.rewards.judge.file import check_spending
-from rewardkit.rewards.judge.reward import load
+from rewardkit.rewards.judge.judge_reward import load
 from rewardkit.rewards.judge.spending import JudgeBill, OverBudgetError
 from rewardkit.sandbox import Limits, SandboxUnavailable
 from rewardkit.sandbox.jail import values
@@ -197,7 +197,7 @@ class _Grading:
 async def _ask(
     grader: ModelGrader, sample: Sample, options: GraderOptions, bill: JudgeBill
 ) -> float | GradeFailed:
-    from rewardkit.rewards.judge.asking import NO_ANSWER, JudgeAsking
+    from rewardkit.rewards.judge.asking_models import NO_ANSWER, JudgeAsking
     from rewardkit.rewards.judge.calls import calls_within
 
     judge = judge_of(grader, options)

@@ -24,9 +24,9 @@ from rewardkit.generation.types import (
 )
 from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
-from rewardkit.trainer.rollout.beside import no_compiling
 from rewardkit.trainer.rollout.stepping import Stepper
 from rewardkit.trainer.rollout.vllm_limits import reason_of
+from rewardkit.trainer.rollout.vllm_side_effects import no_compiling
 
 DEFAULT_PROMPT = 4096
 """Tokens for the prompt where no setting says how long prompts are. Otherwise vLLM would reserve memory for

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.rewards.code.assertions import CallCase, from_assert
-from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError, StdinTest, Test
-from rewardkit.rewards.code.values import (
+from rewardkit.rewards.code.plain_values import (
     from_json,
     is_json,
     json_lines,
@@ -19,6 +18,7 @@ from rewardkit.rewards.code.values import (
     metadata_of,
     text_of,
 )
+from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError, StdinTest, Test
 
 
 def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:

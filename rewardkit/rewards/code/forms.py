@@ -16,9 +16,9 @@ from typing import Any
 
 from rewardkit.rewards.code.assertions import METHOD, from_assert, from_check, with_body
 from rewardkit.rewards.code.cases import call_tests, cases_of, function_in, tests_of
+from rewardkit.rewards.code.plain_values import from_json, is_json, limits_in, list_of, text_of
 from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError, StdinTest, Test
 from rewardkit.rewards.code.scripts import pytest_tests, script_tests
-from rewardkit.rewards.code.values import from_json, is_json, limits_in, list_of, text_of
 
 _MAX_UNPACKED = 1 << 30
 """Bytes of LiveCodeBench's compressed tests, unpacked."""

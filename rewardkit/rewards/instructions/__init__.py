@@ -1,9 +1,9 @@
-"""Verifiable instructions (IFEval, IFBench): `reward` scores, `table` knows the checkers, one file for each
-family of them. `checker` adds one of your own."""
+"""Verifiable instructions (IFEval, IFBench): `instruction_reward` scores, `table` knows the checkers, one
+file for each family of them. `checker` adds one of your own."""
 
 from __future__ import annotations
 
-from rewardkit.rewards.instructions.reward import InstructionOptions, score
+from rewardkit.rewards.instructions.instruction_reward import InstructionOptions, score
 from rewardkit.rewards.instructions.table import checker
 
 __all__ = ["InstructionOptions", "checker", "score"]

@@ -14,9 +14,9 @@ import msgspec
 from rewardkit.errors import InputError, OptionsError, did_you_mean, reason_of
 from rewardkit.http_addresses import named_variable
 from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.rewards.judge.judge_reward import load, parts_of, score
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
-from rewardkit.rewards.judge.reward import load, parts_of, score
 from rewardkit.rewards.judge.spending import JudgeSpending
 from rewardkit.types import Sample, Score
 

@@ -8,9 +8,9 @@ from rewardkit.rewards.math.comparing.grade import MathVerdict as MathVerdict
 from rewardkit.rewards.math.comparing.grade import compare as compare
 from rewardkit.rewards.math.explanation import MathExplanation as MathExplanation
 from rewardkit.rewards.math.explanation import explain as explain
+from rewardkit.rewards.math.math_reward import DapoOptions as DapoOptions
+from rewardkit.rewards.math.math_reward import score as score
+from rewardkit.rewards.math.math_reward import score_dapo as score_dapo
 from rewardkit.rewards.math.policies import MathOptions as MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction as Extraction
 from rewardkit.rewards.math.reading.extraction import extract as extract
-from rewardkit.rewards.math.reward import DapoOptions as DapoOptions
-from rewardkit.rewards.math.reward import score as score
-from rewardkit.rewards.math.reward import score_dapo as score_dapo

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rewardkit.rewards.math.comparing.grade import MathVerdict
+from rewardkit.rewards.math.math_reward import alternatives, best_verdict
 from rewardkit.rewards.math.policies import DEFAULT, MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
-from rewardkit.rewards.math.reward import alternatives, best_verdict
 from rewardkit.rewards.math.tree.show import show
 
 _LINE = 400

@@ -3,6 +3,6 @@ compares two short answers, `compat` is verl's rule."""
 
 from __future__ import annotations
 
-from rewardkit.rewards.qa.reward import QaOptions, score
+from rewardkit.rewards.qa.qa_reward import QaOptions, score
 
 __all__ = ["QaOptions", "score"]

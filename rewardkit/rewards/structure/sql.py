@@ -34,7 +34,7 @@ import msgspec
 
 from rewardkit.fences import last_fence
 from rewardkit.rewards.answers.place import reply, tags
-from rewardkit.rewards.structure.rows import Expected, Result, groups, is_ordered, with_ties
+from rewardkit.rewards.structure.query_results import Expected, Result, groups, is_ordered, with_ties
 from rewardkit.sandbox import Limits
 from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.types import Sample, Score, failure

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rewardkit.rewards.tool_call.reward import ToolCallOptions, score
+from rewardkit.rewards.tool_call.tool_call_reward import ToolCallOptions, score
 
 __all__ = ["ToolCallOptions", "score"]

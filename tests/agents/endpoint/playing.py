@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.executing import describe
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits

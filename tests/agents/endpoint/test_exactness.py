@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from tests.agents.conftest import Echo, Script, call_of

@@ -15,9 +15,9 @@ import pytest
 from rewardkit.agents.agent_files import register_agents
 from rewardkit.agents.endpoint.program import HarnessProgram
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.registry import AGENTS
 from rewardkit.agents.resolving import EpisodeSetup, resolve_rows
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.errors import ConfigError, InputError

@@ -13,8 +13,8 @@ import pytest
 
 from rewardkit.agents.environments.openenv import one_text
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.resolving import EpisodeSetup, resolve_rows
-from rewardkit.agents.rows import EpisodeRow
 from rewardkit.agents.runner import run_episode
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits

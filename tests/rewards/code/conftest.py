@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.rewards.code.reward import CodeOptions, score
+from rewardkit.rewards.code.code_reward import CodeOptions, score
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rewardkit.registry import Reward
-from rewardkit.rewards.code.reward import CodeOptions, score
+from rewardkit.rewards.code.code_reward import CodeOptions, score
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 from tests.rewards.code.conftest import ScoredBy

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rewardkit.errors import InputError
-from rewardkit.rewards.code.reward import CodeOptions, explain, score
+from rewardkit.rewards.code.code_reward import CodeOptions, explain, score
 from rewardkit.types import Sample
 
 TRUTH = json.dumps(

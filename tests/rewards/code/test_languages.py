@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from rewardkit.rewards.code.code_reward import CodeOptions, _rules, explain, score
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take
-from rewardkit.rewards.code.reward import CodeOptions, _rules, explain, score
 from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, Toolchain, find, toolchain
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewardkit.rewards.code import running
-from rewardkit.rewards.code.reward import CodeOptions, score
+from rewardkit.rewards.code.code_reward import CodeOptions, score
 from rewardkit.types import Sample
 from tests.rewards.code.conftest import ScoredBy
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rewardkit.registry import REGISTRY
-from rewardkit.rewards.code.reward import CodeOptions, score
+from rewardkit.rewards.code.code_reward import CodeOptions, score
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import EXTENSION, run_code
 from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, toolchain

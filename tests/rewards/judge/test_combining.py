@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rewardkit import Sample, Score
+from rewardkit.rewards.judge.judge_reward import parts_of, score
 from rewardkit.rewards.judge.options import JudgeOptions
-from rewardkit.rewards.judge.reward import parts_of, score
 from rewardkit.types import COST_PARTS
 from tests.rewards.judge.conftest import JudgeServer, marker_in, text_in
 

@@ -15,8 +15,8 @@ from rewardkit.errors import InputError, OptionsError
 from rewardkit.registry import Registry
 from rewardkit.rewards.judge import cache
 from rewardkit.rewards.judge.file import register_judge
+from rewardkit.rewards.judge.judge_reward import score
 from rewardkit.rewards.judge.options import JudgeOptions
-from rewardkit.rewards.judge.reward import score
 from rewardkit.rewards.judge.spending import JudgeSpending, RequestPace, TokenPrice
 from tests.rewards.judge.conftest import JudgeServer, marker_in, text_in
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit import shared
+from rewardkit import worker_lifeline
 from rewardkit.rewards.math import compare, score
 from rewardkit.rewards.math.guards import SYMPY_CPU_S, budget
 from rewardkit.rewards.math.sympy import client
-from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
+from rewardkit.rewards.math.sympy.forkserver_client import ForkServer, ServerFailed, Undecided
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 from tests.living import alive, descendants, until
@@ -66,7 +66,7 @@ TARGET = "fork_answers:answer"
 @pytest.fixture(scope="module")
 def server() -> Iterator[ForkServer]:
     yield ForkServer(TARGET)
-    shared.close()
+    worker_lifeline.close()
 
 
 @pytest.mark.slow
@@ -182,12 +182,14 @@ def test_it_works_in_child_processes_which_leave_the_parents_server_alone(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "pass", "shared.close(); time.sleep(60)"])
+@pytest.mark.parametrize(
+    "end", ["os.kill(os.getpid(), 9)", "pass", "worker_lifeline.close(); time.sleep(60)"]
+)
 def test_no_server_outlives_who_started_it(end: str) -> None:
     program = (
         "import os, time\n"
-        "from rewardkit import shared\n"
-        "from rewardkit.rewards.math.sympy.asking import ForkServer\n"
+        "from rewardkit import worker_lifeline\n"
+        "from rewardkit.rewards.math.sympy.forkserver_client import ForkServer\n"
         f"server = ForkServer({TARGET!r})\n"
         "server.ask({'do': 'say'}, 1.0)\n"
         "process = server._started[0].pid\n"

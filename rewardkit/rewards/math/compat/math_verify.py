@@ -8,7 +8,7 @@ from __future__ import annotations
 from rewardkit.errors import require
 from rewardkit.rewards.math.comparing.grade import MathVerdict
 from rewardkit.rewards.math.guards import AnswerBudget
-from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
+from rewardkit.rewards.math.sympy.forkserver_client import ForkServer, ServerFailed, Undecided
 
 _SERVER = ForkServer("rewardkit.rewards.math.compat.math_verify_worker:answer")
 

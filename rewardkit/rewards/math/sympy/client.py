@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from rewardkit import shared
-from rewardkit.rewards.math.sympy.asking import ForkServer, ServerFailed, Undecided
+from rewardkit import worker_lifeline
+from rewardkit.rewards.math.sympy.forkserver_client import ForkServer, ServerFailed, Undecided
 from rewardkit.rewards.math.tree.nodes import (
     App,
     Based,
@@ -87,4 +87,4 @@ def warm() -> None:
 
 def close() -> None:
     """End what this process has started for itself; it starts again when it is needed."""
-    shared.close()
+    worker_lifeline.close()

@@ -2,7 +2,7 @@
 
 Here: what is asked for one sample, and what the answers come to. `file` makes the reward of a YAML file;
 `options` says what may stand in it, `question` and `verdict` write what is asked and read the answer,
-`asking` asks.
+`asking_models` asks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewardkit.rewards.judge.votes import VotedVerdict
 from rewardkit.types import COST_PARTS, Sample, Score, failure
 
 if TYPE_CHECKING:
-    from rewardkit.rewards.judge.asking import JudgeAsking  # brings aiohttp along
+    from rewardkit.rewards.judge.asking_models import JudgeAsking  # brings aiohttp along
 
 _CRITERION = "criterion."
 """Before a criterion's name in `parts`."""
@@ -31,7 +31,7 @@ def load(options: JudgeOptions) -> None:
     """Import the client, which would take up a second of the first samples' deadline."""
     import openai  # noqa: F401
 
-    import rewardkit.rewards.judge.asking  # noqa: F401
+    import rewardkit.rewards.judge.asking_models  # noqa: F401
 
 
 def parts_of(options: JudgeOptions) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def parts_of(options: JudgeOptions) -> tuple[str, ...]:
 async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpending | None = None) -> Score:
     """Ask the judge, and once more where an answer has no verdict. What then fails is an `error`."""
     from rewardkit.model_api.client import EndpointError
-    from rewardkit.rewards.judge.asking import JudgeAsking
+    from rewardkit.rewards.judge.asking_models import JudgeAsking
     from rewardkit.rewards.judge.calls import calls_within
 
     bill = JudgeBill()
@@ -123,7 +123,7 @@ async def _by_criteria(sample: Sample, asking: JudgeAsking) -> Score:
 
 async def _each(sample: Sample, items: list[RubricItem], asking: JudgeAsking) -> list[VotedVerdict | None]:
     """One question for each criterion. None: it has no verdict, which `allow_missing` allows."""
-    from rewardkit.rewards.judge.asking import settled
+    from rewardkit.rewards.judge.asking_models import settled
 
     questions = [ask(sample, asking.options, criterion=item.text) for item in items]
     found = await settled([asking.verdict(question) for question in questions])

@@ -20,7 +20,7 @@ import msgspec
 
 from rewardkit import processes
 from rewardkit.rewards.math.sympy.forkserver import peer
-from rewardkit.shared import Shared, shared
+from rewardkit.worker_lifeline import Shared, shared
 
 _START_S = 60.0
 """Wall seconds that starting the server and importing its library may take."""

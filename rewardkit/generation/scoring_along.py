@@ -1,6 +1,6 @@
 """Scores each response as soon as it ends, while others are still generated.
 
-Generation is in `run.py`, the reading of rows in `rewardkit.logs.samples`.
+Generation is in `answer_prompts.py`, the reading of rows in `rewardkit.logs.samples`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward
 from rewardkit.server.limits import Admission
-from rewardkit.server.scoring import RequestScorer
+from rewardkit.server.request_scoring import RequestScorer
 
 
 def quick(sample: Sample) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rewardkit.labels.agreement import Disagreement, Vote, find_disagreements
 from rewardkit.labels.graders import Graders
-from rewardkit.labels.rows import Labelled
+from rewardkit.labels.labelled import Labelled
 from rewardkit.labels.solutions import Contradiction, find_contradictions
 from rewardkit.scoring.scorer import Scorer
 

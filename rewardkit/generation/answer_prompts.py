@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from rewardkit.agents.environments.environment import read_spec
-from rewardkit.agents.rows import EpisodeRow
+from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.errors import InputError
 from rewardkit.generation.engines import ENGINES, open_engine
 from rewardkit.generation.episodes import EPISODE_COLUMNS, with_episodes

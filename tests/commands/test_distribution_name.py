@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rewardkit
-from rewardkit.ownership import other_owners
+from rewardkit.distribution_name import other_owners
 
 
 def _install(folder: Path, *, replaces_ours: bool) -> Path:

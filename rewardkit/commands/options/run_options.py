@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from rewardkit.checks import scoring
-from rewardkit.checks.scoring import RunOptions
+from rewardkit.checks import checked_scoring
+from rewardkit.checks.checked_scoring import RunOptions
 from rewardkit.commands.options.numbers import COUNT
 from rewardkit.commands.options.printing import err, figure
 from rewardkit.commands.options.rewards import given_to_run
@@ -121,7 +121,7 @@ def score_files(
         Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
         StepBar() as bar,
     ):
-        return scoring.score_files(
+        return checked_scoring.score_files(
             [(files, out)],
             scorer=scorer,
             options=replace(read_options, reward_options=options),
