@@ -1,7 +1,8 @@
 """The engine `vllm_server`: rollouts on vLLM servers, which this run starts or which are running already.
 
 Every process requests its own turns from the servers (`turn_requests.py`); the first one starts them
-(`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until a sync finds it again.
+(`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until a
+sync finds it again.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def rehearse(config: Config) -> None:
 def _try_models(
     config: Config, device: torch.device, tokenizer: Any, data: _Data, say: Callable[[str], None]
 ) -> None:
-    """Build each model without weights (`models/without_weights.py`), and compare it with what a resume would load."""
+    """Build each model without weights, and compare it with what a resume would load."""
     used = 1 + max(tokenizer.eos_token_id, tokenizer.pad_token_id, data.largest_id)
     _check_teacher(config, tokenizer, say)
     tried = {asked: try_model(asked) for asked in _asked_models(config, device, used, len(tokenizer))}
