@@ -12,6 +12,7 @@ next step. The CLI prints that line and exits with `exit_code`; `--debug` shows 
             NoResponseError      what stands where a response should was not written by the model
         ConfigError              a trainer or server setting that cannot be used
         MissingDependencyError   an extra is not installed
+        ExtensionError           an installed package adds a kind that cannot be loaded or whose name is taken
         BudgetSpentError         a judge's budget is spent before all is scored
         ScoringError             a sample could not be scored and the caller asked for that to be an error
         ServerError              a reward server cannot be reached, or failed
@@ -79,6 +80,10 @@ def require(what: str, package: str, extra: str) -> None:
     """
     if importlib.util.find_spec(package) is None:
         raise MissingDependencyError(f"{what} needs {package}: pip install 'rewardkit[{extra}]'")
+
+
+class ExtensionError(RewardkitError, ImportError):
+    exit_code = 2
 
 
 class BudgetSpentError(RewardkitError, RuntimeError):

@@ -155,7 +155,7 @@ def _add_routes(
     """Add what every server has beside `/score`."""
     app.include_router(score_route.router(request_scorer))
     app.include_router(health.router(state))
-    for router in ROUTERS:
+    for router in ROUTERS.values():
         app.include_router(router(context))
     _answer_errors(app)
 

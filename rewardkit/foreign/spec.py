@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.extensions import Table
 from rewardkit.http_addresses import Address
 from rewardkit.registry import (
     ON_EXCEPTION,
@@ -22,34 +23,44 @@ from rewardkit.registry import (
     OnException,
     Registry,
     Reward,
-    import_target,
     load_reward_file,
     read_on_exception,
 )
 
 _PYTHON = "rewardkit.foreign.functions:python_reward"
 
-KINDS: dict[str, str] = {
-    "areal": _PYTHON,
-    "easyr1": _PYTHON,
-    "harbor": "rewardkit.foreign.harbor:harbor",
-    "lm-eval": _PYTHON,
-    "nemo-gym": "rewardkit.foreign.nemo_gym:nemo_gym",
-    "open-instruct": _PYTHON,
-    "openai-grader": "rewardkit.foreign.openai.grader:openai_grader",
-    "openrlhf": _PYTHON,
-    "ors": "rewardkit.foreign.ors:ors",
-    "plain": _PYTHON,
-    "rllm": _PYTHON,
-    "skyrl-gym": _PYTHON,
-    "slime": _PYTHON,
-    "swift": _PYTHON,
-    "torchforge": _PYTHON,
-    "trl": _PYTHON,
-    "verifiers": _PYTHON,
-    "verl": _PYTHON,
-}
-"""The kinds of specs (`KIND:TARGET`) and what makes a Reward of each: `module:function` of a ForeignSpec."""
+PYTHON_KINDS = (
+    "areal",
+    "easyr1",
+    "lm-eval",
+    "open-instruct",
+    "openrlhf",
+    "plain",
+    "rllm",
+    "skyrl-gym",
+    "slime",
+    "swift",
+    "torchforge",
+    "trl",
+    "verifiers",
+    "verl",
+)
+"""Kinds of Python functions and objects, which run in a host process."""
+
+MakeReward = Callable[["ForeignSpec"], Reward]
+
+KINDS: Table[MakeReward] = Table(
+    "foreign_kinds",
+    object,
+    {
+        "harbor": "rewardkit.foreign.harbor:harbor",
+        "nemo-gym": "rewardkit.foreign.nemo_gym:nemo_gym",
+        "openai-grader": "rewardkit.foreign.openai.grader:openai_grader",
+        "ors": "rewardkit.foreign.ors:ors",
+        **dict.fromkeys(PYTHON_KINDS, _PYTHON),
+    },
+)
+"""The function that makes a Reward of a spec (`KIND:TARGET`), by kind."""
 
 _IN_A_FILE = re.compile(r"[^:?]*\.py(:|\?|$)")
 _IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:(?!\w+\.py\b)[A-Za-z_]\w*(\.\w+)*(\?.*)?$")
@@ -140,7 +151,7 @@ def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:
 
 def is_python(spec: ForeignSpec) -> bool:
     """True for what runs in a host."""
-    return KINDS.get(spec.kind, _PYTHON) == _PYTHON
+    return not spec.kind or spec.kind in PYTHON_KINDS
 
 
 def foreign_reward(spec: ForeignSpec) -> Reward:
@@ -151,8 +162,7 @@ def foreign_reward(spec: ForeignSpec) -> Reward:
     """
     if spec.kind and spec.kind not in KINDS:
         raise InputError(f"reward '{Address(spec.target)}': {_no_kind(spec.kind)}")
-    made: Reward = import_target(KINDS.get(spec.kind, _PYTHON))(spec)
-    return made
+    return KINDS[spec.kind or "plain"](spec)
 
 
 def register(spec: ForeignSpec, registry: Registry = REGISTRY) -> Reward:

@@ -1,7 +1,8 @@
 """Which kind of log a file is: by what its rows hold.
 
 Rows of no such kind are read under the names that `naming` finds. To know another kind, add a
-function that takes a row apart and an entry to `KINDS` in the file of those who write it.
+function that takes a row apart and an entry to `KINDS` in the file of those who write it, or in a package of
+your own (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.extensions import Table
 from rewardkit.files.records import RawRow
 from rewardkit.logs import harnesses, model_apis, trainers
 from rewardkit.logs.kind import LogKind, anything, has_shape, is_object
 from rewardkit.logs.model_apis import API_ANSWERS, is_answer
 from rewardkit.rows import RESPONSE
 
-KINDS = (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)
+KINDS: Table[LogKind] = Table(
+    "log_kinds",
+    LogKind,
+    {kind.name: kind for kind in (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)},
+)
 
 _RESPONSES = frozenset(RESPONSE)
 
@@ -33,7 +39,7 @@ def recognise(row: RawRow) -> LogKind | None:
     answered = not _RESPONSES.isdisjoint(row)
     if has_shape(row, _BATCH_INPUT) and not answered:
         raise InputError("the file contains batch requests, not responses; pass the batch output file")
-    for kind in KINDS:
+    for kind in KINDS.values():
         if has_shape(row, kind.shape) and not (answered and kind.unless_answered):
             kind.check(row)
             return kind
@@ -50,4 +56,4 @@ def facts_of(row: RawRow, kind: str) -> Mapping[str, Any]:
 
 def by_name(name: str) -> LogKind:
     """Return the kind of that name."""
-    return next(kind for kind in KINDS if kind.name == name)
+    return next(kind for kind in KINDS.values() if kind.name == name)

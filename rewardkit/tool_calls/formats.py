@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rewardkit.errors import ConfigError, did_you_mean
+from rewardkit.extensions import Table
 from rewardkit.tool_calls import (
     deepseek,
     glm,
@@ -51,32 +52,36 @@ class Format:
     """Its calls stand between special tokens that would end another text."""
 
 
-FORMATS: dict[str, Format] = {
-    "deepseek": Format(deepseek.read, marks=(deepseek.MARK,), between_tokens=True),
-    "kimi": Format(kimi.read, marks=(kimi.MARK,), between_tokens=True),
-    "glm": Format(glm.read, marks=(glm.MARK,), stop_tokens=("<|observation|>",)),
-    "minimax": Format(minimax.read, marks=(minimax.MARK, minimax.DSML), between_tokens=True),
-    "harmony": Format(
-        harmony.read,
-        marks=(harmony.MARK,),
-        templates=("<|channel|>",),
-        stop_tokens=("<|call|>",),
-        between_tokens=True,
-    ),
-    "react": Format(react.read, bare=True, stop=(react.STOP,)),
-    "qwen3_coder": Format(qwen3_coder.read, marks=("<function=",)),
-    "hermes": Format(hermes.read, marks=(hermes.OPEN,)),
-    "mistral": Format(mistral.read, marks=(mistral.MARK,)),
-    "llama3": Format(
-        llama3.read,
-        marks=(llama3.TAG,),
-        bare=True,
-        templates=('"parameters": dictionary',),
-        stop_tokens=("<|eom_id|>",),
-    ),
-    "pythonic": Format(pythonic.read, bare=True, templates=("<|python_start|>",)),
-    "json": Format(json.read, bare=True),
-}
+FORMATS: Table[Format] = Table(
+    "tool_call_formats",
+    Format,
+    {
+        "deepseek": Format(deepseek.read, marks=(deepseek.MARK,), between_tokens=True),
+        "kimi": Format(kimi.read, marks=(kimi.MARK,), between_tokens=True),
+        "glm": Format(glm.read, marks=(glm.MARK,), stop_tokens=("<|observation|>",)),
+        "minimax": Format(minimax.read, marks=(minimax.MARK, minimax.DSML), between_tokens=True),
+        "harmony": Format(
+            harmony.read,
+            marks=(harmony.MARK,),
+            templates=("<|channel|>",),
+            stop_tokens=("<|call|>",),
+            between_tokens=True,
+        ),
+        "react": Format(react.read, bare=True, stop=(react.STOP,)),
+        "qwen3_coder": Format(qwen3_coder.read, marks=("<function=",)),
+        "hermes": Format(hermes.read, marks=(hermes.OPEN,)),
+        "mistral": Format(mistral.read, marks=(mistral.MARK,)),
+        "llama3": Format(
+            llama3.read,
+            marks=(llama3.TAG,),
+            bare=True,
+            templates=('"parameters": dictionary',),
+            stop_tokens=("<|eom_id|>",),
+        ),
+        "pythonic": Format(pythonic.read, bare=True, templates=("<|python_start|>",)),
+        "json": Format(json.read, bare=True),
+    },
+)
 """By the names in `multi_turn.format` and the option `formats` of `tool_call`."""
 NAMES_ELSEWHERE = {"gpt-oss": "harmony", "llama3_json": "llama3"}
 """verl's and vLLM's names of formats that have another name here."""
@@ -117,7 +122,7 @@ def read(name: str, text: str) -> tuple[str, list[Call]]:
     return content, [replace(call, id=f"call_{i}") for i, call in enumerate(kept)]
 
 
-def read_any(text: str, names: Sequence[str] = tuple(FORMATS)) -> list[Call]:
+def read_any(text: str, names: Sequence[str] = FORMATS.shipped) -> list[Call]:
     """Return the calls of a text in one of these formats; none if it attempts none.
 
     A text with the marks of several formats, or of one that is not among the names, makes a call that cannot

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
+from rewardkit.extensions import Table
 from rewardkit.server.protocols import (
     llama_factory,
     model_servers,
@@ -19,15 +20,21 @@ from rewardkit.server.protocols import (
 from rewardkit.server.protocols.base import ProtocolContext as ProtocolContext
 from rewardkit.server.protocols.base import ScoreSamples as ScoreSamples
 
-ROUTERS: tuple[Callable[[ProtocolContext], APIRouter], ...] = (
-    openrlhf.router,
-    slime.router,
-    llama_factory.router,
-    nemo_gym.router,
-    roll.router,
-    model_servers.vllm_router,
-    model_servers.sglang_router,
-    ors.router,
-    openenv.router,
+Router = Callable[[ProtocolContext], APIRouter]
+
+ROUTERS: Table[Router] = Table(
+    "protocols",
+    object,
+    {
+        "openrlhf": openrlhf.router,
+        "slime": slime.router,
+        "llama_factory": llama_factory.router,
+        "nemo_gym": nemo_gym.router,
+        "roll": roll.router,
+        "vllm": model_servers.vllm_router,
+        "sglang": model_servers.sglang_router,
+        "ors": ors.router,
+        "openenv": openenv.router,
+    },
 )
-"""Every protocol: the application mounts what each makes of its context."""
+"""Every protocol by name: the application mounts the router that each makes of its context."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from rewardkit.extensions import Table
 from rewardkit.trainer.algorithms.estimation import Estimator, Experience, compared, in_groups, where_kept
 from rewardkit.trainer.algorithms.reductions import masked_whiten
 from rewardkit.trainer.algorithms.token_baseline import OTB
@@ -159,20 +160,24 @@ def estimate_gdpo(given: Experience) -> tuple[Tensor, Tensor]:
     return white, white
 
 
-ESTIMATORS: dict[str, Estimator] = {
-    "gae": Estimator(estimate_gae, critic=True),
-    "grpo": in_groups(grpo, by_turns=True),
-    "gdpo": Estimator(estimate_gdpo, groups=True, parts=True),
-    "grpo_passk": in_groups(grpo_passk),
-    "rloo": in_groups(rloo, by_turns=True),
-    "opo": in_groups(opo, by_turns=True),
-    "gpg": in_groups(gpg),
-    "reinforce_plus_plus": Estimator(estimate_reinforce_plus_plus),
-    "reinforce_plus_plus_baseline": Estimator(
-        estimate_reinforce_plus_plus_baseline, groups=True, by_turns=True
-    ),
-    "remax": Estimator(estimate_remax, greedy=True),
-    "optimal_token_baseline": OTB,
-    "tir_optimal_token_baseline": OTB,
-}
+ESTIMATORS: Table[Estimator] = Table(
+    "estimators",
+    Estimator,
+    {
+        "gae": Estimator(estimate_gae, critic=True),
+        "grpo": in_groups(grpo, by_turns=True),
+        "gdpo": Estimator(estimate_gdpo, groups=True, parts=True),
+        "grpo_passk": in_groups(grpo_passk),
+        "rloo": in_groups(rloo, by_turns=True),
+        "opo": in_groups(opo, by_turns=True),
+        "gpg": in_groups(gpg),
+        "reinforce_plus_plus": Estimator(estimate_reinforce_plus_plus),
+        "reinforce_plus_plus_baseline": Estimator(
+            estimate_reinforce_plus_plus_baseline, groups=True, by_turns=True
+        ),
+        "remax": Estimator(estimate_remax, greedy=True),
+        "optimal_token_baseline": OTB,
+        "tir_optimal_token_baseline": OTB,
+    },
+)
 """By the names of `algorithm.adv_estimator`; each says what it needs (docs/extending_trainer.md)."""

@@ -12,6 +12,7 @@ import math
 import torch
 from torch import Tensor
 
+from rewardkit.extensions import Table
 from rewardkit.trainer.algorithms.covariance import choose_by_lot, choose_largest
 from rewardkit.trainer.algorithms.objective import PerToken, PolicyLoss, PolicyOptions, Terms
 from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, masked_row_means, masked_sum
@@ -144,21 +145,25 @@ def _clipped(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple
     return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
 
 
-POLICY_LOSSES: dict[str, PolicyLoss] = {
-    "vanilla": PolicyLoss(vanilla),
-    "gspo": PolicyLoss(gspo),
-    "cispo": PolicyLoss(cispo),
-    "sapo": PolicyLoss(sapo, aggregation="seq-mean-token-mean"),
-    "gpg": PolicyLoss(gpg),
-    "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
-    "clip_cov": PolicyLoss(clip_cov, choose=choose_by_lot),
-    "dppo_tv": PolicyLoss(dppo_tv),
-    "dppo_kl": PolicyLoss(dppo_kl),
-    "dro": PolicyLoss(dro, at_zero="all"),
-    "luspo": PolicyLoss(luspo, aggregation="seq-mean-token-sum"),
-    "vespo": PolicyLoss(vespo),
-    "kl_cov": PolicyLoss(kl_cov, choose=choose_largest, at_zero="chosen"),
-}
+POLICY_LOSSES: Table[PolicyLoss] = Table(
+    "policy_losses",
+    PolicyLoss,
+    {
+        "vanilla": PolicyLoss(vanilla),
+        "gspo": PolicyLoss(gspo),
+        "cispo": PolicyLoss(cispo),
+        "sapo": PolicyLoss(sapo, aggregation="seq-mean-token-mean"),
+        "gpg": PolicyLoss(gpg),
+        "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
+        "clip_cov": PolicyLoss(clip_cov, choose=choose_by_lot),
+        "dppo_tv": PolicyLoss(dppo_tv),
+        "dppo_kl": PolicyLoss(dppo_kl),
+        "dro": PolicyLoss(dro, at_zero="all"),
+        "luspo": PolicyLoss(luspo, aggregation="seq-mean-token-sum"),
+        "vespo": PolicyLoss(vespo),
+        "kl_cov": PolicyLoss(kl_cov, choose=choose_largest, at_zero="chosen"),
+    },
+)
 """By the names of `actor.policy_loss.loss_mode`; each row says what its loss needs."""
 
 

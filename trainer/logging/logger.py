@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
+from rewardkit.extensions import Table
 from rewardkit.http_addresses import public_text
 from rewardkit.trainer.config.load import as_dict
 from rewardkit.trainer.config.root import RunConfig, logger_names
@@ -236,19 +237,30 @@ class TrackioSink(Sink):
         self._trackio.finish()
 
 
-SINKS: dict[str, Callable[[RunConfig, Path], Sink]] = {
-    "jsonl": JsonlSink,
-    "tensorboard": TensorboardSink,
-    "wandb": WandbSink,
-    "mlflow": MlflowSink,
-    "trackio": TrackioSink,
-}
-LOGGERS = ("console", *SINKS)
+OpenSink = Callable[[RunConfig, Path], Sink]
+
+SINKS: Table[OpenSink] = Table(
+    "trackers",
+    object,
+    {
+        "jsonl": JsonlSink,
+        "tensorboard": TensorboardSink,
+        "wandb": WandbSink,
+        "mlflow": MlflowSink,
+        "trackio": TrackioSink,
+    },
+)
+"""By the names in `trainer.logger`: the class of the sink, or a function that opens one."""
+
+
+def logger_choices() -> tuple[str, ...]:
+    """Return the names that `trainer.logger` may contain."""
+    return ("console", *SINKS)
 
 
 def missing(name: str) -> bool:
-    """True when a logger needs a package (of its own name) that is not installed."""
-    return name not in ("console", "jsonl") and find_spec(name) is None
+    """Return True if a shipped logger needs a package (of its own name) that is not installed."""
+    return name in SINKS.shipped and name != "jsonl" and find_spec(name) is None
 
 
 def _text(value: Any) -> Any:

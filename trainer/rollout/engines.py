@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.errors import ConfigError
+from rewardkit.extensions import Table
 from rewardkit.model_folders import read_config
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.models.shape import read_positions
@@ -21,11 +22,15 @@ from rewardkit.trainer.rollout.base import Engine
 
 KEY = "actor_rollout_ref.rollout"
 
-ENGINES: dict[str, Engine] = {
-    "hf": Engine(hf.check, lambda *_: None, hf.memory, hf.open_engine),
-    "vllm": Engine(vllm.check, vllm.why_not, vllm.memory, vllm.open_engine),
-    "vllm_server": Engine(served.check, vllm.why_not, served.memory, served.open_engine),
-}
+ENGINES: Table[Engine] = Table(
+    "rollout_engines",
+    Engine,
+    {
+        "hf": Engine(hf.check, lambda *_: None, hf.memory, hf.open_engine),
+        "vllm": Engine(vllm.check, vllm.why_not, vllm.memory, vllm.open_engine),
+        "vllm_server": Engine(served.check, vllm.why_not, served.memory, served.open_engine),
+    },
+)
 
 
 def fall_back(config: Config) -> list[str]:

@@ -20,7 +20,7 @@ from rewardkit.trainer.config.workers import (
     RefConfig,
     group_size,
 )
-from rewardkit.trainer.logging.logger import LOGGERS, missing
+from rewardkit.trainer.logging.logger import logger_choices, missing
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.rules import REFUSED, REFUSED_EVERYWHERE, SAID, check_rules
 from rewardkit.trainer.run.values import VALUES, check_values
@@ -176,9 +176,9 @@ def check_loggers(config: RunConfig) -> list[str]:
     """Refuse a logger that nobody knows; one that is not installed is left out, and said."""
     notes = []
     for name in logger_names(config):
-        if name not in LOGGERS:
-            hint = did_you_mean(name, LOGGERS)
-            raise ConfigError(f"trainer.logger must be one of {', '.join(LOGGERS)}; found '{name}'{hint}")
+        if name not in (known := logger_choices()):
+            hint = did_you_mean(name, known)
+            raise ConfigError(f"trainer.logger must be one of {', '.join(known)}; found '{name}'{hint}")
         if missing(name):
             notes.append(
                 f"trainer.logger={name}: {name} is not installed (pip install 'rewardkit[trackers]'); "

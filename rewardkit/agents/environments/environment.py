@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +12,9 @@ import msgspec
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.extensions import Table
 from rewardkit.http_addresses import Address, made_private
 from rewardkit.types import Message, Score
-
-KINDS: Mapping[str, str] = {
-    "harbor": "rewardkit.agents.environments.harbor:HarborEnvironment",
-    "openenv": "rewardkit.agents.environments.openenv:OpenEnvEnvironment",
-    "ors": "rewardkit.agents.environments.ors:OrsEnvironment",
-    "verifiers": "rewardkit.agents.environments.verifiers:VerifiersEnvironment",
-}
-"""By kind, `module:class`; the class is made of an EnvironmentSpec and the row."""
 
 
 class EnvironmentFailed(RuntimeError):
@@ -87,6 +79,21 @@ class Environment(Protocol):
         ...
 
 
+MakeEnvironment = Callable[[EnvironmentSpec, EpisodeRow], Environment]
+
+KINDS: Table[MakeEnvironment] = Table(
+    "environments",
+    object,
+    {
+        "harbor": "rewardkit.agents.environments.harbor:HarborEnvironment",
+        "openenv": "rewardkit.agents.environments.openenv:OpenEnvEnvironment",
+        "ors": "rewardkit.agents.environments.ors:OrsEnvironment",
+        "verifiers": "rewardkit.agents.environments.verifiers:VerifiersEnvironment",
+    },
+)
+"""The class, or a function that returns its instance, of each kind of environment."""
+
+
 def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
     """Return the environment of a row: the run's, else its own `extra_info.env`.
 
@@ -133,10 +140,7 @@ def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
     Raises:
         InputError: the row does not say what the environment has to know.
     """
-    module, _, name = KINDS[spec.kind].partition(":")
-    make: Callable[[EnvironmentSpec, EpisodeRow], Environment]
-    make = getattr(importlib.import_module(module), name)
-    return make(spec, row)
+    return KINDS[spec.kind](spec, row)
 
 
 def row_arguments(row: EpisodeRow) -> dict[str, Any]:

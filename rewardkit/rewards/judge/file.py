@@ -16,7 +16,7 @@ from rewardkit.http_addresses import named_variable
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.rewards.judge.judge_reward import load, parts_of, score
 from rewardkit.rewards.judge.options import JudgeOptions
-from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
+from rewardkit.rewards.judge.presets import PRESETS, needs_template
 from rewardkit.rewards.judge.spending import JudgeSpending
 from rewardkit.types import Sample, Score
 
@@ -115,13 +115,14 @@ def _with_preset(values: dict[str, Any], about: JudgeFile, path: Path) -> dict[s
     if about.preset and about.preset not in PRESETS:
         near = did_you_mean(about.preset, list(PRESETS)) or f"; presets: {', '.join(PRESETS)}"
         raise OptionsError(f"{path}: there is no preset '{about.preset}'{near}")
-    values = {**PRESETS.get(about.preset, {}), **values}
+    preset = PRESETS[about.preset] if about.preset else {}
+    values = {**preset, **values}
     if about.prompt_file:
         values["prompt"] = _template(about.prompt_file, values, path)
-    if about.preset in OWN_TEMPLATE and not values.get("prompt"):
+    if about.preset and needs_template(preset) and not values.get("prompt"):
         raise OptionsError(
-            f"{path}: the licence does not allow rewardkit to include the template of {about.preset}; "
-            "download the template, and set prompt_file to its path"
+            f"{path}: the preset {about.preset} has no template, because the licence of the model's own "
+            "does not allow it; download the template, and set prompt_file to its path"
         )
     return values
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rewardkit.extensions import Table
+
 _TASK = """\
 Below are a question, its reference answer and an answer to be checked. The reference is right. Say whether
 the answer agrees with it in substance: form, units written out and order of equal things do not matter,
@@ -50,7 +52,7 @@ Write what a good answer needs, then how each does, and end with <answer>[[A]]</
 
 _VERIFIER: dict[str, Any] = {"correct_from": 1.0, "scale_to": None}
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+_SHIPPED: dict[str, dict[str, Any]] = {
     # Ends with a letter, bare or in a box. C: the response was cut off, repeats itself or refuses.
     "compass-verifier": {
         **_VERIFIER,
@@ -110,5 +112,12 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
-OWN_TEMPLATE = frozenset({"xverify"})
-"""Presets without a template: the file has to bring one."""
+Preset = Mapping[str, Any]
+
+PRESETS: Table[Preset] = Table("judge_presets", Mapping, _SHIPPED)
+"""Options by the name of the preset, which a file gives as `preset`."""
+
+
+def needs_template(preset: Preset) -> bool:
+    """Return True if the file has to bring a template, since the preset has none."""
+    return "prompt" not in preset and not preset.get("pairwise")

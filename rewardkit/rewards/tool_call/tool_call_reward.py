@@ -43,7 +43,7 @@ class ToolCallOptions:
     pay: Literal["all", "share"] = "all"
     """`all` gives 1.0 only if all calls match. `share` gives the average share of right arguments per call.
     Missing and extra calls count as 0."""
-    formats: tuple[str, ...] = tuple(FORMATS)
+    formats: tuple[str, ...] = FORMATS.shipped
     """Formats of calls that are accepted (docs/tools.md)."""
     format_score: float = 0.0
     """If calls are expected: minimum score of a response whose calls can be parsed but are wrong."""

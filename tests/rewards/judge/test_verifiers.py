@@ -16,7 +16,7 @@ from rewardkit.offline import Report
 from rewardkit.registry import Registry
 from rewardkit.rewards.judge.file import judge_of_file
 from rewardkit.rewards.judge.options import JudgeOptions
-from rewardkit.rewards.judge.presets import OWN_TEMPLATE, PRESETS
+from rewardkit.rewards.judge.presets import PRESETS, needs_template
 from rewardkit.rewards.judge.question import ask, pair
 from rewardkit.rewards.judge.verdict import NoVerdictError, read_verdict
 from rewardkit.types import COST_PARTS
@@ -29,7 +29,7 @@ def preset_options(name: str, folder: Path, **keys: Any) -> JudgeOptions:
     """The options of a judge's file that names a preset."""
     (folder / "template.txt").write_text("Q {question} G {answer} R {output}")
     keys = {"url": "http://h", "model": "m", "preset": name, **keys}
-    if name in OWN_TEMPLATE:
+    if needs_template(PRESETS[name]):
         keys |= {"prompt_file": "template.txt"}
     (folder / "verifier.yaml").write_text(json.dumps(keys))
     made: JudgeOptions = judge_of_file(folder / "verifier.yaml").make_options({})

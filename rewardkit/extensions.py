@@ -1,0 +1,174 @@
+"""Tables of kinds (languages, log kinds, estimators, …) to which installed packages add rows.
+
+A package adds a row by an entry point of the group `rewardkit.TABLE`, whose name is that of the row. Packages
+are looked up when a table is asked for a name that is not shipped, or for all its rows; a row is imported
+when it is used. docs/extending.md shows one row for each table.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from rewardkit.errors import ExtensionError, reason_of
+
+T = TypeVar("T")
+
+PREFIX = "rewardkit."
+EXTRAS = "rewardkit_extras"
+"""Package of the kinds that ship with rewardkit and that few people need, reached by entry points alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedRow:
+    """One row that an installed package adds to a table."""
+
+    table: str
+    name: str
+    target: str
+    """`module:attribute`, or a module."""
+    package: str
+    """Name and version of the distribution; `rewardkit_extras` for the rows that ship with rewardkit."""
+
+    def load(self) -> Any:
+        """Import the row.
+
+        Raises:
+            ExtensionError: the import fails; the message names the package.
+        """
+        module, _, attribute = self.target.partition(":")
+        try:
+            found: Any = importlib.import_module(module)
+            for name in attribute.split(".") if attribute else ():
+                found = getattr(found, name)
+        except Exception as error:  # a module of somebody else may raise anything when it is imported
+            raise ExtensionError(self._refused(f"cannot be loaded: {reason_of(error)}")) from error
+        return found
+
+    def load_as(self, kind: type[T]) -> T:
+        """Import the row and check its type.
+
+        Raises:
+            ExtensionError: the import fails, or the row has another type.
+        """
+        found = self.load()
+        if not isinstance(found, kind):
+            raise ExtensionError(
+                self._refused(f"is of the type {type(found).__name__}; expected {kind.__name__}")
+            )
+        return found
+
+    def _refused(self, why: str) -> str:
+        return (
+            f"the package '{self.package}' adds '{self.name}' ({self.target}) to the table '{self.table}', "
+            f"but it {why}. Update or uninstall this package"
+        )
+
+
+def added_rows(table: str) -> Mapping[str, AddedRow]:
+    """Return the rows that installed packages add to a table, by name. Nothing is imported.
+
+    Raises:
+        ExtensionError: two packages add a row of the same name.
+    """
+    found: dict[str, AddedRow] = {}
+    for row in _installed().get(table, ()):
+        held = found.setdefault(row.name, row)
+        if held is not row:
+            raise ExtensionError(
+                f"the packages '{held.package}' and '{row.package}' both add '{row.name}' to the table "
+                f"'{table}'; uninstall one of them"
+            )
+    return found
+
+
+def added_tables() -> list[str]:
+    """Return the names of the tables to which installed packages add rows."""
+    return sorted(_installed())
+
+
+@cache
+def _installed() -> Mapping[str, tuple[AddedRow, ...]]:
+    from importlib.metadata import distributions  # takes as long as all else here, and few need it
+
+    found: dict[str, list[AddedRow]] = {}
+    seen: set[str] = set()
+    for distribution in distributions():
+        ours = [entry for entry in distribution.entry_points if entry.group.startswith(PREFIX)]
+        if not ours or distribution.name.lower() in seen:  # the first on the path is the one that is imported
+            continue
+        seen.add(distribution.name.lower())
+        for entry in ours:
+            extra = entry.module.partition(".")[0] == EXTRAS
+            package = EXTRAS if extra else f"{distribution.name} {distribution.version}"
+            table = entry.group.removeprefix(PREFIX)
+            target = f"{entry.module}:{entry.attr}" if entry.attr else entry.module
+            found.setdefault(table, []).append(AddedRow(table, entry.name, target, package))
+    return {table: tuple(rows) for table, rows in found.items()}
+
+
+class Table(Mapping[str, T], Generic[T]):
+    """Rows by name: the shipped ones in their order, then those of installed packages.
+
+    A shipped row may be given as `module:attribute`, which is imported on first use.
+    """
+
+    def __init__(self, name: str, kind: type[Any], shipped: Mapping[str, T | str]) -> None:
+        """Create a table.
+
+        Args:
+            name: Name of the table; packages use the entry point group `rewardkit.NAME`.
+            kind: Type of its rows; `object` where any value will do, such as functions.
+            shipped: The rows of rewardkit itself.
+        """
+        self.name = name
+        self.kind = kind
+        self.shipped = tuple(shipped)
+        """Names of rewardkit's own rows."""
+        self.rows: dict[str, T | str] = dict(shipped)
+        """Rows by name, those of packages once they are loaded."""
+        self._added: Mapping[str, AddedRow] | None = None
+
+    def __getitem__(self, name: str) -> T:
+        """Return a row, and import it first if it is not loaded yet.
+
+        Raises:
+            KeyError: there is none.
+            ExtensionError: the package that adds it is broken.
+        """
+        if name not in self.rows:
+            self.rows[name] = self.added()[name].load_as(self.kind)
+        row = self.rows[name]
+        if isinstance(row, str) and self.kind is not str:
+            module, _, attribute = row.partition(":")
+            row = self.rows[name] = getattr(importlib.import_module(module), attribute)
+        return row  # type: ignore[return-value]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.rows or name in self.added()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self.shipped, *self.added()))
+
+    def __len__(self) -> int:
+        return len(self.shipped) + len(self.added())
+
+    def added(self) -> Mapping[str, AddedRow]:
+        """Return the rows of installed packages, by name; none is imported.
+
+        Raises:
+            ExtensionError: a row has the name of a shipped one, or of another package's.
+        """
+        if self._added is None:
+            added = added_rows(self.name)
+            for name in self.shipped:
+                if name in added:
+                    raise ExtensionError(
+                        f"the package '{added[name].package}' adds '{name}' to the table '{self.name}', but "
+                        "rewardkit has a row of that name; uninstall the package or rename its row"
+                    )
+            self._added = added
+        return self._added
