@@ -56,7 +56,7 @@ $(VENV)/installed: setup.cfg pyproject.toml Makefile
 	$(if $(VLLM),$(BIN)/python -m pip uninstall --yes --quiet torchvision torchaudio torchcodec)  # not used, and their CUDA builds cannot be imported with a CPU build of torch
 	$(INSTALL) --editable '.[all,dev]'
 	$(BIN)/python -m compileall -q -j 0 -x $(NOT_COMPILED) $(VENV)/lib >/dev/null || true
-	$(BIN)/python -m compileall -q -j 0 rewardkit sandbox server trainer datasets_prep  # tests start hundreds of processes
+	$(BIN)/python -m compileall -q -j 0 rewardkit sandbox server trainer datasets_prep extras  # tests start hundreds of processes
 	touch $@
 
 pictures: $(VENV)/installed  ## draw the pictures of README and docs anew; needs Chromium

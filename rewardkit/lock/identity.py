@@ -145,7 +145,7 @@ def _sandbox(options: Any) -> dict[str, str]:
         level = "unavailable"
     found = {"level": level, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     name = find(getattr(options, "language", None) or "")
-    if name in LANGUAGES:
+    if name is not None and name in LANGUAGES:
         with contextlib.suppress(SandboxUnavailable):
             found[name] = toolchain(LANGUAGES[name]).version
     return found

@@ -1,24 +1,24 @@
 """The languages that programs may be written in, beside Python, which needs nothing of this.
 
-To add one: a file here with a `Language`, and its row in `_ALL` (docs/extending.md).
+To add one: a file here with a `Language` and its row in `RUNNERS`, or a package of your own
+(docs/extending.md).
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator, Mapping
 
+from rewardkit.extensions import Table
 from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.languages.c import CPP, CPP17, CPP20, C
-from rewardkit.sandbox.languages.go import GO
-from rewardkit.sandbox.languages.go_tests import GO_TEST
-from rewardkit.sandbox.languages.java import JAVA, JUNIT
+from rewardkit.sandbox.languages.java import JAVA
 from rewardkit.sandbox.languages.javascript import JAVASCRIPT
 from rewardkit.sandbox.languages.pytests import PYTEST
 from rewardkit.sandbox.languages.rust import RUST
 from rewardkit.sandbox.languages.shell import BASH
 from rewardkit.sandbox.languages.sql import SQL
-from rewardkit.sandbox.languages.typescript import JEST, TYPESCRIPT
 
 __all__ = [
     "LANGUAGES",
@@ -35,26 +35,46 @@ __all__ = [
 PYTHON = "python"
 _PYTHON_NAMES = frozenset({PYTHON, "py", "python3", "python2", "pypy", "pypy3"})
 
-_ALL: tuple[Language, ...] = (
-    C,
-    CPP,
-    CPP17,
-    CPP20,
-    JAVA,
-    JAVASCRIPT,
-    GO,
-    RUST,
-    BASH,
-    SQL,
+RUNNERS: Table[Language] = Table(
+    "languages",
+    Language,
+    {
+        language.name: language
+        for language in (
+            C,
+            CPP,
+            CPP17,
+            CPP20,
+            JAVA,
+            JAVASCRIPT,
+            RUST,
+            BASH,
+            SQL,
+            PYTEST,
+        )
+    },
 )
-LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
-"""Those that an answer may be in."""
+"""Every language by name, with those that only a request to `/run_code` names."""
 
-RUNNERS: dict[str, Language] = {
-    **LANGUAGES,
-    **{runner.name: runner for runner in (TYPESCRIPT, PYTEST, JEST, JUNIT, GO_TEST)},
-}
-"""With those that only a request to `/run_code` names, which mostly run programs with their tests."""
+
+class _AnswerLanguages(Mapping[str, Language]):
+    """The languages that a response may be written in."""
+
+    def __getitem__(self, name: str) -> Language:
+        language = RUNNERS[name]
+        if not language.answers:
+            raise KeyError(name)
+        return language
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, language in RUNNERS.items() if language.answers)
+
+    def __len__(self) -> int:
+        return sum(language.answers for language in RUNNERS.values())
+
+
+LANGUAGES: Mapping[str, Language] = _AnswerLanguages()
+"""The languages that a response may be written in."""
 
 _JUDGES = re.compile(
     r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"

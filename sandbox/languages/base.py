@@ -88,6 +88,12 @@ class Language:
     """A program is built before it is run."""
     processes: int = 0
     """How many processes a program may start; some have to."""
+    answers: bool = True
+    """A response may be written in it. False: only a request to `/run_code` names it, mostly to run a program
+    with its tests."""
+    mark: str = ""
+    """Pattern of text that only programs in this language contain, for blocks of code without a language.
+    Empty: such a block is never in it."""
 
     def scaled(self, cpu_s: float) -> float:
         """Return the CPU time that a test with the limit `cpu_s` may take in this language."""

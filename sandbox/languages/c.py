@@ -155,6 +155,7 @@ CPP = Language(
     functools.partial(_discover, ("g++", "clang++"), "main.cpp", ("gnu++17", "gnu++20"), _REMEDY),
     _HELLO_CPP,
     is_compiled=True,
+    mark=r"^\s*#\s*include\s*[<\"][^>\"\n]{1,80}[>\"]",
 )
 CPP17 = Language(
     "cpp17",

@@ -16,7 +16,6 @@ from pathlib import Path
 from rewardkit.sandbox.languages.base import (
     Language,
     LanguageCommand,
-    LanguageUnavailable,
     Toolchain,
     ask,
     linked_folders,
@@ -64,21 +63,26 @@ def names(source: str) -> tuple[str, str]:
     return public or main or "Main", package + (main or public or "Main")
 
 
-def _discover() -> Toolchain:
+def discover() -> Toolchain:
+    """Return the JDK of this machine, with the jar files of CLASSPATH.
+
+    Raises:
+        LanguageUnavailable: there is none.
+    """
     javac = program("javac", "install a JDK (Debian: apt-get install default-jdk-headless)")
     home = os.path.dirname(os.path.dirname(javac))
     java = os.path.join(home, "bin", "java")
-    jars = _jars()
+    found = jars()
 
     def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
         file = f"{names(source)[0]}.java"
         flags = [f"-J{flag}" for flag in (*_VM, "-Xmx1024m")]
-        words = ("-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp", _joined(".", "*", *jars), "-d", ".")
+        words = ("-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp", _joined(".", "*", *found), "-d", ".")
         argv = (javac, *flags, *words, file)
         return [[LanguageCommand(argv, file, "*.class", profile="managed", extra_mb=512, stack_mb=64)]]
 
     def run(source: str, limits: Limits) -> LanguageCommand:
-        classes = _joined("program.jar", "*", *jars)
+        classes = _joined("program.jar", "*", *found)
         flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", classes, names(source)[1])
         command = LanguageCommand((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
         return replace(command, assertions=("-ea",))
@@ -87,13 +91,13 @@ def _discover() -> Toolchain:
         home,
         *linked_folders(f"{home}/conf"),
         *linked_folders(f"{home}/lib"),
-        *map(os.path.dirname, jars),
+        *map(os.path.dirname, found),
     )
     return Toolchain(_version(home, javac), tuple(dict.fromkeys(folders)), run, build)
 
 
-def _jars() -> tuple[str, ...]:
-    """The jar files that CLASSPATH names; `FOLDER/*` is all in it, as Java has it."""
+def jars() -> tuple[str, ...]:
+    """Return the jar files that CLASSPATH names; `FOLDER/*` stands for all in the folder, as in Java."""
     named = os.environ.get("CLASSPATH", "").split(os.pathsep)
     found = [
         path for name in named for path in sorted(glob.glob(f"{name}.jar" if name.endswith("/*") else name))
@@ -103,22 +107,6 @@ def _jars() -> tuple[str, ...]:
 
 def _joined(*classes: str) -> str:
     return os.pathsep.join(classes)
-
-
-def _discover_junit() -> Toolchain:
-    if not any("junit-platform-console" in jar for jar in _jars()):
-        raise LanguageUnavailable(
-            "CLASSPATH has no JUnit console launcher; add junit-platform-console-standalone-*.jar to "
-            "CLASSPATH"
-        )
-    tools = _discover()
-
-    def run(source: str, limits: Limits) -> LanguageCommand:
-        java = tools.run(source, limits)
-        words = ("--class-path", "program.jar", "--scan-class-path", "program.jar", "--disable-ansi-colors")
-        return replace(java, argv=(*java.argv[:-1], "org.junit.platform.console.ConsoleLauncher", *words))
-
-    return replace(tools, run=run, version=f"{tools.version} with JUnit")
 
 
 def _version(home: str, javac: str) -> str:
@@ -136,11 +124,14 @@ public class Main {
 }
 """
 
-JAVA = Language("java", "Java", (), _discover, _HELLO, cpu_factor=2.0, startup_s=0.5, is_compiled=True)
-
-_HELLO_JUNIT = """import org.junit.jupiter.api.Test;
-class MainTest {
-    @Test void test() { System.out.println("\\n42\\n"); }
-}
-"""
-JUNIT = Language("junit", "JUnit", (), _discover_junit, _HELLO_JUNIT, is_compiled=True)
+JAVA = Language(
+    "java",
+    "Java",
+    (),
+    discover,
+    _HELLO,
+    cpu_factor=2.0,
+    startup_s=0.5,
+    is_compiled=True,
+    mark=r"\bpublic\s+static\s+void\s+main\s*\(",
+)

@@ -29,5 +29,10 @@ def _discover() -> Toolchain:
 
 
 PYTEST = Language(
-    "pytest", "pytest", (), _discover, "def test(capfd):\n    with capfd.disabled():\n        print(42)\n"
+    "pytest",
+    "pytest",
+    (),
+    _discover,
+    "def test(capfd):\n    with capfd.disabled():\n        print(42)\n",
+    answers=False,
 )

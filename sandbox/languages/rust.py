@@ -82,4 +82,6 @@ def _is_left_out(word: str) -> bool:
     return "gcc-ld" in word or word.startswith("-fuse-ld=") or word.endswith("symbols.o")
 
 
-RUST = Language("rust", "Rust", ("rs",), _discover, _HELLO, is_compiled=True)
+RUST = Language(
+    "rust", "Rust", ("rs",), _discover, _HELLO, is_compiled=True, mark=r"^\s*(?:pub\s+)?fn\s+main\s*\(\s*\)"
+)

@@ -43,7 +43,7 @@ def test_doctor_tells_of_another_owner_in_both_orders(tmp_path: Path, replaces_o
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
     code = (
         "import sys; from rewardkit.cli import run; from rewardkit.commands import doctor\n"
-        "doctor.SECURE, doctor.LANGUAGES = (), {}  # tests/sandbox tries these\n"
+        "doctor.SECURE, doctor.RUNNERS = (), {}  # tests/sandbox tries these\n"
         "sys.exit(run(['doctor', '--json']))"
     )
     done = subprocess.run(

@@ -31,12 +31,12 @@ def test_it_names_every_language_with_its_version_or_the_remedy(monkeypatch: pyt
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")
     absent = replace(LANGUAGES["go"], discover=lambda: _raise("'go' is not on PATH; install golang-go"))
-    monkeypatch.setattr(doctor, "RUNNERS", {"sql": LANGUAGES["sql"], "absent": absent})
-    monkeypatch.setitem(RUNNERS, "absent", absent)
+    monkeypatch.setattr(doctor, "RUNNERS", {"sql": LANGUAGES["sql"], "go": absent})
+    monkeypatch.setitem(RUNNERS.rows, "go", absent)
     found = json.loads(CliRunner().invoke(doctor.command, ["--json"]).output)
     by_name = {language["name"]: language for language in found["languages"]}
     assert by_name["sql"]["version"].startswith("SQLite 3.")
-    assert "install golang-go" in by_name["absent"]["problem"]
+    assert "install golang-go" in by_name["go"]["problem"]
     said = CliRunner().invoke(doctor.command, ["-v"]).output
     assert "escapes blocked" in said and "SQLite 3." in said and "install golang-go" in said
 

@@ -239,7 +239,7 @@ def test_a_runner_of_tests_that_is_not_here_says_what_to_install(monkeypatch: py
     monkeypatch.setenv("CLASSPATH", "/nowhere/*:/nowhere.jar")
     with pytest.raises(LanguageUnavailable, match="CLASSPATH"):
         RUNNERS["junit"].discover()
-    monkeypatch.setattr("rewardkit.sandbox.languages.typescript.package_folders", lambda node: ())
+    monkeypatch.setattr("rewardkit_extras.languages.typescript.package_folders", lambda node: ())
     monkeypatch.setenv("PATH", os.path.dirname(shutil.which("node") or ""))
     for name in ("jest", "typescript", *(["go_test"] if shutil.which("go") is None else [])):
         with pytest.raises(LanguageUnavailable, match="install"):

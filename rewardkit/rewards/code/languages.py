@@ -16,14 +16,15 @@ from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
 _FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20": ("cpp", "c"), "c": ("cpp",)}
 """Languages whose marks on a block are as good: models write `cpp` over C, whatever the standard."""
 
-_GUESSED = (
-    (PYTHON,),
-    tuple(name for name in LANGUAGES if name not in ("bash", "sql")),
-    ("bash",),
-    ("sql",),
-)
-"""Where the fence decides: a block in an earlier group goes before one in a later. A shell block beside a
-program says how to run it."""
+
+@functools.cache
+def _guessed() -> tuple[tuple[str, ...], ...]:
+    """Return groups of languages: where the fence decides, a block in an earlier group wins.
+
+    A shell block beside a program says how to run it.
+    """
+    compiled = tuple(name for name in LANGUAGES if name not in ("bash", "sql"))
+    return (PYTHON,), compiled, ("bash",), ("sql",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ _NOT_RUN = frozenset(
 def _guess(response: str, fence: extract.Fence, parses: extract.Parses | None) -> Program | None:
     mark = None
     if fence != "whole":
-        mark = extract.mark_of_program(response, fence, [_marks(group) for group in _GUESSED])
+        mark = extract.mark_of_program(response, fence, [_marks(group) for group in _guessed()])
     language = find(mark.strip("{.")) if mark else None
     program = take(response, fence, language or PYTHON, parses)
     if program is None or mark is not None:
@@ -113,20 +114,15 @@ def _guess(response: str, fence: extract.Fence, parses: extract.Parses | None) -
     return Program(program.source, _told_by(program.source))
 
 
-_TELLING = {
-    "java": re.compile(r"\bpublic\s+static\s+void\s+main\s*\("),
-    "rust": re.compile(r"^\s*(?:pub\s+)?fn\s+main\s*\(\s*\)", re.M),
-    "go": re.compile(r"^\s*package\s+main\b", re.M),
-    "cpp": re.compile(r"^\s*#\s*include\s*[<\"][^>\"\n]{1,80}[>\"]", re.M),
-}
 _MAIN = re.compile(r"^[^#\n]*\bmain\s*\(", re.M)
 
 
 def _told_by(source: str) -> str:
-    """The language of a program whose block does not say: what no Python program has tells it."""
-    for language, mark in _TELLING.items():
-        if mark.search(source) and _MAIN.search(source):
-            return language
+    """Return the language of a program whose block names none: Python, unless it has another's mark."""
+    if _MAIN.search(source):
+        for name, language in LANGUAGES.items():
+            if language.mark and re.search(language.mark, source, re.M):
+                return name
     return PYTHON
 
 

@@ -11,7 +11,7 @@ import pytest
 from rewardkit.rewards.code.code_reward import CodeOptions, _rules, explain, score
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take
-from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, Toolchain, find, toolchain
+from rewardkit.sandbox.languages import LANGUAGES, RUNNERS, LanguageUnavailable, Toolchain, find, toolchain
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score
 
@@ -101,7 +101,7 @@ def test_a_language_that_is_not_here_is_an_error_only_where_it_was_asked_for(
     def absent() -> Toolchain:
         raise LanguageUnavailable("'go' is not on PATH; install it (Debian: apt-get install golang-go)")
 
-    monkeypatch.setitem(LANGUAGES, "go", replace(LANGUAGES["go"], discover=absent))
+    monkeypatch.setitem(RUNNERS.rows, "go", replace(LANGUAGES["go"], discover=absent))
     chosen = scored(fenced("go", "package main"), {"tests": TESTS})
     assert (chosen.status, chosen.score, chosen.correct) == ("ok", 0.0, False)
     for asked in (

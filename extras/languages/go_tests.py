@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.sandbox.languages import go
 from rewardkit.sandbox.languages.base import Language
+from rewardkit_extras.languages import go
 
 _TOKEN = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|`[^`]*`?|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
@@ -91,4 +91,6 @@ import (
 func TestIt(t *testing.T) { fmt.Println(42) }
 """
 
-GO_TEST = Language("go_test", "go test", (), lambda: go.discover(_prepare), _HELLO, is_compiled=True)
+GO_TEST = Language(
+    "go_test", "go test", (), lambda: go.discover(_prepare), _HELLO, is_compiled=True, answers=False
+)

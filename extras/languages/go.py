@@ -105,4 +105,5 @@ GO = Language(
     _HELLO,
     cpu_factor=1.5,
     is_compiled=True,
+    mark=r"^\s*package\s+main\b",
 )

@@ -101,6 +101,7 @@ TYPESCRIPT = Language(
     ("ts",),
     _discover,
     "import fs from 'fs'\nconst x: number = parseInt(fs.readFileSync(0, 'utf8'))\nconsole.log(x + 1)\n",
+    answers=False,
 )
 JEST = Language(
     "jest",
@@ -108,4 +109,5 @@ JEST = Language(
     (),
     _discover_jest,
     "const x: number = 42\ntest('it', () => { expect(x).toBe(42); process.stdout.write(`${x}\\n`) })\n",
+    answers=False,
 )

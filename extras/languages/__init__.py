@@ -1,0 +1,1 @@
+"""Languages of the sandbox: rows of the table `languages`."""
