@@ -151,10 +151,10 @@ class Table(Mapping[str, T], Generic[T]):
         return name in self.rows or name in self.added()
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self.shipped, *self.added()))
+        return iter(dict.fromkeys((*self.shipped, *self.added(), *self.rows)))
 
     def __len__(self) -> int:
-        return len(self.shipped) + len(self.added())
+        return sum(1 for _ in self)
 
     def added(self) -> Mapping[str, AddedRow]:
         """Return the rows of installed packages, by name; none is imported.

@@ -192,7 +192,7 @@ with Scorer(workers=1) as scorer:
     async def score_samples(samples, *, timeout_s=None):
         return await scorer.ascore_batch(samples)
     app = FastAPI()
-    for router in ROUTERS:
+    for router in ROUTERS.values():
         app.include_router(router(ProtocolContext(score_samples)))
     body = {"pairs": [["#### 72", "72"], ["#### 73", "72"]]}
     print(TestClient(app).post("/plain_pairs/gsm8k", json=body).json())

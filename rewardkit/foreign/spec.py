@@ -53,10 +53,6 @@ KINDS: Table[MakeReward] = Table(
     "foreign_kinds",
     object,
     {
-        "harbor": "rewardkit.foreign.harbor:harbor",
-        "nemo-gym": "rewardkit.foreign.nemo_gym:nemo_gym",
-        "openai-grader": "rewardkit.foreign.openai.grader:openai_grader",
-        "ors": "rewardkit.foreign.ors:ors",
         **dict.fromkeys(PYTHON_KINDS, _PYTHON),
     },
 )

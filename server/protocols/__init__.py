@@ -8,14 +8,11 @@ from fastapi import APIRouter
 
 from rewardkit.extensions import Table
 from rewardkit.server.protocols import (
-    llama_factory,
     model_servers,
     nemo_gym,
     openenv,
     openrlhf,
     ors,
-    roll,
-    slime,
 )
 from rewardkit.server.protocols.base import ProtocolContext as ProtocolContext
 from rewardkit.server.protocols.base import ScoreSamples as ScoreSamples
@@ -27,10 +24,7 @@ ROUTERS: Table[Router] = Table(
     object,
     {
         "openrlhf": openrlhf.router,
-        "slime": slime.router,
-        "llama_factory": llama_factory.router,
         "nemo_gym": nemo_gym.router,
-        "roll": roll.router,
         "vllm": model_servers.vllm_router,
         "sglang": model_servers.sglang_router,
         "ors": ors.router,

@@ -25,7 +25,7 @@ def made_of(spec: ForeignSpec) -> Reward:
 
 @pytest.fixture
 def kind(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setitem(KINDS, "made", f"{__name__}:made_of")
+    monkeypatch.setitem(KINDS.rows, "made", f"{__name__}:made_of")
     return "made"
 
 

@@ -48,7 +48,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
             score, GroundTruthIndex([path]), FALLBACK, (lambda *seen: OBSERVED.append(seen),)
         )
         app = FastAPI()
-        for router in ROUTERS:
+        for router in ROUTERS.values():
             app.include_router(router(context))
         with TestClient(app) as client:
             yield client

@@ -85,9 +85,7 @@ KINDS: Table[MakeEnvironment] = Table(
     "environments",
     object,
     {
-        "harbor": "rewardkit.agents.environments.harbor:HarborEnvironment",
         "openenv": "rewardkit.agents.environments.openenv:OpenEnvEnvironment",
-        "ors": "rewardkit.agents.environments.ors:OrsEnvironment",
         "verifiers": "rewardkit.agents.environments.verifiers:VerifiersEnvironment",
     },
 )

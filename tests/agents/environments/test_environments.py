@@ -24,7 +24,7 @@ from rewardkit.sandbox.of_process import sandbox_of_process
 from tests.agents.conftest import Script, call_of
 from tests.agents.environments.made_verifiers import write_verifiers
 from tests.agents.environments.served import GameServer, game_server
-from tests.foreign.test_harbor import write_task
+from tests.extras.test_harbor import write_task
 
 SYSTEM = {"role": "system", "content": "Play."}
 LIMITS = EpisodeLimits(4_000, tool_seconds=20.0)

@@ -14,7 +14,7 @@ import pytest
 from rewardkit.trainer.distributed import World
 from tests.agents.environments.made_verifiers import write_verifiers
 from tests.agents.environments.served import game_server
-from tests.foreign.test_harbor import write_task
+from tests.extras.test_harbor import write_task
 from tests.trainer.test_train import run_here
 
 pytestmark = pytest.mark.slow

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from rewardkit import Sample, Score
 from rewardkit.cli import run
 from rewardkit.errors import InputError, OptionsError
-from rewardkit.foreign.openai.formula import FormulaError, evaluate, parse_formula
-from rewardkit.foreign.openai.grader import openai_grader
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.registry import Registry, Reward
 from rewardkit.scoring.scorer import Scorer
+from rewardkit_extras.openai_graders.formula import FormulaError, evaluate, parse_formula
+from rewardkit_extras.openai_graders.grader import openai_grader
 from tests.foreign.servers import Answer, serving
 
 ANSWER = Sample("test/shop", '{"answer": "72", "why": "6 * 12"}', "72", "How many?", {"unit": "pens"})

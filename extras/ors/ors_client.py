@@ -1,6 +1,6 @@
 """One session of an Open Reward Standard server: its prompt, its tools, and calls of them with their rewards.
 
-Used by the reward `ors` and by episodes (`rewardkit.agents.environments.ors`). Calls are not repeated once
+Used by the reward `ors` and by episodes (`rewardkit_extras.ors.ors_environment`). Calls are not repeated once
 they have been sent: a tool might be applied twice.
 """
 

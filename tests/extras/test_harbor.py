@@ -10,9 +10,9 @@ import pytest
 from rewardkit import Sample, Score
 from rewardkit.errors import InputError
 from rewardkit.foreign import foreign_reward, parse_spec
-from rewardkit.foreign.harbor_box import read_reward
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
+from rewardkit_extras.harbor.box import read_reward
 
 TOML = """
 schema_version = "1.4"

@@ -18,10 +18,10 @@ from rewardkit.agents.environments.environment import (
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.tools.code_interpreter import shared_pool
 from rewardkit.agents.types import Observation
-from rewardkit.foreign.harbor_box import BoxError, command_job, grader_job, read_command, read_grade
-from rewardkit.foreign.harbor_task import cached_task, task_folder
 from rewardkit.sandbox import Limits
 from rewardkit.types import Score, failure
+from rewardkit_extras.harbor.box import BoxError, command_job, grader_job, read_command, read_grade
+from rewardkit_extras.harbor.task import cached_task, task_folder
 
 SHELL = "bash"
 _TOOL = {

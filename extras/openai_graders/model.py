@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rewardkit.foreign.openai.forms import LabelModel, ModelGrader, ScoreModel
-from rewardkit.foreign.openai.options import GraderOptions
-from rewardkit.foreign.openai.template import fill
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.question import JudgeQuestion
 from rewardkit.rewards.judge.templates import how_to_answer
+from rewardkit_extras.openai_graders.forms import LabelModel, ModelGrader, ScoreModel
+from rewardkit_extras.openai_graders.options import GraderOptions
+from rewardkit_extras.openai_graders.template import fill
 
 
 def question_of(grader: ModelGrader, fields: Mapping[str, Any], judge: JudgeOptions) -> JudgeQuestion:

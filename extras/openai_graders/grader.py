@@ -17,7 +17,18 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError, OptionsError
-from rewardkit.foreign.openai.forms import (
+from rewardkit.foreign.reward_of_spec import made
+from rewardkit.foreign.spec import ForeignSpec
+from rewardkit.http_addresses import address_of
+from rewardkit.registry import Reward
+from rewardkit.rewards.judge.file import check_spending
+from rewardkit.rewards.judge.judge_reward import load
+from rewardkit.rewards.judge.spending import JudgeBill, OverBudgetError
+from rewardkit.sandbox import Limits, SandboxUnavailable
+from rewardkit.sandbox.jail import values
+from rewardkit.sandbox.of_process import sandbox_of_process
+from rewardkit.types import COST_PARTS, Sample, Score, Status, failure
+from rewardkit_extras.openai_graders.forms import (
     AnyGrader,
     LabelModel,
     ModelGrader,
@@ -30,22 +41,11 @@ from rewardkit.foreign.openai.forms import (
     members,
     read_grader,
 )
-from rewardkit.foreign.openai.formula import FormulaError, evaluate
-from rewardkit.foreign.openai.model import judge_of, question_of
-from rewardkit.foreign.openai.options import GraderOptions
-from rewardkit.foreign.openai.similarity import similarity
-from rewardkit.foreign.openai.template import FieldMissing, fields_of, fill
-from rewardkit.foreign.reward_of_spec import made
-from rewardkit.foreign.spec import ForeignSpec
-from rewardkit.http_addresses import address_of
-from rewardkit.registry import Reward
-from rewardkit.rewards.judge.file import check_spending
-from rewardkit.rewards.judge.judge_reward import load
-from rewardkit.rewards.judge.spending import JudgeBill, OverBudgetError
-from rewardkit.sandbox import Limits, SandboxUnavailable
-from rewardkit.sandbox.jail import values
-from rewardkit.sandbox.of_process import sandbox_of_process
-from rewardkit.types import COST_PARTS, Sample, Score, Status, failure
+from rewardkit_extras.openai_graders.formula import FormulaError, evaluate
+from rewardkit_extras.openai_graders.model import judge_of, question_of
+from rewardkit_extras.openai_graders.options import GraderOptions
+from rewardkit_extras.openai_graders.similarity import similarity
+from rewardkit_extras.openai_graders.template import FieldMissing, fields_of, fill
 
 _CHECK: Mapping[str, Callable[[str, str], bool]] = {
     "eq": lambda said, reference: said == reference,

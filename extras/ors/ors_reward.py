@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.foreign.ors_client import OrsSession, OrsTools
 from rewardkit.foreign.reward_of_spec import made
 from rewardkit.foreign.services import Service, ServiceError
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings
 from rewardkit.registry import Reward
 from rewardkit.types import Sample, Score, failure
+from rewardkit_extras.ors.ors_client import OrsSession, OrsTools
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A Harbor task as its folder says it: what is asked, how it is graded, and whether it can be played here.
 
 Tasks whose image has more in it than a usual system are refused in words: nothing is built or pulled here.
-Reading alone; `harbor_box` runs what a task brings.
+Reading alone; `box` runs what a task brings.
 """
 
 from __future__ import annotations

@@ -15,14 +15,14 @@ from typing import Literal
 
 from rewardkit.errors import InputError
 from rewardkit.fences import last_fence
-from rewardkit.foreign.harbor_box import BoxError, command_job, grader_job, read_command, read_grade
-from rewardkit.foreign.harbor_task import cached_task, read_task, task_folder
 from rewardkit.foreign.reward_of_spec import made
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.registry import Reward, file_option
 from rewardkit.sandbox import Limits, SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.types import Sample, Score, failure
+from rewardkit_extras.harbor.box import BoxError, command_job, grader_job, read_command, read_grade
+from rewardkit_extras.harbor.task import cached_task, read_task, task_folder
 
 
 @dataclass(frozen=True)

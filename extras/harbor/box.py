@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from rewardkit.foreign.harbor_task import HarborTask
 from rewardkit.foreign.reward_of_spec import number
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.sandbox import Job, Limits, Outcome
 from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.types import Score, failure
+from rewardkit_extras.harbor.task import HarborTask
 
 _STATE = "app.tar"
 _JSON = "logs/verifier/reward.json"

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.foreign.openai.formula import FormulaError, FormulaNode, parse_formula
-from rewardkit.foreign.openai.similarity import METRICS, REFUSED, require_metric
-from rewardkit.foreign.openai.template import check_template
 from rewardkit.json_objects import NOT_JSON
+from rewardkit_extras.openai_graders.formula import FormulaError, FormulaNode, parse_formula
+from rewardkit_extras.openai_graders.similarity import METRICS, REFUSED, require_metric
+from rewardkit_extras.openai_graders.template import check_template
 
 _DEEPEST = 5
 """Graders of several within each other."""

@@ -9,9 +9,9 @@ from rewardkit.agents.environments.environment import EnvironmentSpec, Opening, 
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError
-from rewardkit.foreign.ors import task_of
-from rewardkit.foreign.ors_client import OrsOutcome, OrsSession
 from rewardkit.foreign.services import Service
+from rewardkit_extras.ors.ors_client import OrsOutcome, OrsSession
+from rewardkit_extras.ors.ors_reward import task_of
 
 REQUEST_S = 600.0
 """For one request; the episode's own limits end it earlier."""

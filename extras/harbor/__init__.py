@@ -1,0 +1,1 @@
+"""Harbor tasks as rewards and as environments."""

@@ -1,0 +1,1 @@
+"""Servers of the Open Reward Standard as rewards and as environments."""

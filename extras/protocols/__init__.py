@@ -1,0 +1,1 @@
+"""Wire protocols of other trainers: rows of the table `protocols`."""
