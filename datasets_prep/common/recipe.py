@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rewardkit.datasets_prep import DATASETS
-from rewardkit.datasets_prep.common import like_verl, steps
+from rewardkit.datasets_prep.common import row_forms, steps
 from rewardkit.datasets_prep.common.agents import multi_turn, schema_for
 from rewardkit.datasets_prep.common.card import card
 from rewardkit.datasets_prep.common.layout import SplitLayout
@@ -120,11 +120,11 @@ def prepare_recipe(
         InputError: as of `Recipe.prepare`.
         MissingDependencyError: as there.
     """
-    form = None if settings.like is None else like_verl.form_of(recipe.name, settings.like)
+    form = None if settings.like is None else row_forms.form_of(recipe.name, settings.like)
     source = named(_open(recipe, settings), settings.split_name)
     bad = BadRows(skip=settings.skip_bad)
     if form is not None:
-        batches = like_verl.batches_of(form.make, source, own, bad)
+        batches = row_forms.batches_of(form.make, source, own, bad)
         return publish(
             *(out_dir, recipe.name, batches, settings),
             source=source,
@@ -182,7 +182,7 @@ def publish(
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
     if settings.like is not None:  # the release too, which may not be the newest one later
-        wanted["like"] = like_verl.form_of(dataset, settings.like).name
+        wanted["like"] = row_forms.form_of(dataset, settings.like).name
     provenance = {
         "dataset": dataset,
         "source": dict(source.provenance),

@@ -23,8 +23,8 @@ import pytest
 
 from rewardkit.agents.resolving import interaction_of, tools_of
 from rewardkit.cli import run
-from rewardkit.datasets_prep.common.like_verl import FORMS, RELEASES, form_of
 from rewardkit.errors import InputError
+from rewardkit_extras.verl_rows import FORMS, RELEASES, form_of
 from tests.conftest import needs
 from tests.datasets_prep.provenance import read_provenance
 from tests.datasets_prep.raw_forms import DAPO, GEO3K, SEARCHR1, TEST, TRAIN, write

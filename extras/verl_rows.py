@@ -10,20 +10,15 @@ own file makes the rows of our schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
-import pyarrow as pa
-
-from rewardkit.datasets_prep.common.readers import BadRows
-from rewardkit.datasets_prep.common.sources import Record, Source
+from rewardkit.datasets_prep.common.row_forms import FormedRow, MakeRow, RowForm
+from rewardkit.datasets_prep.common.sources import Record
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.rewards.math.compat.hendrycks import extracted
 
-_ROWS = 1_024
-"""Rows of a batch, and so of a row group."""
 _NUMBER = re.compile(r"#### (-?[0-9.,]+)")
 _MATHS_EXPERT = "You are a math expert. You are given a question and you need to solve it step by step. "
 _USE_THE_TOOL = (
@@ -41,10 +36,6 @@ _SEARCH = (
     "illustrations. For example, <answer> Beijing </answer>. Question: "
 )
 _RETOOL = "\nThe answer format must be: \\boxed{'The final answer goes here.'}"
-
-RowOfVerl = dict[str, Any]
-Make = Callable[[Record, str, Mapping[str, object]], RowOfVerl]
-"""Makes the row of a raw record, for a split; the third are the set's own settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +58,8 @@ class AskedProblem:
     """What `interaction_kwargs` holds besides the prompt and the ground truth; None: there are none."""
     images: bool = False
 
-    def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
-        """Return the row of a record; see `Make`."""
+    def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
+        """Return the row of a record; see `MakeRow`."""
         problem, solution = (record.text(column) for column in self.columns)
         truth = self.truth(solution)
         if truth is None:
@@ -109,7 +100,7 @@ def _number(solution: str) -> str | None:
     return found[1].replace(",", "") if found else None
 
 
-def _search(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+def _search(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
     question = record.text("question")
     reward_model = record.values.get("reward_model")
     stated = isinstance(reward_model, dict) and "ground_truth" in reward_model
@@ -129,7 +120,7 @@ def _search(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
     }
 
 
-def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
     """The published row, with the settings of its tool."""
     truth = _dapo(record)["reward_model"]["ground_truth"]
     return {
@@ -138,7 +129,7 @@ def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> RowOf
     }
 
 
-def _retool(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+def _retool(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
     """The published row, with the form of the answer behind its first message."""
     first, *others = _dapo(record)["prompt"]
     asked = {**first, "content": first["content"] + _RETOOL}
@@ -156,7 +147,7 @@ def _dapo(record: Record) -> dict[str, Any]:
     return record.values
 
 
-def _retool_aime(record: Record, split: str, own: Mapping[str, object]) -> RowOfVerl:
+def _retool_aime(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
     record = replace(record, values={name.lower(): value for name, value in record.values.items()})
     return {
         "data_source": f"aime_{own['year']}",
@@ -197,7 +188,7 @@ _GEO3K = AskedProblem(
 RELEASES = ("0.3.0", "0.4.0", "0.4.1", "0.5.0", "0.6.0", "0.6.1", "0.7.0", "0.7.1", "0.8.0", "0.9.0")
 """The releases of verl whose scripts are known, oldest first."""
 
-FORMS: Mapping[str, Mapping[str, Mapping[str, Make | None]]] = {
+FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "gsm8k": {
         "verl": {
             "0.3.0": replace(
@@ -245,17 +236,8 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, Make | None]]] = {
 _LIKE = re.compile(r"(?P<who>\w+)(?:@v?(?P<release>[\w.]+))?(?P<script>:.*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class VerlForm:
-    """A script of one release of verl."""
-
-    name: str
-    """The value of `--like` that means this script whatever release is the newest: `verl@0.7.1:tool`."""
-    make: Make
-
-
-def form_of(dataset: str, like: str) -> VerlForm:
-    """Return what makes the rows that a user asked for; without a release those of the newest one.
+def form_of(dataset: str, like: str) -> RowForm:
+    """Return the script that a user asked for, of the newest release unless one is named.
 
     Raises:
         InputError: the set has no such form, or verl no such release, or the release no such script.
@@ -280,7 +262,7 @@ def form_of(dataset: str, like: str) -> VerlForm:
             f"--like {like}: verl {release} has no such script for {dataset}; pass a release that has it "
             f"({having[0]} to {having[-1]}), for example --like {who}@{having[-1]}{colon}{script}"
         )
-    return VerlForm(f"{who}@{release}{colon}{script}", make)
+    return RowForm(f"{who}@{release}{colon}{script}", make)
 
 
 def _release(named: str | None, like: str) -> str:
@@ -292,55 +274,7 @@ def _release(named: str | None, like: str) -> str:
     return fitting[-1]
 
 
-def _made_in(versions: Mapping[str, Make | None], release: str) -> Make | None:
+def _made_in(versions: Mapping[str, MakeRow | None], release: str) -> MakeRow | None:
     """Return the maker of the rows in a release: that of the last change up to it."""
     upto = RELEASES[: RELEASES.index(release) + 1]
     return next((versions[one] for one in reversed(upto) if one in versions), None)
-
-
-def batches_of(
-    make: Make, source: Source, own: Mapping[str, object], bad: BadRows
-) -> dict[str, Iterator[pa.RecordBatch]]:
-    """Return the batches of each split. The raw data is read twice: the types of columns that are kept as
-    published show in the rows alone.
-
-    Raises:
-        InputError: in the batches, where a row cannot be used, or a column holds values of several types.
-    """
-    return {split: _batches(make, source, split, own, bad) for split in source.splits}
-
-
-def _batches(
-    make: Make, source: Source, split: str, own: Mapping[str, object], bad: BadRows
-) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema([])
-    for rows in _parts(_rows(make, source, split, own, BadRows(skip=bad.skip))):
-        found = pa.schema(list(_array(rows, None).type))
-        schema = pa.unify_schemas([schema, found], promote_options="permissive")
-    for rows in _parts(_rows(make, source, split, own, bad)):
-        yield pa.RecordBatch.from_struct_array(_array(rows, pa.struct(list(schema))))
-
-
-def _rows(
-    make: Make, source: Source, split: str, own: Mapping[str, object], bad: BadRows
-) -> Iterator[RowOfVerl]:
-    for record in source.splits[split](bad):
-        try:
-            row = make(record, split, own)
-        except InputError as error:
-            bad.add(error)
-        else:
-            yield row
-
-
-def _parts(rows: Iterable[RowOfVerl]) -> Iterator[list[RowOfVerl]]:
-    source = iter(rows)
-    while some := list(islice(source, _ROWS)):
-        yield some
-
-
-def _array(rows: list[RowOfVerl], kind: pa.StructType | None) -> pa.StructArray:
-    try:
-        return pa.array(rows, type=kind)
-    except (pa.ArrowException, TypeError) as error:
-        raise InputError(f"a column has values of different types in different rows: {error}") from None

@@ -1,0 +1,100 @@
+"""Rows in the form of another project's preparation scripts, for `--like`: its columns and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.sources import Record, Source
+from rewardkit.errors import InputError, did_you_mean
+from rewardkit.extensions import Table
+
+_ROWS = 1_024
+"""Rows of a batch, and so of a row group."""
+
+FormedRow = dict[str, Any]
+MakeRow = Callable[[Record, str, Mapping[str, object]], FormedRow]
+"""Makes the row of a raw record, for a split; the third argument holds the dataset's own settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowForm:
+    """Form of the rows that one script of another project makes."""
+
+    name: str
+    """Value of `--like` that will mean this script later, too: `verl@0.7.1:tool`."""
+    make: MakeRow
+
+
+FindForm = Callable[[str, str], RowForm]
+"""Finds the form for a dataset and the whole value of `--like`, or raises InputError."""
+
+PROJECTS: Table[FindForm] = Table("row_forms", object, {})
+"""Forms by project: the word with which the value of `--like` begins."""
+
+
+def form_of(dataset: str, like: str) -> RowForm:
+    """Return the form that a value of `--like` names.
+
+    Raises:
+        InputError: there is no such project, or it has no such form for the dataset.
+    """
+    who = re.split("[@:]", like, maxsplit=1)[0]
+    if who not in PROJECTS:
+        near = did_you_mean(who, PROJECTS)
+        raise InputError(f"--like {like}: unknown project '{who}'; expected {', '.join(PROJECTS)}{near}")
+    return PROJECTS[who](dataset, like)
+
+
+def batches_of(
+    make: MakeRow, source: Source, own: Mapping[str, object], bad: BadRows
+) -> dict[str, Iterator[pa.RecordBatch]]:
+    """Return the batches of each split. The raw data is read twice: the types of columns that are kept as
+    published show in the rows alone.
+
+    Raises:
+        InputError: in the batches, where a row cannot be used, or a column holds values of several types.
+    """
+    return {split: _batches(make, source, split, own, bad) for split in source.splits}
+
+
+def _batches(
+    make: MakeRow, source: Source, split: str, own: Mapping[str, object], bad: BadRows
+) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema([])
+    for rows in _parts(_rows(make, source, split, own, BadRows(skip=bad.skip))):
+        found = pa.schema(list(_array(rows, None).type))
+        schema = pa.unify_schemas([schema, found], promote_options="permissive")
+    for rows in _parts(_rows(make, source, split, own, bad)):
+        yield pa.RecordBatch.from_struct_array(_array(rows, pa.struct(list(schema))))
+
+
+def _rows(
+    make: MakeRow, source: Source, split: str, own: Mapping[str, object], bad: BadRows
+) -> Iterator[FormedRow]:
+    for record in source.splits[split](bad):
+        try:
+            row = make(record, split, own)
+        except InputError as error:
+            bad.add(error)
+        else:
+            yield row
+
+
+def _parts(rows: Iterable[FormedRow]) -> Iterator[list[FormedRow]]:
+    source = iter(rows)
+    while some := list(islice(source, _ROWS)):
+        yield some
+
+
+def _array(rows: list[FormedRow], kind: pa.StructType | None) -> pa.StructArray:
+    try:
+        return pa.array(rows, type=kind)
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"a column has values of different types in different rows: {error}") from None
