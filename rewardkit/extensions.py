@@ -45,7 +45,7 @@ class AddedRow:
             for name in attribute.split(".") if attribute else ():
                 found = getattr(found, name)
         except Exception as error:  # a module of somebody else may raise anything when it is imported
-            raise ExtensionError(self._refused(f"cannot be loaded: {reason_of(error)}")) from error
+            raise self.refused(f"cannot be loaded: {reason_of(error)}") from error
         return found
 
     def load_as(self, kind: type[T]) -> T:
@@ -56,13 +56,12 @@ class AddedRow:
         """
         found = self.load()
         if not isinstance(found, kind):
-            raise ExtensionError(
-                self._refused(f"is of the type {type(found).__name__}; expected {kind.__name__}")
-            )
+            raise self.refused(f"is of the type {type(found).__name__}; expected {kind.__name__}")
         return found
 
-    def _refused(self, why: str) -> str:
-        return (
+    def refused(self, why: str) -> ExtensionError:
+        """Return the error for a row that cannot be used; `why` completes "but it …"."""
+        return ExtensionError(
             f"the package '{self.package}' adds '{self.name}' ({self.target}) to the table '{self.table}', "
             f"but it {why}. Update or uninstall this package"
         )
@@ -75,7 +74,7 @@ def added_rows(table: str) -> Mapping[str, AddedRow]:
         ExtensionError: two packages add a row of the same name.
     """
     found: dict[str, AddedRow] = {}
-    for row in _installed().get(table, ()):
+    for row in installed_rows().get(table, ()):
         held = found.setdefault(row.name, row)
         if held is not row:
             raise ExtensionError(
@@ -85,13 +84,9 @@ def added_rows(table: str) -> Mapping[str, AddedRow]:
     return found
 
 
-def added_tables() -> list[str]:
-    """Return the names of the tables to which installed packages add rows."""
-    return sorted(_installed())
-
-
 @cache
-def _installed() -> Mapping[str, tuple[AddedRow, ...]]:
+def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
+    """Return the rows of all installed packages, by table. They are looked for once in a process."""
     from importlib.metadata import distributions  # takes as long as all else here, and few need it
 
     found: dict[str, list[AddedRow]] = {}

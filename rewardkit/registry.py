@@ -26,6 +26,7 @@ import msgspec
 from rewardkit.calling import bound, options_parameter, parameters_of
 from rewardkit.digests import digest
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean, require
+from rewardkit.extensions import added_rows
 from rewardkit.field_docs import field_docs
 from rewardkit.http_addresses import Address, RequestFields, made_private, public_text, shown
 from rewardkit.user_files import import_python_file
@@ -39,8 +40,6 @@ Place = Literal["inline", "process", "sandbox", "model"]
 OnException = Literal["error", "0"]
 ON_EXCEPTION = "on_exception"
 """The name of that setting among options."""
-
-ENTRY_POINT_GROUP = "rewardkit.rewards"
 
 FILE = "rewardkit.file"
 """In the metadata of an option: it names a file or folder, of which the content decides scores."""
@@ -290,6 +289,8 @@ class Registry:
         self._exact: dict[str, Reward] = {}
         self._globs: dict[str, Reward] = {}
         self._for_all: list[Reward] = []
+        self.packages: dict[str, str] = {}
+        """Name of a reward -> the installed package that adds it; known once all rewards have been listed."""
         self._entry_points_loaded = False
 
     def register(self, new: Reward, *, replace_existing: bool = False) -> Reward:
@@ -385,14 +386,16 @@ class Registry:
         return self._globs[max(matching, key=len)] if matching else None
 
     def _load_entry_points(self) -> None:
-        from importlib.metadata import entry_points  # takes as long as all else here, and few need it
-
         self._entry_points_loaded = True
-        for entry in entry_points(group=ENTRY_POINT_GROUP):
-            loaded = entry.load()
-            for found in _rewards_in(loaded) if isinstance(loaded, ModuleType) else [reward_of(loaded)]:
-                if found is not None and found.name not in self._rewards:
-                    self.register(found)
+        for row in added_rows("rewards").values():
+            loaded = row.load()
+            found = _rewards_in(loaded) if isinstance(loaded, ModuleType) else [reward_of(loaded)]
+            for one in found:
+                if one is None:
+                    raise row.refused("is not decorated with @rewardkit.reward")
+                if one.name not in self._rewards:
+                    self.register(one)
+                self.packages[one.name] = row.package
 
     def __iter__(self) -> Iterator[Reward]:
         if not self._entry_points_loaded:

@@ -13,6 +13,7 @@ import rewardkit.rewards  # noqa: F401
 from rewardkit import Sample, Score, Scorer, reward
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY, Registry, Reward, load_reward_file
+from tests.installed import install
 
 
 def _named(name: str, *sources: str, aliases: tuple[str, ...] = ()) -> Reward:
@@ -227,17 +228,11 @@ def test_a_bad_reward_file_is_one_clear_line(
         load_reward_file(spec.format(file))
 
 
-def test_an_entry_point_registers_a_reward(monkeypatch: pytest.MonkeyPatch) -> None:
-    plugin = _named("plugin", "plugged/in")
-
-    def function(sample: Sample) -> float:
-        return 1.0
-
-    function.__rewardkit_reward__ = plugin  # type: ignore[attr-defined]
-
-    class EntryPoint:
-        def load(self) -> object:
-            return function
-
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [EntryPoint()])
-    assert Registry().resolve("plugged/in") is plugin
+def test_an_installed_package_adds_a_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "import rewardkit\n\n@rewardkit.reward('plugged/in')\ndef mine(response):\n    return 1.0\n"
+    install(
+        tmp_path, monkeypatch, {"rewards": {"mine": "plugged_reward"}}, name="plugged_reward", source=source
+    )
+    registry = Registry()
+    assert registry.resolve("plugged/in").name == "mine"
+    assert registry.packages == {"mine": "plugged_reward 1.0"}

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import importlib.metadata
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from rewardkit.agents import verl
 from rewardkit.agents.interactions.interaction import InteractionParts, OpenInteraction
 from rewardkit.agents.tools.declare import Declared, OpenTool, ToolKind, declared, kind_of
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean, reason_of
+from rewardkit.extensions import added_rows
 
 T = TypeVar("T")
 SourceNames = str | Path | Sequence[str]
@@ -64,19 +64,19 @@ class _Kind:
     mappings: tuple[str, ...]
     """Those of the fields whose value is a mapping, or null."""
     shipped: Mapping[str, str]
-    group: str
-    """Of entry points."""
+    table: str
+    """Name of the table to which packages add rows."""
     own: str
     """How one of a user's own is named."""
 
 
 _TOOL = _Kind(
     *("tool", "tools", ("class_name", "config", "tool_schema", "mcp"), ("config", "tool_schema", "mcp")),
-    *({**TOOLS, MCP: ""}, "rewardkit.tools", "path.py:name"),
+    *({**TOOLS, MCP: ""}, "tools", "path.py:name"),
 )
 _INTERACTION = _Kind(
     *("interaction", "interaction", ("name", "class_name", "config"), ("config",)),
-    *(INTERACTIONS, "rewardkit.interactions", "path.py:Class"),
+    *(INTERACTIONS, "interactions", "path.py:Class"),
 )
 
 
@@ -322,10 +322,11 @@ def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
     path, _, attribute = name.partition(":")
     if path.endswith(".py"):
         return verl.import_user_file(Path(path)), attribute, path
-    for entry in importlib.metadata.entry_points(group=kind.group, name=name):
-        return None, entry.load(), name
+    if name in (added := added_rows(kind.table)):
+        return None, added[name].load(), name
     if "." not in name:
-        hint = did_you_mean(name, kind.shipped) or f"; known: {', '.join(kind.shipped)}"
+        names = [*kind.shipped, *added]
+        hint = did_you_mean(name, names) or f"; known: {', '.join(names)}"
         raise ConfigError(f"unknown {kind.what} '{name}'{hint}; for your own {kind.what}, pass {kind.own}")
     package, _, attribute = name.replace(":", ".").rpartition(".")
     try:

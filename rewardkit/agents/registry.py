@@ -8,7 +8,6 @@ It knows no loop of its own: those in `loops/` are offered to it by what opens a
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rewardkit.errors import InputError, OptionsError, did_you_mean
+from rewardkit.extensions import added_rows
 from rewardkit.types import Message
 from rewardkit.user_files import import_python_file
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rewardkit.agents.episode_row import EpisodeRow
     from rewardkit.agents.types import Interaction
 
-ENTRY_POINT_GROUP = "rewardkit.agents"
 SINGLE_TURN = "single_turn_agent"
 """The loop of one turn. A row that names it names none: it is what everything writes that knows no agents."""
 
@@ -121,11 +120,12 @@ class Agents:
     def _known(self) -> dict[str, Agent]:
         if not self._entry_points_loaded:
             self._entry_points_loaded = True
-            for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
-                loaded = entry.load()
+            for row in added_rows("agents").values():
+                loaded = row.load()
                 for found in _agents_in(loaded) if isinstance(loaded, ModuleType) else [_agent_of(loaded)]:
-                    if found is not None:
-                        self.register(found)
+                    if found is None:
+                        raise row.refused("is not decorated with @agent")
+                    self.register(found)
         return self._agents
 
 

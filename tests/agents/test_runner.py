@@ -14,7 +14,7 @@ import pytest
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.episode_row import EpisodeRow
-from rewardkit.agents.registry import AGENTS, Agent, agent, load_agent
+from rewardkit.agents.registry import AGENTS, agent, load_agent
 from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.runner import run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
@@ -22,6 +22,7 @@ from rewardkit.agents.types import EpisodeLimits, Observation, Reply
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.tool_calls.call import Call
 from tests.agents.conftest import Counted, Echo, Script, make_tokenizer
+from tests.installed import install
 
 ASKED = [{"role": "user", "content": "Go."}]
 
@@ -302,21 +303,17 @@ def test_names_are_known_and_taken_once(agents: Any) -> None:
         async def mine(episode: Episode) -> None: ...
 
 
-def test_entry_points_are_loaded(agents: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.metadata
-
-    async def loop(episode: Episode) -> None: ...
-
-    made = Agent("from_a_package", loop)
-    loop.__rewardkit_agent__ = made  # type: ignore[attr-defined]
-
-    class Entry:
-        def load(self) -> Any:
-            return loop
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Entry()])
+def test_an_installed_package_adds_an_agent(
+    agents: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "from rewardkit.agents.registry import agent\n\n"
+        "@agent('from_a_package')\nasync def loop(episode):\n    pass\n"
+    )
+    entry = {"agents": {"loop": "plugged_agent:loop"}}
+    install(tmp_path, monkeypatch, entry, name="plugged_agent", source=source)
     monkeypatch.setattr(AGENTS, "_entry_points_loaded", False)
-    assert AGENTS.resolve("from_a_package") is made
+    assert AGENTS.resolve("from_a_package").name == "from_a_package"
 
 
 # --- our loops -------------------------------------------------------------------------------------------
