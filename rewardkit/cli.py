@@ -19,6 +19,7 @@ import click
 
 import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean, reason_of
+from rewardkit.extensions import added_rows
 from rewardkit.http_addresses import public_text
 from rewardkit.processes import unsearched_imports
 from rewardkit.users_code import DEBUG, forget_reports
@@ -58,6 +59,7 @@ TASKS = {
 }
 """Summaries of the commands, by what they are used for."""
 COMMANDS = {name: summary for commands in TASKS.values() for name, summary in commands.items()}
+"""Summaries of the shipped commands, by name; installed packages add others to the table `commands`."""
 
 
 class _ReaderGoneError(Exception):
@@ -88,11 +90,12 @@ class _LazyGroup(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *added_rows("commands")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            added = added_rows("commands").get(cmd_name)
+            return None if added is None else added.load_as(click.Command)
         module = f"rewardkit.commands.{cmd_name}{'_' * iskeyword(cmd_name)}"
         with nullcontext() if module in sys.modules else unsearched_imports():
             command: click.Command = importlib.import_module(module).command
@@ -102,6 +105,9 @@ class _LazyGroup(click.Group):
         for task, commands in TASKS.items():
             with formatter.section(task):
                 formatter.write_dl([(f"{name:<8}", summary) for name, summary in commands.items()])
+        if added := added_rows("commands"):
+            with formatter.section("From installed packages"):
+                formatter.write_dl([(f"{row.name:<8}", row.package) for row in added.values()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from rewardkit.commands.options.help import write_examples
@@ -112,7 +118,9 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"no command '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
+            names = self.list_commands(ctx)
+            if args[0] not in names:
+                ctx.fail(f"no command '{args[0]}'{did_you_mean(args[0], names)}")
         return super().resolve_command(ctx, args)
 
 

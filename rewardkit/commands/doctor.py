@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+from collections import Counter
 from dataclasses import asdict, dataclass
 
 import click
@@ -13,6 +14,8 @@ from rich.markup import escape
 
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.distribution_name import other_owners
+from rewardkit.errors import ExtensionError
+from rewardkit.extensions import AddedRow, added_rows, installed_rows
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.languages import RUNNERS
 from rewardkit.sandbox.levels import SECURE, EscapeFinding, choose, prove
@@ -27,7 +30,8 @@ def command(as_json: bool, verbose: bool) -> None:
 
     Checks that no other package installs a module or a command named rewardkit, runs escape tests at each
     isolation level of the sandbox, and runs a program in each supported language. The exit code is 1 if no
-    isolation level passes the tests, or if another package uses the name.
+    isolation level passes the tests, if another package uses the name, or if an installed package adds a
+    kind that cannot be loaded.
     """
     owners = other_owners()
     found = {level: _examine(level) for level in SECURE}
@@ -38,6 +42,7 @@ def command(as_json: bool, verbose: bool) -> None:
         chosen = None
         problem = str(error)
     languages = _languages(chosen) if chosen else []
+    extensions = [CheckedRow.of(row) for rows in installed_rows().values() for row in rows]
     if as_json:
         levels = {name: f if isinstance(f, str) else [asdict(x) for x in f] for name, f in found.items()}
         report = {
@@ -46,14 +51,16 @@ def command(as_json: bool, verbose: bool) -> None:
             "other_owners": [owner.name for owner in owners],
             "levels": levels,
             "languages": list(map(asdict, languages)),
+            "extensions": list(map(asdict, extensions)),
         }
         click.echo(json.dumps(report, indent=2))
     else:
         _print(found, chosen, problem, verbose)
         _print_languages(languages)
+        _print_extensions(extensions)
         for owner in owners:
             Console(highlight=False).print(str(owner), style="red", soft_wrap=True, markup=False)
-    if chosen is None or owners:
+    if chosen is None or owners or any(row.problem for row in extensions):
         sys.exit(1)
 
 
@@ -84,6 +91,38 @@ def _languages(level: IsolationLevel) -> list[Standing]:
             except SandboxUnavailable as error:
                 found.append(Standing(name, language.title, None, str(error)))
     return found
+
+
+@dataclass(frozen=True)
+class CheckedRow:
+    """One kind that an installed package adds, and whether it can be loaded."""
+
+    table: str
+    name: str
+    package: str
+    problem: str | None
+    """Reason why the row cannot be used. None: it can."""
+
+    @classmethod
+    def of(cls, row: AddedRow) -> CheckedRow:
+        """Import a row of a package."""
+        try:
+            row.load()
+            added_rows(row.table)
+        except ExtensionError as error:
+            return cls(row.table, row.name, row.package, str(error))
+        return cls(row.table, row.name, row.package, None)
+
+
+def _print_extensions(rows: list[CheckedRow]) -> None:
+    """Print a line for each package, with the number of its rows, and one for each row that is broken."""
+    console = Console(highlight=False)
+    for package, count in Counter(row.package for row in rows).items():
+        tables = ", ".join(sorted({row.table for row in rows if row.package == package}))
+        console.print(f"{escape(package)} adds {count} kinds: {tables}", soft_wrap=True)
+    for row in rows:
+        if row.problem is not None:
+            console.print(row.problem, style="red", soft_wrap=True, markup=False)
 
 
 def _print_languages(languages: list[Standing]) -> None:

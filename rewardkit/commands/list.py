@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,6 +14,7 @@ import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import load_rewards
+from rewardkit.extensions import AddedRow, installed_rows
 from rewardkit.registry import REGISTRY, Reward
 
 
@@ -34,6 +35,8 @@ from rewardkit.registry import REGISTRY, Reward
 def command(names: tuple[str, ...], reward_files: tuple[str, ...], as_json: bool) -> None:
     """List all rewards with their data sources, aliases and options.
 
+    Below them it lists the kinds (languages, protocols, estimators and others) that installed packages add.
+
     If you pass NAMES of rewards or data sources, the command lists only these rewards and explains their
     options.
     """
@@ -41,7 +44,7 @@ def command(names: tuple[str, ...], reward_files: tuple[str, ...], as_json: bool
     chosen = {REGISTRY.by_name(name) or REGISTRY.resolve(name) for name in names} or REGISTRY
     rewards = sorted(chosen, key=lambda reward: reward.name)
     if as_json:
-        click.echo(json.dumps([reward.describe() for reward in rewards], indent=2))
+        click.echo(json.dumps([_described(reward) for reward in rewards], indent=2))
         return
     console = results_console()
     for reward in rewards:
@@ -50,6 +53,13 @@ def command(names: tuple[str, ...], reward_files: tuple[str, ...], as_json: bool
         console.print(_facts(reward, {} if names else options, named=bool(names)))
         if names and options:
             console.print(_options(reward, options))
+    if not names and (added := installed_rows()):
+        console.print("[bold]Kinds from packages[/bold]")
+        console.print(_kinds(added))
+
+
+def _described(reward: Reward) -> dict[str, Any]:
+    return reward.describe() | {"package": REGISTRY.packages.get(reward.name)}
 
 
 def _facts(reward: Reward, options: Mapping[str, Any], *, named: bool) -> Table:
@@ -63,11 +73,25 @@ def _facts(reward: Reward, options: Mapping[str, Any], *, named: bool) -> Table:
         "on_exception": reward.on_exception if named or reward.on_exception != "error" else "",
         "options": ", ".join(f"{name}={value}" for name, value in options.items()),
         "scorer": reward.scorer,
+        "package": REGISTRY.packages.get(reward.name, ""),
     }
     for name, value in facts.items():
         if value:
             table.add_row(name, Text(value))
     return table
+
+
+def _kinds(added: Mapping[str, Sequence[AddedRow]]) -> Table:
+    """Return a line for each table and package: names of the rows that the package adds."""
+    lines = Table.grid(padding=(0, 2), pad_edge=True)
+    lines.add_column(style="dim")
+    lines.add_column(overflow="fold")
+    lines.add_column(style="dim")
+    for table in sorted(added):
+        for package in sorted({row.package for row in added[table]}):
+            names = ", ".join(row.name for row in added[table] if row.package == package)
+            lines.add_row(table, Text(names), Text(package))
+    return lines
 
 
 def _options(reward: Reward, options: Mapping[str, Any]) -> Table:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, BinaryIO, Protocol
 
 import msgspec
@@ -22,6 +22,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, reason_of
+from rewardkit.extensions import Table
 from rewardkit.files import records as held
 from rewardkit.files.arrow_values import in_python
 from rewardkit.files.inputs import COMPRESSIONS, STDIN, Input, open_binary
@@ -87,23 +88,15 @@ def open_rows(source: Input) -> RowFile:
         InputError: it cannot be read, is not of the format that its name says, or has no rows.
         MissingDependencyError: its format or place needs an extra.
     """
-    if source.format == "parquet":
-        return ParquetRows(source)
-    if source.format == "jsonl":
-        return LineRows(source)
-    if source.format == "arrow":
-        return ArrowRows(source)
-    readers = {
-        "csv": csv_rows,
-        "json": json_rows,
-        "inspect": inspect_rows,
-    }
-    return ObjectRows(source, readers[source.format])
+    return OPENERS[source.format](source)
 
 
 def columns_of(file: RowFile) -> list[str]:
     """Return the names of a file's columns; of a file of objects those of its first row."""
     return list(file.schema.names if file.schema is not None else file.first_row())
+
+
+OpenRows = Callable[[Input], RowFile]
 
 
 class ParquetRows:
@@ -371,6 +364,26 @@ class ObjectRows:
 
     def close(self) -> None:
         pass
+
+
+def row_reader(read: Callable[[Input], Iterator[Any]]) -> OpenRows:
+    """Return the opener of a format whose rows `read` yields as Python objects."""
+    return partial(ObjectRows, read=read)
+
+
+OPENERS: Table[OpenRows] = Table(
+    "file_formats",
+    object,
+    {
+        "parquet": ParquetRows,
+        "jsonl": LineRows,
+        "arrow": ArrowRows,
+        "csv": row_reader(csv_rows),
+        "json": row_reader(json_rows),
+        "inspect": row_reader(inspect_rows),
+    },
+)
+"""The function that opens a file, by format; the format `name` of a package is that of files `*.name`."""
 
 
 class KeyedRows:

@@ -13,23 +13,16 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Literal, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 import pyarrow as pa
 
 from rewardkit.assets import asset_path
 from rewardkit.errors import InputError, MissingDependencyError, reason_of
+from rewardkit.extensions import added_rows
 from rewardkit.http_addresses import Address, public_text
 
-FileFormat = Literal[
-    "parquet",
-    "arrow",
-    "jsonl",
-    "csv",
-    "json",
-    "inspect",
-]
-FORMATS: dict[str, FileFormat] = {
+FORMATS: dict[str, str] = {
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
@@ -40,6 +33,7 @@ FORMATS: dict[str, FileFormat] = {
     ".json": "json",
     ".eval": "inspect",
 }
+"""Format of each suffix; installed packages add others (`rewardkit.files.formats.OPENERS`)."""
 COMPRESSIONS = (".gz", ".zst")
 ZIP = ".zip"
 RECEIPT = ".receipt"
@@ -75,7 +69,7 @@ class Input:
     """The names of the columns of a csv file whose first line has none."""
 
     @property
-    def format(self) -> FileFormat:
+    def format(self) -> str:
         """The format by the file's name; standard input is jsonl.
 
         Raises:
@@ -86,15 +80,23 @@ class Input:
         found = format_of(self.member or self.path)
         if found is None:
             raise InputError(
-                f"{self.path}: unknown file format; the name must end in one of {', '.join(FORMATS)} "
+                f"{self.path}: unknown file format; the name must end in one of {', '.join(suffixes())} "
                 f"(text formats may be compressed: {' or '.join(COMPRESSIONS)}, or in a {ZIP})"
             )
         return found
 
 
-def format_of(path: str) -> FileFormat | None:
+def format_of(path: str) -> str | None:
     """Return the format that a path's suffix names; None if it names none."""
-    return FORMATS.get(suffix_of(path))
+    suffix = suffix_of(path)
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    return suffix[1:] if suffix[1:] in added_rows("file_formats") else None
+
+
+def suffixes() -> list[str]:
+    """Return the suffixes of all known formats, in small letters."""
+    return [*FORMATS, *(f".{name}" for name in added_rows("file_formats"))]
 
 
 def suffix_of(path: str) -> str:
@@ -160,7 +162,7 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
             f"{folder}: skipped {left} .json files next to other data files; pass a file by name to read it"
         )
     if not rows:
-        raise InputError(f"{folder} has no data files; expected names that end in {', '.join(FORMATS)}")
+        raise InputError(f"{folder} has no data files; expected names that end in {', '.join(suffixes())}")
     return [_input(str(p), p.relative_to(folder)) for p in rows]
 
 

@@ -22,7 +22,11 @@ from rewardkit.rows import RESPONSE
 KINDS: Table[LogKind] = Table(
     "log_kinds",
     LogKind,
-    {kind.name: kind for kind in (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)},
+    {
+        # A kind may have several forms, each with columns of its own.
+        f"{kind.name}: {', '.join(kind.shape)}": kind
+        for kind in (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)
+    },
 )
 
 _RESPONSES = frozenset(RESPONSE)

@@ -7,6 +7,7 @@ import importlib.util
 from dataclasses import dataclass
 
 from rewardkit.errors import ConfigError, did_you_mean, require
+from rewardkit.extensions import Table
 from rewardkit.generation.types import EngineSettings, GenerationEngine, GenerationSettings
 from rewardkit.model_folders import why_no_model
 from rewardkit.processes import large_imports
@@ -29,19 +30,23 @@ class EngineEntry:
 
 _LOCAL = ("dtype", "max_model_len", "trust_remote_code")
 _VLLM = ("tensor_parallel_size", "gpu_memory_utilization", "max_num_seqs")
-ENGINES = {
-    "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm", (*_LOCAL, *_VLLM)),
-    "hf": EngineEntry(
-        "rewardkit.generation.engines.hf", 32, ("torch", "transformers", "omegaconf"), "train", _LOCAL
-    ),
-    "endpoint": EngineEntry(
-        "rewardkit.generation.engines.endpoint",
-        1,
-        ("openai",),
-        "openai",
-        ("api_key_env", "concurrency", "retries"),
-    ),
-}
+ENGINES: Table[EngineEntry] = Table(
+    "generation_engines",
+    EngineEntry,
+    {
+        "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm", (*_LOCAL, *_VLLM)),
+        "hf": EngineEntry(
+            "rewardkit.generation.engines.hf", 32, ("torch", "transformers", "omegaconf"), "train", _LOCAL
+        ),
+        "endpoint": EngineEntry(
+            "rewardkit.generation.engines.endpoint",
+            1,
+            ("openai",),
+            "openai",
+            ("api_key_env", "concurrency", "retries"),
+        ),
+    },
+)
 
 
 def default_engine(url: str | None) -> str:
