@@ -24,8 +24,10 @@ class Dataset:
     raw: str
     """What to pass after its name on the command line, in an example that works."""
     module: str = ""
-    """File below `datasets_prep`, or a dotted module of another package, and after a colon the recipe in
-    it (by its name, or in its table `RECIPES`); empty: as the dataset is called."""
+    """Module below `package`, and after a colon the recipe in it (by its name, or in its table `RECIPES`);
+    empty: as the dataset is called."""
+    package: str = "rewardkit.datasets_prep"
+    """Package of the module; empty: `module` is its whole name."""
     verifiable: bool = True
     """Its rows have solutions and a rule that scores them."""
 
@@ -56,4 +58,4 @@ class Dataset:
 
     def _place(self) -> tuple[str, str]:
         module, _, attribute = (self.module or self.name).partition(":")
-        return module if "." in module else f"rewardkit.datasets_prep.{module}", attribute
+        return f"{self.package}.{module}" if self.package else module, attribute

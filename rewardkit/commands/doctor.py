@@ -12,10 +12,11 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from rewardkit import extensions
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.distribution_name import other_owners
 from rewardkit.errors import ExtensionError
-from rewardkit.extensions import AddedRow, added_rows, installed_rows
+from rewardkit.extensions import AddedRow
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.languages import RUNNERS
 from rewardkit.sandbox.levels import SECURE, EscapeFinding, choose, prove
@@ -42,7 +43,7 @@ def command(as_json: bool, verbose: bool) -> None:
         chosen = None
         problem = str(error)
     languages = _languages(chosen) if chosen else []
-    extensions = [CheckedRow.of(row) for rows in installed_rows().values() for row in rows]
+    added = [CheckedRow.of(row) for rows in extensions.installed_rows().values() for row in rows]
     if as_json:
         levels = {name: f if isinstance(f, str) else [asdict(x) for x in f] for name, f in found.items()}
         report = {
@@ -51,16 +52,16 @@ def command(as_json: bool, verbose: bool) -> None:
             "other_owners": [owner.name for owner in owners],
             "levels": levels,
             "languages": list(map(asdict, languages)),
-            "extensions": list(map(asdict, extensions)),
+            "extensions": list(map(asdict, added)),
         }
         click.echo(json.dumps(report, indent=2))
     else:
         _print(found, chosen, problem, verbose)
         _print_languages(languages)
-        _print_extensions(extensions)
+        _print_extensions(added)
         for owner in owners:
             Console(highlight=False).print(str(owner), style="red", soft_wrap=True, markup=False)
-    if chosen is None or owners or any(row.problem for row in extensions):
+    if chosen is None or owners or any(row.problem for row in added):
         sys.exit(1)
 
 
@@ -108,7 +109,7 @@ class CheckedRow:
         """Import a row of a package."""
         try:
             row.load()
-            added_rows(row.table)
+            extensions.added_rows(row.table)
         except ExtensionError as error:
             return cls(row.table, row.name, row.package, str(error))
         return cls(row.table, row.name, row.package, None)

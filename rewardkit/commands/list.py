@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+from rewardkit import extensions
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
 from rewardkit.commands.options.rewards import load_rewards
-from rewardkit.extensions import AddedRow, installed_rows
+from rewardkit.extensions import AddedRow
 from rewardkit.registry import REGISTRY, Reward
 
 
@@ -53,7 +54,7 @@ def command(names: tuple[str, ...], reward_files: tuple[str, ...], as_json: bool
         console.print(_facts(reward, {} if names else options, named=bool(names)))
         if names and options:
             console.print(_options(reward, options))
-    if not names and (added := installed_rows()):
+    if not names and (added := extensions.installed_rows()):
         console.print("[bold]Kinds from packages[/bold]")
         console.print(_kinds(added))
 

@@ -26,6 +26,9 @@ class EngineEntry:
     """What it needs, and the extra of ours that brings it."""
     settings: tuple[str, ...]
     """Names of the `EngineSettings` that it uses, of those that not every engine uses."""
+    loads_model: bool = True
+    """It loads the model that `--model` names, from a folder or the hub; a missing one is an early
+    error."""
 
 
 _LOCAL = ("dtype", "max_model_len", "trust_remote_code")
@@ -44,6 +47,7 @@ ENGINES: Table[EngineEntry] = Table(
             ("openai",),
             "openai",
             ("api_key_env", "concurrency", "retries"),
+            loads_model=False,
         ),
     },
 )
@@ -78,7 +82,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Generat
         MissingDependencyError: what it needs is not installed.
     """
     require_engine(engine.name)
-    if engine.name != "endpoint" and (reason := why_no_model(engine.model)):
+    if ENGINES[engine.name].loads_model and (reason := why_no_model(engine.model)):
         raise ConfigError(reason)  # before torch, which takes seconds to import
     with large_imports():  # opening one imports as much again
         module = importlib.import_module(ENGINES[engine.name].module)

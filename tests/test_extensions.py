@@ -1,0 +1,135 @@
+"""Rows that installed packages add to tables: imported when used, and refused in one line that names the package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rewardkit.cli import run
+from rewardkit.commands import doctor
+from rewardkit.errors import ExtensionError
+from rewardkit.extensions import EXTRAS, Table, installed_rows
+from rewardkit.registry import Registry
+from tests.installed import install
+
+
+def table(shipped: dict[str, int | str] | None = None) -> Table[int]:
+    return Table("numbers", int, shipped if shipped is not None else {"one": 1})
+
+
+def test_a_package_adds_a_row_behind_the_shipped_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch, {"numbers": {"two": "plug_ok:TWO"}}, name="plug_ok", source="TWO = 2\n")
+    numbers = table()
+    assert dict(numbers) == {"one": 1, "two": 2}
+    assert "two" in numbers and "three" not in numbers and numbers.shipped == ("one",)
+
+
+def test_a_row_is_imported_when_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "raise RuntimeError('imported')\n"
+    install(tmp_path, monkeypatch, {"numbers": {"two": "plug_lazy:TWO"}}, name="plug_lazy", source=source)
+    numbers = table()
+    assert numbers["one"] == 1 and list(numbers) == ["one", "two"] and "two" in numbers
+    with pytest.raises(ExtensionError, match=r"plug_lazy 1\.0.*imported"):
+        numbers["two"]
+
+
+def test_a_shipped_row_may_be_imported_on_first_use() -> None:
+    found = Table("functions", object, {"join": "os.path:join"})["join"]
+    assert found is __import__("os").path.join  # type: ignore[comparison-overlap]
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "told"),
+    [
+        ("plug_bad:TWO", "TWO = 'two'\n", "of the type str; expected int"),
+        ("plug_bad:THREE", "TWO = 2\n", "THREE"),
+        ("plug_none:TWO", "", "plug_none"),
+        ("plug_bad:TWO", "import nowhere_at_all\n", "nowhere_at_all"),
+        ("plug_bad:TWO", "def (\n", "invalid syntax"),
+    ],
+)
+def test_a_broken_row_is_one_line_that_names_the_package(
+    target: str, source: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(__import__("sys").modules, "plug_bad", raising=False)
+    install(tmp_path, monkeypatch, {"numbers": {"two": target}}, name="plug_bad", source=source)
+    with pytest.raises(ExtensionError) as error:
+        table()["two"]
+    said = str(error.value)
+    assert "'plug_bad 1.0'" in said and "'two'" in said and told in said and "\n" not in said
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        tmp_path, monkeypatch, {"numbers": {"one": "plug_same:ONE"}}, name="plug_same", source="ONE = 1\n"
+    )
+    with pytest.raises(ExtensionError, match="plug_same"):
+        list(table())
+    assert list(table({})) == ["one"]
+    install(
+        tmp_path / "b", monkeypatch, {"numbers": {"one": "plug_b:ONE"}}, name="plug_b", source="ONE = 1\n"
+    )
+    with pytest.raises(ExtensionError, match=r"(?=.*plug_same)(?=.*plug_b)"):
+        list(table({}))
+
+
+@pytest.mark.parametrize(
+    ("entries", "command"),
+    [
+        ({"rewards": {"mine": "plug_cli:mine"}}, ["list"]),
+        ({"commands": {"mine": "plug_cli:mine"}}, ["mine"]),
+        ({"log_kinds": {"mine": "plug_cli:mine"}}, ["score", "sample://responses.jsonl", "--out", "{out}"]),
+        ({"file_formats": {"mine": "plug_cli:mine"}}, ["score", "{rows}", "--out", "{out}"]),
+    ],
+)
+def test_a_command_that_meets_a_broken_package_says_which_in_one_line(
+    entries: dict[str, dict[str, str]],
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from rewardkit import registry
+    from rewardkit.files import formats
+    from rewardkit.logs import kinds
+
+    install(tmp_path, monkeypatch, entries, name="plug_cli", source="raise ImportError('no such thing')\n")
+    monkeypatch.setattr(registry.REGISTRY, "_entry_points_loaded", False)
+    for opened in (kinds.KINDS, formats.OPENERS):
+        monkeypatch.setattr(opened, "_added", None)
+    (tmp_path / "rows.mine").write_text("x")
+    words = [word.format(out=tmp_path / "out.jsonl", rows=tmp_path / "rows.mine") for word in command]
+    assert run(words) == 2
+    said = capsys.readouterr().err
+    assert "plug_cli 1.0" in said and "no such thing" in said and len(said.strip().splitlines()) == 1
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_doctor_loads_every_row_and_fails_on_a_broken_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "SECURE", ())
+    monkeypatch.setattr(doctor, "RUNNERS", {})
+    sound = json.loads(CliRunner().invoke(doctor.command, ["--json"]).output)["extensions"]
+    assert sound and not any(row["problem"] for row in sound)
+    assert {row["package"] for row in sound} == {EXTRAS}
+    install(tmp_path, monkeypatch, {"numbers": {"two": "plug_gone:TWO"}}, name="plug_gone")
+    result = CliRunner().invoke(doctor.command, ["--json"])
+    (broken,) = (row for row in json.loads(result.output)["extensions"] if row["problem"])
+    assert (broken["name"], broken["package"], result.exit_code) == ("two", "plug_gone 1.0", 1)
+
+
+def test_a_reward_without_the_decorator_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def mine(response):\n    return 1.0\n"
+    install(tmp_path, monkeypatch, {"rewards": {"mine": "plug_plain:mine"}}, name="plug_plain", source=source)
+    with pytest.raises(ExtensionError, match="plug_plain"):
+        list(Registry())
+
+
+def test_our_extras_are_told_from_other_packages() -> None:
+    assert {row.package for row in installed_rows()["languages"]} == {EXTRAS}
