@@ -21,8 +21,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast
 
-from rewardkit.agents.tools.arithmetic import calculate
 from rewardkit.agents.transcript import Transcript
+from rewardkit.arithmetic import calculate
 from rewardkit.demo.model import ASSISTANT, END, PAD, USER, make_model, save
 from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.models.heads import PolicyModel

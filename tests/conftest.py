@@ -78,7 +78,7 @@ UNMEASURED = (
     "server/test_processes.py",
     "server/test_reload.py",
     "server/test_schema.py",
-    "server/test_scoring.py",
+    "server/test_request_scoring.py",
     "test_extending.py",
     "test_import.py",
     "test_processes.py",

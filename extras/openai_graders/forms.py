@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.arithmetic import BadExpression, Expression
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.json_objects import NOT_JSON
-from rewardkit_extras.openai_graders.formula import FormulaError, FormulaNode, parse_formula
 from rewardkit_extras.openai_graders.similarity import METRICS, REFUSED, require_metric
 from rewardkit_extras.openai_graders.template import check_template
 
@@ -124,15 +124,19 @@ def asking_members(grader: AnyGrader) -> dict[str, ModelGrader]:
 
 
 @functools.lru_cache(maxsize=64)
-def formula_of(text: str, names: frozenset[str]) -> FormulaNode:
-    """Return the tree of a formula that has been read before."""
-    return parse_formula(text, names)
+def formula_of(text: str, names: frozenset[str]) -> Expression:
+    """Return a formula over the names of graders; each is read once.
+
+    Raises:
+        BadExpression: it is no formula, or contains another name.
+    """
+    return Expression(text, names)
 
 
 def _check(grader: AnyGrader, path: str, depth: int) -> None:
     try:
         _CHECKS[type(grader)](grader)
-    except (ValueError, FormulaError) as error:
+    except (ValueError, BadExpression) as error:
         where = f"the grader '{path}'" if path else "the grader"
         raise InputError(f"{where}: {error}") from None
     if isinstance(grader, Multi):

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from rewardkit.arithmetic import BadExpression
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.foreign.reward_of_spec import made
 from rewardkit.foreign.spec import ForeignSpec
@@ -41,7 +42,6 @@ from rewardkit_extras.openai_graders.forms import (
     members,
     read_grader,
 )
-from rewardkit_extras.openai_graders.formula import FormulaError, evaluate
 from rewardkit_extras.openai_graders.model import judge_of, question_of
 from rewardkit_extras.openai_graders.options import GraderOptions
 from rewardkit_extras.openai_graders.similarity import similarity
@@ -189,9 +189,9 @@ class _Grading:
             name: self.value_of(one, f"{path}.{name}".lstrip(".")) for name, one in grader.graders.items()
         }
         try:
-            return evaluate(formula_of(grader.calculate_output, names), values)
-        except FormulaError as error:
-            raise GradeFailed("error", str(error)) from None
+            return float(formula_of(grader.calculate_output, names).value(values))
+        except (BadExpression, OverflowError) as error:
+            raise GradeFailed("error", f"the formula {grader.calculate_output!r:.80}: {error}") from None
 
 
 async def _ask(

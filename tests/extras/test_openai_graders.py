@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rewardkit import Sample, Score
+from rewardkit.arithmetic import BadExpression, Expression
 from rewardkit.cli import run
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.registry import Registry, Reward
 from rewardkit.scoring.scorer import Scorer
-from rewardkit_extras.openai_graders.formula import FormulaError, evaluate, parse_formula
 from rewardkit_extras.openai_graders.grader import openai_grader
 from tests.foreign.servers import Answer, serving
 
@@ -132,35 +132,35 @@ FORMULAS = [
 
 @pytest.mark.parametrize(("text", "value"), FORMULAS)
 def test_formulas(text: str, value: float) -> None:
-    tree = parse_formula(text, frozenset({"right", "tidy"}))
-    assert evaluate(tree, {"right": 1.0, "tidy": 0.5}) == pytest.approx(value)
+    formula = Expression(text, {"right", "tidy"})
+    assert float(formula.value({"right": 1.0, "tidy": 0.5})) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         *("", "1 +", "(1", "1)", "unknown", "right right", "__import__('os')", "right.x", "abs(1, 2)"),
-        *("min()", "1 if right else 2", "right[0]", "-" * 200 + "1", "(" * 300 + ")" * 300, "right = 1"),
-        *("2 ** 3", "+".join(["1"] * 3_000)),
+        *("min()", "1 if right else 2", "right[0]", "(" * 300 + ")" * 300, "right = 1"),
+        "+".join(["1"] * 3_000),
     ],
 )
 def test_what_is_no_formula_is_refused(text: str) -> None:
-    with pytest.raises(FormulaError):
-        parse_formula(text, frozenset({"right"}))
+    with pytest.raises(BadExpression):
+        Expression(text, {"right"})
 
 
 @pytest.mark.parametrize(
-    "text", ["1 / (right - 1)", "log(0)", "sqrt(-1)", "(-8) ^ 0.5", "10 ^ 999", "exp(999)"]
+    "text", ["1 / (right - 1)", "log(0)", "sqrt(-1)", "(-8) ^ 0.5", "10 ^ 2000", "exp(999)"]
 )
 def test_a_formula_without_a_value_is_an_error(text: str) -> None:
-    with pytest.raises(FormulaError):
-        evaluate(parse_formula(text, frozenset({"right"})), {"right": 1.0})
+    with pytest.raises(BadExpression):
+        Expression(text, {"right"}).value({"right": 1.0})
 
 
 @given(st.text("0123456789.+-*/^(),abs min right", max_size=30))
 def test_any_text_is_a_formula_or_refused(text: str) -> None:
-    with contextlib.suppress(FormulaError):
-        evaluate(parse_formula(text, frozenset({"right"})), {"right": 1.0})
+    with contextlib.suppress(BadExpression):
+        Expression(text, {"right"}).value({"right": 1.0})
 
 
 def python(body: str) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rewardkit.agents.tools.arguments import BadCall
-from rewardkit.agents.tools.arithmetic import BadExpression, calculate
 from rewardkit.agents.tools.declare import tool
+from rewardkit.arithmetic import BadExpression, calculate
 
 
 @tool(inline=True)

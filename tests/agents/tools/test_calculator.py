@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewardkit.agents.loading import open_tools
-from rewardkit.agents.tools.arithmetic import MAX_CHARS, BadExpression, calculate
+from rewardkit.arithmetic import MAX_CHARS, BadExpression, calculate
 
 
 @pytest.mark.parametrize(

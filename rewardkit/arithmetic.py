@@ -1,4 +1,4 @@
-"""Calculates an arithmetic expression by a parser of its own: nothing is evaluated as code.
+"""Arithmetic expressions, read by a parser of their own: nothing is evaluated as code.
 
 Numbers are fractions, so `0.1 + 0.2` is 0.3. Irrational values (roots, logarithms) are floats. The length of
 the text, the depth of nesting and the size of every intermediate value are bounded.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 MAX_CHARS = 1_000
@@ -25,7 +27,7 @@ _TOKEN = re.compile(
 )
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "π": " pi ", "√": " sqrt "})
-_CONSTANTS = {"pi": math.pi, "e": math.e}
+_CONSTANTS: dict[str, Fraction | float] = {"pi": math.pi, "e": math.e}
 
 Number = Fraction | float
 
@@ -34,38 +36,67 @@ class BadExpression(ValueError):
     """An expression cannot be calculated. The message says why."""
 
 
+Evaluate = Callable[[Mapping[str, Number]], Number]
+"""Calculates a part of an expression from the values of names."""
+
+
 def calculate(expression: str) -> str:
     """Return the value of an expression as text: exact for integers, otherwise with 12 significant digits.
 
     Args:
         expression: With `+ - * / // % ** ^ !`, parentheses, `pi`, `e` and the functions in `FUNCTIONS`; `^`
-            is a power.
+            is a power. It may be written as people do: `1,000 × 3 =`.
 
     Raises:
         BadExpression: the text is no expression, or a value in it is too large or not defined.
     """
-    if len(expression) > MAX_CHARS:
-        raise BadExpression(f"the expression is longer than {MAX_CHARS} characters")
-    try:
-        return _shown(_ExpressionReader(expression).value())
-    except ZeroDivisionError:
-        raise BadExpression("division by zero") from None
-    except (OverflowError, RecursionError):
-        raise BadExpression("a value is too large") from None
+    text = expression.translate(_WRITTEN).strip()
+    if not re.search(r"[A-Za-z]", text):  # between arguments a comma separates
+        text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
+    return _shown(Expression(text.removesuffix("=").replace("$", ""), _CONSTANTS).value())
 
 
-class _ExpressionReader:
+class Expression:
+    """An expression that has been read, and can be calculated for several values of its names."""
+
+    def __init__(self, text: str, names: Collection[str] = ()) -> None:
+        """Read an expression.
+
+        Args:
+            text: As for `calculate`, but for signs that only people use.
+            names: Names that it may contain besides functions.
+
+        Raises:
+            BadExpression: the text is no expression.
+        """
+        if len(text) > MAX_CHARS:
+            raise BadExpression(f"the expression is longer than {MAX_CHARS} characters")
+        self._evaluate = _Reader(text, names).read()
+
+    def value(self, values: Mapping[str, Number] | None = None) -> Number:
+        """Return the value of the expression: exact, unless it is irrational or a given value is a float.
+
+        Raises:
+            BadExpression: a value in it is too large or not defined.
+        """
+        try:
+            return self._evaluate(_CONSTANTS if values is None else values)
+        except ZeroDivisionError:
+            raise BadExpression("division by zero") from None
+        except (OverflowError, RecursionError):
+            raise BadExpression("a value is too large") from None
+
+
+class _Reader:
     """Reads one expression from left to right, by precedence."""
 
-    def __init__(self, expression: str) -> None:
-        text = expression.translate(_WRITTEN).strip()
-        if not re.search(r"[A-Za-z]", text):  # between arguments a comma separates
-            text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
-        self._tokens = list(_tokens(text.removesuffix("=").replace("$", "")))
+    def __init__(self, text: str, names: Collection[str]) -> None:
+        self._tokens = list(_tokens(text))
+        self._names = names
         self._place = 0
         self._depth = 0
 
-    def value(self) -> Number:
+    def read(self) -> Evaluate:
         if not self._tokens:
             raise BadExpression("the expression is empty")
         found = self._sum()
@@ -82,73 +113,95 @@ class _ExpressionReader:
             return self._tokens[self._place - 1]
         return ""
 
-    def _sum(self) -> Number:
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise BadExpression(f"the expression is nested more than {MAX_DEPTH} levels deep")
-        found = self._product()
-        while sign := self._take("+", "-"):
-            found = _bounded(_OPERATORS[sign](found, self._product()))
+        yield
         self._depth -= 1
-        return found
 
-    def _product(self) -> Number:
-        found = self._signed()
-        while sign := self._take("*", "/", "//", "%"):
-            found = _bounded(_OPERATORS[sign](found, self._signed()))
-        return found
+    def _sum(self) -> Evaluate:
+        with self._deeper():
+            return self._chain(self._product, "+", "-")
 
-    def _signed(self) -> Number:
+    def _product(self) -> Evaluate:
+        return self._chain(self._signed, "*", "/", "//", "%")
+
+    def _chain(self, read: Callable[[], Evaluate], *signs: str) -> Evaluate:
+        """Read operands with these signs between them; a chain of any length is one level deep."""
+        first = read()
+        rest: list[tuple[Callable[[Any, Any], Any], Evaluate]] = []
+        while sign := self._take(*signs):
+            rest.append((_OPERATORS[sign], read()))
+        return partial(_chained, first, rest) if rest else first
+
+    def _signed(self) -> Evaluate:
         negative = False
         while sign := self._take("+", "-"):
             negative ^= sign == "-"
         found = self._power()
-        return -found if negative else found
+        return (lambda values: -found(values)) if negative else found
 
-    def _power(self) -> Number:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise BadExpression(f"the expression is nested more than {MAX_DEPTH} levels deep")
-        base = self._atom()
-        while self._take("!"):
-            base = _factorial(base)
-        if self._take("**", "^"):
-            base = _bounded(_power(base, self._signed()))
-        self._depth -= 1
-        return base
+    def _power(self) -> Evaluate:
+        with self._deeper():
+            base = self._atom()
+            while self._take("!"):
+                base = partial(_of, _factorial, [base])
+            return partial(_of, _power, [base, self._signed()]) if self._take("**", "^") else base
 
-    def _atom(self) -> Number:
+    def _atom(self) -> Evaluate:
         token = self._next()
         self._place += 1
         if token[:1].isdigit() or token[:1] == ".":
-            return _bounded(Fraction(token))
+            number = _bounded(Fraction(token))
+            return lambda values: number
         if token == "(":
-            return self._closed(self._sum())
-        if token in _CONSTANTS:
-            return _CONSTANTS[token]
+            found = self._sum()
+            self._close()
+            return found
+        if token in self._names:
+            return lambda values: values[token]
         if token in FUNCTIONS:
-            return _bounded(_apply(token, self._arguments()))
+            return self._call(token)
         if token[:1].isalpha():
-            raise BadExpression(f"'{token}' is unknown; known: {', '.join([*FUNCTIONS, *_CONSTANTS])}")
+            known = ", ".join([*FUNCTIONS, *sorted(self._names)])
+            raise BadExpression(f"'{token}' is unknown; known: {known}")
         raise BadExpression(
             f"a number was expected, not '{token}'"
             if token
             else "the expression ends where a number is expected"
         )
 
-    def _arguments(self) -> list[Number]:
-        if not self._take("("):
-            return [self._atom()]
-        found = [self._sum()]
-        while self._take(","):
-            found.append(self._sum())
-        self._closed(0.0)
-        return found
+    def _call(self, name: str) -> Evaluate:
+        arguments = [self._sum()] if self._take("(") else []
+        if not arguments:
+            arguments = [self._atom()]
+        else:
+            while self._take(","):
+                arguments.append(self._sum())
+            self._close()
+        function, most = FUNCTIONS[name]
+        if most is not None and len(arguments) > most:
+            raise BadExpression(f"{name} does not take {len(arguments)} numbers")
+        return partial(_of, partial(_applied, name, function), arguments)
 
-    def _closed(self, value: Number) -> Number:
+    def _close(self) -> None:
         if not self._take(")"):
             raise BadExpression("a ')' is missing")
-        return value
+
+
+def _chained(
+    first: Evaluate, rest: list[tuple[Callable[[Any, Any], Any], Evaluate]], values: Mapping[str, Number]
+) -> Number:
+    found = first(values)
+    for operator, operand in rest:
+        found = _bounded(operator(found, operand(values)))
+    return found
+
+
+def _of(function: Callable[..., Number], arguments: list[Evaluate], values: Mapping[str, Number]) -> Number:
+    return _bounded(function(*(argument(values) for argument in arguments)))
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -220,24 +273,25 @@ def _logarithm(value: Number, base: Number | None = None) -> float:
     return math.log(value) if base is None else math.log(value, base)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sqrt": _root,
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "round": _round,
-    "floor": lambda value: Fraction(math.floor(value)),
-    "ceil": lambda value: Fraction(math.ceil(value)),
-    "exp": _real(math.exp),
-    "log": _logarithm,
-    "ln": _logarithm,
-    "log10": _real(math.log10),
-    "log2": _real(math.log2),
-    "sin": _real(math.sin),
-    "cos": _real(math.cos),
-    "tan": _real(math.tan),
-    "factorial": _factorial,
+FUNCTIONS: dict[str, tuple[Callable[..., Any], int | None]] = {
+    "sqrt": (_root, 1),
+    "abs": (abs, 1),
+    "min": (lambda *numbers: min(numbers), None),
+    "max": (lambda *numbers: max(numbers), None),
+    "round": (_round, 2),
+    "floor": (math.floor, 1),
+    "ceil": (math.ceil, 1),
+    "exp": (_real(math.exp), 1),
+    "log": (_logarithm, 2),
+    "ln": (_logarithm, 2),
+    "log10": (_real(math.log10), 1),
+    "log2": (_real(math.log2), 1),
+    "sin": (_real(math.sin), 1),
+    "cos": (_real(math.cos), 1),
+    "tan": (_real(math.tan), 1),
+    "factorial": (_factorial, 1),
 }
+"""Functions by name, each with the largest number of arguments that it takes; None: any number of them."""
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -248,12 +302,9 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _apply(name: str, arguments: list[Number]) -> Number:
-    given: list[Any] = [arguments] if name in ("min", "max") else arguments
+def _applied(name: str, function: Callable[..., Any], *arguments: Number) -> Number:
     try:
-        found: Number | int = FUNCTIONS[name](*given)
-    except TypeError:
-        raise BadExpression(f"{name} does not take {len(arguments)} numbers") from None
+        found: Number | int = function(*arguments)
     except BadExpression:
         raise
     except ValueError:
