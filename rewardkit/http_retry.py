@@ -8,6 +8,8 @@ from email.utils import parsedate_to_datetime
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses that another try may change."""
+NOT_BEGUN = frozenset({429, 502, 503, 504})
+"""Statuses after which even a request that must not be carried out twice may be sent again."""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:

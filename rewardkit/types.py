@@ -136,16 +136,13 @@ class Score(msgspec.Struct, frozen=True, gc=False):
 
     def as_dict(self) -> dict[str, Any]:
         """Return every field as plain JSON-ready data."""
-        return {
-            "score": self.score,
-            "status": self.status,
-            "correct": self.correct,
-            "extracted": self.extracted,
-            "parts": dict(self.parts),
-            "detail": self.detail,
-            "scorer": self.scorer,
-            "seconds": self.seconds,
-        }
+        return msgspec.structs.asdict(self) | {"parts": dict(self.parts)}
+
+
+SCORE_FIELDS: tuple[str, ...] = Score.__struct_fields__
+"""Names of the fields of a Score, in order."""
+VERDICT_FIELDS = tuple(name for name in SCORE_FIELDS if name not in ("scorer", "seconds"))
+"""Names of the fields that a reward itself decides."""
 
 
 def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0.0) -> Score:

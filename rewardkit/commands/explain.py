@@ -16,7 +16,7 @@ from rewardkit.errors import OptionsError
 from rewardkit.foreign import is_spec
 from rewardkit.groups import LOOKS_AT_GROUPS
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import Sample, Score
+from rewardkit.types import VERDICT_FIELDS, Sample, Score
 
 
 @click.command(
@@ -69,8 +69,7 @@ def command(
         return _exit_code(score)
     if explanation is not None:
         click.echo(explanation)
-    judged = ("score", "status", "correct", "extracted", "parts", "detail", "scorer")
-    for name in judged if score.ok else ("status", "detail", "scorer"):
+    for name in (*VERDICT_FIELDS, "scorer") if score.ok else ("status", "detail", "scorer"):
         click.echo(f"{name:>13}: {score.as_dict()[name]}")
     return _exit_code(score)
 

@@ -24,7 +24,7 @@ from rewardkit.http_addresses import recorded_options
 from rewardkit.registry import Registry, Reward
 from rewardkit.rows import find_names, has_value, to_sample
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import Sample, Score
+from rewardkit.types import VERDICT_FIELDS, Sample, Score
 
 _SAMPLE: dict[str, Any] = {
     "prompt": [{"role": "user", "content": "What is 8 * 9?"}],
@@ -198,7 +198,7 @@ def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bo
         f"{'tried on':>9}: {'the row' if given_row else 'a sum whose answer is 72 (--row tries yours)'}"
     )
     shown = score_fields(score)
-    for name in ("score", "status", "correct", "extracted", "parts", "detail"):
+    for name in VERDICT_FIELDS:
         if (value := shown[name]) not in (None, {}):
             click.echo(f"{name:>9}: {value}")
 

@@ -28,10 +28,10 @@ from rewardkit.logs.layout import PROMPT_IDS, ReadOptions, RowLayout, layout_of
 from rewardkit.logs.lists import with_lists
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import SampleBatch, parsed, to_batch
-from rewardkit.logs.scored_rows import SCORE_COLUMNS, renamed, score_prefixes
+from rewardkit.logs.scored_rows import renamed, score_prefixes
 from rewardkit.rows import GROUP, has_value, value_at
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import STATUSES
+from rewardkit.types import SCORE_FIELDS, STATUSES
 
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
 """Columns with the number of tokens of a response; without one its characters are counted."""
@@ -311,7 +311,7 @@ def _scored_rows(file: RowFile, layout: RowLayout, scorer: Scorer) -> Iterator[S
         scores = scorer.score_batch(batch.samples)
         for place, row in _rows_of(batch, layout, None):
             score = scores[place]
-            said = {name: value for name, value in score.as_dict().items() if name in SCORE_COLUMNS}
+            said = {name: value for name, value in score.as_dict().items() if name in SCORE_FIELDS}
             yield row | said | ({} if score.ok else {"score": None})
 
 
@@ -359,27 +359,27 @@ def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str | None) -> Sco
     """A row's columns but those of its Sample. Only scores that count stand under our names."""
     if layout.kind is not None:
         kept = {name: value for name, value in raw.items() if not isinstance(value, Mapping | list)}
-        return {**renamed(kept, SCORE_COLUMNS), **facts_of(raw, layout.kind)}
+        return {**renamed(kept, SCORE_FIELDS), **facts_of(raw, layout.kind)}
     heads = (layout.names.response, layout.names.ground_truth, layout.names.prompt)
-    taken = {name.partition(".")[0] for name in heads if name} - set(SCORE_COLUMNS)
+    taken = {name.partition(".")[0] for name in heads if name} - set(SCORE_FIELDS)
     row = {name: value for name, value in raw.items() if name not in taken}
     if prefix is None:
-        return renamed(row, SCORE_COLUMNS)
+        return renamed(row, SCORE_FIELDS)
     if not prefix:
         return row
-    row = renamed(row, [name for name in SCORE_COLUMNS if prefix + name in row])
+    row = renamed(row, [name for name in SCORE_FIELDS if prefix + name in row])
     return {name.removeprefix(prefix) if name in _prefixed(prefix) else name: v for name, v in row.items()}
 
 
 @lru_cache(maxsize=16)
 def _prefixed(prefix: str) -> frozenset[str]:
-    return frozenset(prefix + name for name in SCORE_COLUMNS)
+    return frozenset(prefix + name for name in SCORE_FIELDS)
 
 
 def _one_of(own: ScoredRow, place: int) -> ScoredRow:
     """What scoring and generation say of one response of a row that has several."""
     row = own.copy()
-    for name in (*SCORE_COLUMNS, *LENGTHS, *OF_EPISODES, "finish_reason"):
+    for name in (*SCORE_FIELDS, *LENGTHS, *OF_EPISODES, "finish_reason"):
         values = row.get(name)
         if isinstance(values, list):
             row[name] = values[place] if place < len(values) else None

@@ -15,12 +15,10 @@ import aiohttp
 import msgspec
 
 from rewardkit.http_addresses import address_of
-from rewardkit.http_retry import retry_after_s
+from rewardkit.http_retry import NOT_BEGUN, retry_after_s
 from rewardkit.http_sessions import end_with_loop
 from rewardkit.json_objects import NOT_JSON
 
-RETRIED = frozenset({429, 502, 503, 504})
-"""Answers after which another try is made: the server has not begun with the request."""
 _PAUSE_S = 0.5
 _LARGEST = 64 << 20
 """Bytes of an answer."""
@@ -134,7 +132,7 @@ class Service:
                 allow_redirects=method == "GET",
                 timeout=aiohttp.ClientTimeout(total=self.timeout_s),
             )
-            if answer.status not in RETRIED or attempt == self.retries:
+            if answer.status not in NOT_BEGUN or attempt == self.retries:
                 break
             answer.close()
             await asyncio.sleep(max(retry_after_s(answer.headers), _PAUSE_S * 2**attempt))

@@ -22,10 +22,11 @@ from rewardkit.offline.score import score_file
 from rewardkit.offline.writing import output_name
 from rewardkit.registry import FILE, ON_EXCEPTION, REGISTRY, TEXT, Registry
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import VERDICT_FIELDS
 
 AGAIN = "replayed_"
 """Put before the names of the columns of the second scoring."""
-COMPARED = ("score", "status", "correct", "extracted", "parts")
+COMPARED = tuple(name for name in VERDICT_FIELDS if name != "detail")
 _KEPT = 1000
 """Rows that differ which are kept; the others are counted."""
 

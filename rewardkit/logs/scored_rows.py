@@ -15,9 +15,6 @@ from rewardkit.types import STATUSES
 RENAMED = "logged_"
 """Put before the names of a row's own columns that ours take."""
 
-SCORE_COLUMNS = ("score", "status", "correct", "extracted", "detail", "scorer", "parts", "seconds")
-"""What scoring adds to a row."""
-
 VERLS = "reward_model.ground_truth"
 """Ground truth in the rows of verl, which a scored row keeps there, but in csv, where structs are text."""
 

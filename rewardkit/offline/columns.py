@@ -14,16 +14,10 @@ import pyarrow as pa
 from rewardkit.errors import InputError
 from rewardkit.offline import arrays
 from rewardkit.text import writable
-from rewardkit.types import Sample, Score
+from rewardkit.types import SCORE_FIELDS, Sample, Score
 
-TYPES = {
-    "score": pa.float64(),
-    "status": pa.string(),
-    "correct": pa.bool_(),
-    "extracted": pa.string(),
-    "detail": pa.string(),
-    "scorer": pa.string(),
-}
+_NOT_TEXT = {"score": pa.float64(), "correct": pa.bool_()}
+TYPES = {name: _NOT_TEXT.get(name, pa.string()) for name in SCORE_FIELDS if name not in ("parts", "seconds")}
 """The columns that scoring adds, besides `parts`."""
 
 _encoder = msgspec.json.Encoder()

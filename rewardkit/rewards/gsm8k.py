@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from rewardkit.rewards.answers.number import StatedNumber, Value, equal, last_number, number_in, stated_number
+from rewardkit.rewards.answers.number import StatedNumber, Value, last_number, number_in, stated_number
 from rewardkit.rewards.answers.place import FRAME_KINDS, FrameKind, not_all_own, own_text, without_prompt
 from rewardkit.types import Sample, Score, failure
 
@@ -70,7 +70,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
     if options.window is not None:
         text = text[-options.window :]
     found, in_format = _stated(text, sample, options)
-    correct = found is not None and found.value is not None and equal(found.value, wanted)
+    correct = found is not None and found.value is not None and found.value == wanted
     if correct:
         value = options.score
     elif in_format:

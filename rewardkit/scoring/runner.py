@@ -25,7 +25,7 @@ from rewardkit.groups import group_places
 from rewardkit.http_addresses import public_text
 from rewardkit.registry import Reward
 from rewardkit.text import writable
-from rewardkit.types import STATUSES, Sample, Score, failure
+from rewardkit.types import STATUSES, VERDICT_FIELDS, Sample, Score, failure
 from rewardkit.users_code import Raised, raised, report, running
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ def _to_score(result: Any) -> Score:
 def _from_dict(result: Mapping[str, Any]) -> Score:
     if "score" not in result:
         raise ValueError(f"the reward returned a dict without 'score'; keys: {', '.join(map(str, result))}")
-    own = {"score", "status", "correct", "acc", "extracted", "pred", "parts", "detail"}
+    own = {*VERDICT_FIELDS, "acc", "pred"}
     if (status := result.get("status", "ok")) not in STATUSES:
         known = ", ".join(STATUSES)
         raise ValueError(f"the reward returned the status {status!r:.60}; expected one of {known}")

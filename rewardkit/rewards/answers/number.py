@@ -129,7 +129,7 @@ def _agreed(group: Group) -> StatedNumber | None:
     for frame in group[:-1]:
         other = _number_of(frame)
         several = other is not None and other.value is None and frame.kind != "marker"
-        another = other is not None and other.value is not None and not equal(other.value, last.value)
+        another = other is not None and other.value is not None and other.value != last.value
         if several or another:
             return StatedNumber(None, last.text)
     return last
@@ -147,14 +147,6 @@ def last_number(text: str) -> StatedNumber | None:
     near = text[max(0, last_digit - 2 * _MAX_FRACTION_DIGITS) : last_digit + 1].translate(_FULL_WIDTH)
     found = list(_ANY.finditer(near))
     return StatedNumber(_value(found[-1]), found[-1][0]) if found else None
-
-
-def equal(a: Value, b: Value) -> bool:
-    """Return whether two values are exactly the same."""
-    if type(a) is type(b):
-        return a == b
-    a, b = (x if isinstance(x, Fraction) else _fraction(x, 1) for x in (a, b))  # type: ignore[assignment]
-    return a is not None and a == b
 
 
 def _plain(text: str) -> str:
@@ -180,7 +172,7 @@ def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
         return found
     for side in filter(None, map(str.strip, sides)):
         other = _number_in(side, in_sentence=False)
-        if other is not None and other.value is not None and not equal(other.value, found.value):
+        if other is not None and other.value is not None and other.value != found.value:
             return StatedNumber(None, found.text)
     return found
 
@@ -228,7 +220,7 @@ def _only_repeats(text: str, value: Value) -> bool:
     for found in _ANY.finditer(text):
         again += 1
         other = _value(found)
-        if other is None or not equal(other, value) or again > _MAX_AGAIN:
+        if other is None or other != value or again > _MAX_AGAIN:
             return False
     return again > 0
 

@@ -17,7 +17,7 @@ from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 
-from rewardkit.rewards.answers.number import Value, equal, number_in
+from rewardkit.rewards.answers.number import Value, number_in
 
 MAX_ANSWER = 1_000
 """Characters; a longer answer is no short one."""
@@ -194,7 +194,7 @@ def same(answer: ComparedForm, ground_truth: ComparedForm) -> bool:
     if not answer.words or not ground_truth.words:
         return False
     if answer.number is not None and ground_truth.number is not None:
-        return equal(answer.number, ground_truth.number) and ground_truth.unit in ("", answer.unit)
+        return answer.number == ground_truth.number and ground_truth.unit in ("", answer.unit)
     if answer.date is not None and ground_truth.date is not None:
         return answer.date == ground_truth.date
     if answer.number is not None or ground_truth.number is not None:
@@ -219,7 +219,7 @@ def f1(answer: ComparedForm, ground_truth: ComparedForm) -> float:
     if same(answer, ground_truth):
         return 1.0
     if answer.number is not None and ground_truth.number is not None:
-        if not equal(answer.number, ground_truth.number):
+        if answer.number != ground_truth.number:
             return 0.0
     elif answer.number is not None or ground_truth.number is not None:
         return 0.0

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
-from rewardkit.rewards.answers.number import StatedNumber, Value, equal, number_in, stated_number
+from rewardkit.rewards.answers.number import StatedNumber, Value, number_in, stated_number
 from rewardkit.rewards.answers.place import FRAME_KINDS, own_text, reply, without_comments
 from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
@@ -210,8 +210,8 @@ def _numbers(ground_truth: str) -> tuple[Value | None, ...]:
 
 
 def _close(value: Value, wanted: Value, options: NumberOptions) -> bool:
-    if equal(value, wanted) or not (options.abs_tol or options.rel_tol) or _digits(value) > _MOST_DIGITS:
-        return equal(value, wanted)
+    if value == wanted or not (options.abs_tol or options.rel_tol) or _digits(value) > _MOST_DIGITS:
+        return value == wanted
     off = abs(Fraction(value) - Fraction(wanted))
     return off <= max(Fraction(options.abs_tol), Fraction(options.rel_tol) * abs(Fraction(wanted)))
 

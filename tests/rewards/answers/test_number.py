@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.rewards.answers.number import equal, last_number, number_in
+from rewardkit.rewards.answers.number import last_number, number_in
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from rewardkit.rewards.answers.number import equal, last_number, number_in
 def test_a_number_with_its_unit_has_a_value(text: str, value: int | str) -> None:
     found = number_in(text)
     assert found is not None and found.value is not None
-    assert equal(found.value, Decimal(value))
+    assert found.value == Decimal(value)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_last_number_of_a_text_is_found_wherever_it_stands() -> None:
 @given(st.fractions(max_denominator=10**6), st.sampled_from(("", "$", "x = ", "**")))
 def test_every_fraction_is_itself(value: Fraction, before: str) -> None:
     found = number_in(f"{before}{value.numerator}/{value.denominator}")
-    assert found is not None and found.value is not None and equal(found.value, value)
+    assert found is not None and found.value is not None and found.value == value
 
 
 @given(st.text())

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rewardkit.rewards.math.comparing.numeric import FloatEvaluator
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
+from rewardkit.rewards.math.functions import named
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.tree.nodes import (
     MINUS_ONE,
@@ -33,7 +34,7 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _AT_ZERO = frozenset({"abs", "ln", "log", "root"})
-_AT_ONE = frozenset({"arcsin", "arccos", "arcsec", "arccsc", "arccosh", "arctanh", "arccoth", "arcsech"})
+_AT_ONE = named("breaks_at_one")
 _STEPS = frozenset({"floor", "ceil"})
 _MOST_PAIRS = 15
 """Pairs of the arguments of a maximum."""

@@ -17,6 +17,7 @@ from mpmath import fp  # type: ignore[import-untyped]
 from mpmath.ctx_mp import MPContext  # type: ignore[import-untyped]
 
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
+from rewardkit.rewards.math.functions import FUNCTIONS, named
 from rewardkit.rewards.math.guards import MAX_LOG2, MAX_TERMS, TooLarge, spend
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -430,15 +431,9 @@ class _RangeEvaluator(Evaluator):
         return super()._function(name, values)
 
 
-_LEVELLING = frozenset({"tanh", "coth", "erf"})
-_LAST_DIGITS = frozenset({"floor", "ceil", "mod", "sgn", "arg", "gcd", "lcm"})
-"""Functions that look at the last digits of a value, which differ between precisions."""
-_ELEMENTARY = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin",
-    "arccos": "acos", "arctan": "atan", "arcsec": "asec", "arccsc": "acsc", "sinh": "sinh", "cosh": "cosh",
-    "tanh": "tanh", "coth": "coth", "sech": "sech", "csch": "csch", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "re": "re", "im": "im", "arg": "arg", "erf": "erf", "gamma": "gamma",
-}  # fmt: skip
+_LEVELLING = named("levels_off")
+_LAST_DIGITS = named("reads_last_digits")
+_ELEMENTARY = {name: function.mpmath for name, function in FUNCTIONS.items() if function.mpmath}
 _OF_RECIPROCAL = {"arccoth": "arctanh", "arcsech": "arccosh", "arccsch": "arcsinh"}
 """Functions -> the one that they are of a reciprocal."""
 _OF_FLOATS = {"arcsinh": math.asinh, "arccosh": math.acosh, "arctanh": math.atanh}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rewardkit.rewards.math.comparing.breaks import Break, Scale, breaks, constants, places, scale_of
 from rewardkit.rewards.math.comparing.numeric import FloatEvaluator, seed
+from rewardkit.rewards.math.functions import named
 from rewardkit.rewards.math.tree.nodes import (
     App,
     BigOp,
@@ -53,8 +54,7 @@ _MOST_LINES = 6
 _MOST_ON_LINES = 48
 """Points in the pieces of all lines together."""
 _MOST_INTEGER_POINTS = 48
-_INVERSES = frozenset({"arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc", "arg"})
-"""Functions that undo others in a part of their range only."""
+_BRANCHES = named("is_branch")
 
 
 _CHOOSING = frozenset({Fn, Pow, BigOp, Const, App, Degree})
@@ -141,7 +141,7 @@ def pieces(functions: Functions) -> Iterator[Point]:
     """Yield a point in each piece of functions that break, and integers of many kinds; none for others."""
     found = list(dict.fromkeys(breaks(functions.parts)))
     kinds = {type(part) for part in functions.parts}
-    undoing = Fn in kinds and any(isinstance(p, Fn) and p.name in _INVERSES for p in functions.parts)
+    undoing = Fn in kinds and any(isinstance(p, Fn) and p.name in _BRANCHES for p in functions.parts)
     if found or undoing:
         yield from map(Point, points(functions))
     if not found and not functions.whole:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import sympy  # type: ignore[import-untyped]
 
+from rewardkit.rewards.math.functions import FUNCTIONS
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     App,
@@ -39,19 +40,7 @@ _SETS = {
     "R": sympy.S.Reals, "Z": sympy.S.Integers, "N": sympy.S.Naturals, "Q": sympy.S.Rationals,
     "C": sympy.S.Complexes, "empty": sympy.S.EmptySet,
 }  # fmt: skip
-_FUNCTIONS = {
-    "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec,
-    "csc": sympy.csc, "sech": sympy.sech, "csch": sympy.csch, "arcsec": sympy.asec, "arccsc": sympy.acsc,
-    "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan,
-    "arccot": sympy.acot, "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh, "coth": sympy.coth,
-    "arcsinh": sympy.asinh, "arccosh": sympy.acosh, "arctanh": sympy.atanh, "arccoth": sympy.acoth,
-    "arcsech": sympy.asech, "arccsch": sympy.acsch, "ln": sympy.log,
-    "log": sympy.log, "abs": sympy.Abs, "floor": sympy.floor, "ceil": sympy.ceiling,
-    "factorial": sympy.factorial, "factorial2": sympy.factorial2, "binom": sympy.binomial,
-    "max": sympy.Max, "min": sympy.Min, "gcd": sympy.gcd, "lcm": sympy.lcm, "mod": sympy.Mod,
-    "sgn": sympy.sign, "re": sympy.re, "im": sympy.im, "arg": sympy.arg, "erf": sympy.erf,
-    "gamma": sympy.gamma, "root": sympy.real_root,
-}  # fmt: skip
+_FUNCTIONS = {name: getattr(sympy, function.sympy) for name, function in FUNCTIONS.items()}
 _RELATIONS = {"=": sympy.Eq, "!=": sympy.Ne, "<": sympy.Lt, "<=": sympy.Le, ">": sympy.Gt, ">=": sympy.Ge}
 
 
