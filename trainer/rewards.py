@@ -22,7 +22,7 @@ from rewardkit.composition.given import GivenRewards
 from rewardkit.errors import ConfigError, RefusedError, ServerError, UnknownDataSourceError
 from rewardkit.foreign import load_reward, verl_function
 from rewardkit.groups import group_places
-from rewardkit.lock.identity import Identity, identities
+from rewardkit.identity.reward_identity import Identity, identities
 from rewardkit.registry import REGISTRY
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.config.root import Config

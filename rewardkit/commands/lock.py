@@ -27,10 +27,10 @@ from rewardkit.errors import OptionsError
 from rewardkit.files.publishing import exists_already, require_folder_of
 from rewardkit.foreign.spec import shown_spec
 from rewardkit.http_addresses import NOT_RECORDED, RequestFields, public_text
+from rewardkit.identity.reward_identity import Identity, identities
+from rewardkit.identity.run_folders import read_identities
 from rewardkit.lock.checking import FORM, NAME, Lock, Moved, check, moved_rewards, read_lock, write_lock
-from rewardkit.lock.identity import Identity, identities
 from rewardkit.lock.pins import pins_of
-from rewardkit.lock.run_folders import read_identities
 from rewardkit.offline import ReadOptions
 from rewardkit.scoring.scorer import Scorer
 

@@ -1,6 +1,6 @@
-"""What decides scores, written down: lock files that a project checks, receipts of scored files, replays.
+"""Lock files, which a project checks its rewards against, and replays of scored files.
 
-`identity` says what a reward is, `changes` what moved between two identities. `file` is the lock file,
-`pins` chooses its rows, `checking` compares it with what is here. `receipt` goes with each scored file, and
-`replay` scores such a file again.
+`pins` chooses the rewards of a lock file and `checking` compares them with those installed now; `replay` scores
+a file again. What identifies a reward is in `rewardkit.identity`, and the receipt of a scored file in
+`rewardkit.offline`.
 """

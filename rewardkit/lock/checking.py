@@ -14,9 +14,9 @@ from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
 from rewardkit.evaluation.rescoring import Pin, moved, tolerance, verdict
 from rewardkit.files.publishing import published
+from rewardkit.identity.changes import Change, changes
+from rewardkit.identity.reward_identity import Identity, identities, known_sources
 from rewardkit.json_objects import NOT_JSON
-from rewardkit.lock.changes import Change, changes
-from rewardkit.lock.identity import Identity, identities, known_sources
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.text import writable
 from rewardkit.types import Score

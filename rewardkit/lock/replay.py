@@ -13,8 +13,8 @@ from rewardkit.evaluation.rescoring import EQUAL, MODEL_TOLERANCE, tolerance
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.http_addresses import NOT_RECORDED, RequestFields
-from rewardkit.lock.changes import Change, changes
-from rewardkit.lock.identity import Identity, identities, known_sources
+from rewardkit.identity.changes import Change, changes
+from rewardkit.identity.reward_identity import Identity, identities, known_sources
 from rewardkit.logs.layout import ReadOptions
 from rewardkit.logs.samples import parsed
 from rewardkit.offline.receipt import Receipt, content_digest, read_receipt

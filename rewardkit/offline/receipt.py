@@ -21,8 +21,8 @@ from rewardkit.errors import InputError, reason_of
 from rewardkit.files.inputs import RECEIPT, find_inputs, format_of, open_binary
 from rewardkit.files.publishing import published
 from rewardkit.files.records import UNREADABLE
+from rewardkit.identity.reward_identity import Identity
 from rewardkit.json_objects import NOT_JSON
-from rewardkit.lock.identity import Identity
 
 KEY = b"rewardkit.receipt"
 """In a parquet's metadata."""

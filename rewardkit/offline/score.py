@@ -24,7 +24,7 @@ from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
 from rewardkit.files.publishing import exists_already, make_folder, sole_writer
 from rewardkit.files.records import Records
-from rewardkit.lock.identity import identities, known_sources
+from rewardkit.identity.reward_identity import identities, known_sources
 from rewardkit.logs.known import bytes_of, data_sources_of, identity_of
 from rewardkit.logs.layout import ReadOptions, RowLayout
 from rewardkit.logs.reader import PLAIN, opened

@@ -15,10 +15,10 @@ from rewardkit.composition import compose
 from rewardkit.digests import path_digest, source_digests
 from rewardkit.evaluation.rescoring import Pin
 from rewardkit.foreign import load_reward
-from rewardkit.lock.changes import changes
+from rewardkit.identity.changes import changes
+from rewardkit.identity.reward_identity import identities, identity
+from rewardkit.identity.run_folders import write_identities
 from rewardkit.lock.checking import FORM, Lock, check
-from rewardkit.lock.identity import identities, identity
-from rewardkit.lock.run_folders import write_identities
 from rewardkit.registry import REGISTRY, Registry, Reward, load_reward_file
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.model import ModelOptions

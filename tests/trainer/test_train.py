@@ -19,7 +19,7 @@ from transformers import AutoConfig
 from rewardkit.demo import run_demo as demo
 from rewardkit.demo import warmup
 from rewardkit.errors import ScoringError
-from rewardkit.lock.run_folders import read_identities
+from rewardkit.identity.run_folders import read_identities
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World

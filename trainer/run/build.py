@@ -12,7 +12,7 @@ import torch
 
 from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.errors import ConfigError
-from rewardkit.lock.run_folders import write_identities
+from rewardkit.identity.run_folders import write_identities
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.agents import open_agents, prompt_reader, uses_agents, with_tokenizer
 from rewardkit.trainer.alarms import Alarms

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.lock.identity import Identity
+from rewardkit.identity.reward_identity import Identity
 
 _NAMES = {"options": "option", "items": "member", "packages": "package"}
 """How a group of an identity is called where one of its values is named."""

@@ -8,8 +8,8 @@ import msgspec
 
 from rewardkit.errors import InputError, reason_of
 from rewardkit.files.publishing import published
+from rewardkit.identity.reward_identity import Identity
 from rewardkit.json_objects import NOT_JSON
-from rewardkit.lock.identity import Identity
 
 NAME = "rewards.json"
 
