@@ -1,1 +1,1 @@
-"""Identity of a reward: everything that decides its scores, as files record it, and how two of them differ."""
+"""Identity of a reward: all that decides its scores, as files record it, and how two of them differ."""
