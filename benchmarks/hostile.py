@@ -40,7 +40,7 @@ MOST_MS = 50.0
 def statuses(inputs: int, seed: int) -> bool:
     """Score hostile responses with every reward; return whether each status was `ok`."""
     bad = 0
-    jailed = [name for name in QUESTIONS if REGISTRY.resolve(name).runs == "sandbox"]
+    jailed = [name for name in QUESTIONS if REGISTRY.resolve(name).running.runs == "sandbox"]
     each = inputs // (len(QUESTIONS) - len(jailed))
     print(f"{'reward':16} {'inputs':>7} {'ms a 10 kB, median':>19} {'worst':>8}  statuses")
     for name, questions in QUESTIONS.items():
@@ -72,7 +72,7 @@ def _requests(seed: int) -> list[bytes]:
     requests = []
     for name in QUESTIONS:
         responses = [next(texts(rng.randint(5_000, 60_000), 1, rng.randrange(1 << 30))) for _ in range(BATCH)]
-        if REGISTRY.resolve(name).runs == "sandbox":
+        if REGISTRY.resolve(name).running.runs == "sandbox":
             responses = [f"```python\n{rng.choice(PROGRAMS)}\n```\n{text}" for text in responses]
         batch = [samples(name, response)[0] for response in responses]
         clean = [

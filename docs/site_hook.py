@@ -143,7 +143,8 @@ def options() -> str:
     for reward in sorted(REGISTRY, key=lambda reward: reward.name):
         names = (*reward.data_sources, *reward.aliases)
         lines += [f"\n## {reward.name}\n", reward.summary + ".\n"]
-        lines += [f"- version: `{reward.scorer}`", f"- runs: {reward.runs}, {reward.timeout_s:g} s at most"]
+        running = reward.running
+        lines += [f"- version: `{reward.scorer}`", f"- runs: {running.runs}, {running.timeout_s:g} s at most"]
         lines += [f"- data sources: {', '.join(f'`{name}`' for name in names)}"]
         if defaults := reward.describe_options():
             docs = reward.option_docs()

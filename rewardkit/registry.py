@@ -7,28 +7,29 @@ point of the group `rewardkit.rewards`) alike. `rewardkit.scoring.scorer` does t
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import importlib
 import inspect
-import re
-import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from math import isfinite
 from pathlib import Path
-from types import ModuleType, UnionType
+from types import ModuleType
 from typing import Any, Literal, get_args
 
-import msgspec
-
-from rewardkit.calling import bound, options_parameter, parameters_of
-from rewardkit.digests import digest
+from rewardkit.calling import bound, parameters_of
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean, require
 from rewardkit.extensions import added_rows
 from rewardkit.field_docs import field_docs
-from rewardkit.http_addresses import Address, RequestFields, made_private, public_text, shown
+from rewardkit.reward_options import (
+    ON_EXCEPTION,
+    OnException,
+    check_timeout,
+    make_options,
+    options_type_of,
+    read_on_exception,
+    shown_options,
+)
 from rewardkit.user_files import import_python_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
@@ -37,44 +38,67 @@ Place = Literal["inline", "process", "sandbox", "model"]
 `process`: it may hang or crash, so in a worker that can be killed. `sandbox`: it runs model-written code.
 `model`: a neural reward model, batched."""
 
-OnException = Literal["error", "0"]
-ON_EXCEPTION = "on_exception"
-"""The name of that setting among options."""
 
-FILE = "rewardkit.file"
-"""In the metadata of an option: it names a file or folder, of which the content decides scores."""
+@dataclass(frozen=True)
+class Running:
+    """How a reward is run: where, in what portions, for how long, and with what it needs."""
 
+    runs: Place = "inline"
+    timeout_s: float = 10.0
+    """Deadline for one sample (for one batch if `batch`); overrunning it kills the worker."""
+    batch: bool | Literal["group"] = False
+    """The function takes a list of samples and returns as many results. `group`: all samples of one prompt
+    that are scored together (`rewardkit.groups`), and no others."""
+    finds_groups: bool = False
+    """A `batch` function that puts samples of one prompt together itself: they have to be in one batch."""
+    processes: int = 0
+    """Workers of its own, at most this many, rather than a share of the scorer's. 0: none, but one for a
+    `model`."""
+    chunk: int = 0
+    """At most this many samples go to a worker at once, those of several callers together; of an `async`
+    reward with `processes` this many are in flight in each. 0: as the scorer sees fit, never those of several
+    callers."""
+    each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
+    """Like `Reward.target`, of several samples: yields the results that are there, in order. For a reward in
+    another process, which then works on the next samples while results are on their way."""
+    load: Callable[[Any], object] | None = None
+    """Called with the options in a worker before its first sample: slow work such as loading a model."""
+    needs: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Packages that it cannot do without, and the extra of ours that brings each."""
+    on_exception: OnException = "error"
+    """The meaning of an exception that the function raises: `error`, a failure with that status; or `0`, the
+    score 0 with the status ok, as of a wrong answer."""
+    excerpts: str = ""
+    """`module:function` that says which part of each response decides its score: (responses, options) -> for
+    each a text that gets the same score with any ground truth, whatever the rest of the sample; None where
+    the sample is needed. In a file, equal parts are then scored once. For pure functions."""
 
-def file_option(default: Any) -> Any:
-    """Return a field of an options dataclass that names a file, perhaps with `:function`, or a folder."""
-    return field(default=default, metadata={FILE: True})
+    def __post_init__(self) -> None:
+        """Refuse values with which a reward would never end, or run elsewhere than was meant."""
+        check_timeout(self.timeout_s)
+        object.__setattr__(self, "on_exception", read_on_exception(self.on_exception))
+        if self.runs not in get_args(Place):
+            raise OptionsError(f"'runs' must be one of {', '.join(get_args(Place))}, found {self.runs!r}")
 
-
-TEXT = "rewardkit.text"
-"""In the metadata of an option: it is a text such as a template, known by its digest."""
-
-
-def text_option(default: str = "") -> Any:
-    """Return a field of an options dataclass that holds a long text."""
-    return field(default=default, metadata={TEXT: True})
-
-
-def shown_options(options: Any) -> dict[str, Any]:
-    """Return options as plain data, as they may be shown and recorded: without what is secret of addresses
-    and requests, and with digests of long texts."""
-    values = {one.name: shown(getattr(options, one.name)) for one in fields(options)}
-    texts = [one.name for one in fields(options) if one.metadata.get(TEXT) and values[one.name]]
-    return values | {name: digest(values[name].encode(errors="surrogateescape")) for name in texts}
+    @property
+    def by_group(self) -> bool:
+        """True when all samples of one prompt have to be scored together."""
+        return self.batch == "group" or self.finds_groups
 
 
 @dataclass(frozen=True)
-class NoOptions:
-    """The options of a reward that has none."""
+class Origin:
+    """Facts besides version and options that decide a reward's scores, as locks and receipts record them."""
+
+    source: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Digests of the files that decide its scores, by name, where `Reward.target` does not stand in them."""
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Settings with which somebody else's function is called, besides the options."""
 
 
 @dataclass(frozen=True)
 class Reward:
-    """One reward and everything needed to run it, short of the sample."""
+    """One reward: what it is, and (`running`) how it is run."""
 
     name: str
     version: int
@@ -84,70 +108,24 @@ class Reward:
     data_sources: tuple[str, ...]
     """Exact names or globs (`aime*`). Exact ones win over globs; longer globs over shorter ones."""
     aliases: tuple[str, ...] = ()
-    runs: Place = "inline"
-    timeout_s: float = 10.0
-    """Deadline for one sample (for one batch if `batch`); overrunning it kills the worker."""
-    batch: bool | Literal["group"] = False
-    """The function takes a list of samples and returns as many results. `group`: all samples of one prompt
-    that are scored together (`rewardkit.groups`), and no others."""
-    finds_groups: bool = False
-    """A `batch` function that puts samples of one prompt together itself: they have to be in one batch."""
+    running: Running = Running()
     parts: tuple[str, ...] = ()
     """The fixed key set of `Score.parts`."""
-    processes: int = 0
-    """Workers of its own, at most this many, rather than a share of the scorer's. 0: none, but one for a
-    `model`."""
-    chunk: int = 0
-    """At most this many samples go to a worker at once, those of several callers together; of an `async`
-    reward with `processes` this many are in flight in each. 0: as the scorer sees fit, never those of several
-    callers."""
-    each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
-    """Like `target`, of several samples: yields the results that are there, in order. For a reward in another
-    process, which then works on the next samples while results are on their way."""
-    load: Callable[[Any], object] | None = None
-    """Called with the options in a worker before its first sample: what takes long."""
     options_type: type | None = None
     """A frozen dataclass with a default for every field. None: the annotation of the function's parameter for
     the options, or no options if that is no dataclass."""
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Options that differ from those defaults; the user's go on top."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
-    """What it looks at besides response and ground truth; scoring a file does not load the rest."""
+    """Fields that it looks at besides response and ground truth; scoring a file does not load the rest."""
     explain: str = ""
     """`module:function` that explains a score: (ground_truth, response, options) -> something to print."""
-    excerpts: str = ""
-    """`module:function` that says which part of each response decides its score: (responses, options) -> for
-    each a text that gets the same score with any ground truth, whatever the rest of the sample; None where
-    the sample is needed. In a file, equal parts are then scored once. For pure functions."""
-    needs: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Packages that it cannot do without, and the extra of ours that brings each."""
-    source: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Digests of the files that decide its scores, by name, where `target` does not stand in them."""
-    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What decides its scores besides its options: what else a function of somebody else is called with."""
+    origin: Origin = Origin()
     readings: tuple[str, ...] = ()
     """Ways to try it on a log that names no data source: `` as it is, `method=flexible` with that option,
     the more particular first. Each is a data source as well: `gsm8k:method=flexible`. Only for rewards of
     text, that cost little."""
-    on_exception: OnException = "error"
-    """The meaning of an exception that the function raises: `error`, a failure with that status; or `0`, the
-    score 0 with the status ok, as of a wrong answer."""
     summary: str = ""
-
-    def __post_init__(self) -> None:
-        """Refuse values with which it would never end, or run elsewhere than was meant."""
-        check_timeout(self.timeout_s)
-        object.__setattr__(self, "on_exception", read_on_exception(self.on_exception))
-        if self.runs not in get_args(Place):
-            raise OptionsError(
-                f"the reward '{self.name}': 'runs' must be one of {', '.join(get_args(Place))}, "
-                f"found {self.runs!r}"
-            )
-
-    @property
-    def by_group(self) -> bool:
-        """True when all samples of one prompt have to be scored together."""
-        return self.batch == "group" or self.finds_groups
 
     def require_packages(self) -> None:
         """Refuse to begin where a package that it needs is not installed.
@@ -155,7 +133,7 @@ class Reward:
         Raises:
             MissingDependencyError: with the extra that brings it.
         """
-        for package, extra in self.needs.items():
+        for package, extra in self.running.needs.items():
             require(f"the reward '{self.name}'", package, extra)
 
     @property
@@ -174,7 +152,7 @@ class Reward:
     @cached_property
     def options_class(self) -> type[Any]:
         """The options dataclass, imported on first use."""
-        return self.options_type or _options_type_of(self.function)
+        return self.options_type or options_type_of(self.function)
 
     def make_options(self, values: Mapping[str, Any]) -> Any:
         """Return this reward's options with `values` set.
@@ -182,43 +160,7 @@ class Reward:
         Raises:
             OptionsError: a name that is no option of this reward, or a value of the wrong type.
         """
-        # A dot is as good as an underscore: `sandbox.url` is how such a setting is called elsewhere.
-        values = {name.replace(".", "_"): value for name, value in {**self.presets, **values}.items()}
-        known = [f.name for f in fields(self.options_class)]
-        for key in values:
-            if key not in known:
-                hint = did_you_mean(key, known) or (
-                    f"; options: {', '.join(known)}" if known else "; the reward has no options"
-                )
-                raise OptionsError(f"reward '{self.name}' has no option '{key}'{hint}")
-        types = {f.name: str(f.type) for f in fields(self.options_class)}
-        values = {name: _from_text(value, types[name]) for name, value in values.items()}
-        try:
-            made = msgspec.convert(values, self.options_class, strict=False, dec_hook=made_private)
-            self._refuse_endless(made)
-            return made
-        except (msgspec.ValidationError, ValueError) as error:
-            raise OptionsError(self._misfit(str(error), values)) from None
-
-    def _refuse_endless(self, options: Any) -> None:
-        """Refuse an option that is no finite number, or a time limit that nothing meets: every score that is
-        made with it would be an error."""
-        for option in fields(options):
-            value = getattr(options, option.name)
-            if isinstance(value, float) and option.name.endswith("timeout_s") and not value > 0:
-                raise ValueError(f"{option.name} is {value}; expected a number above 0")
-            if isinstance(value, float) and not isfinite(value):
-                raise ValueError(f"{option.name} is {value}; expected a finite number")
-
-    def _misfit(self, reason: str, values: Mapping[str, Any]) -> str:
-        """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
-        place = re.search(r"`\$\.(\w+)(?:\[.*)?`$", reason)
-        if place is not None:
-            name = place[1]
-            wanted = _in_words(typing.get_type_hints(self.options_class)[name])
-            found = "something else" if wanted == "an object" else public_text(repr(values[name]))
-            return f"option '{name}' of reward '{self.name}' is {found}; expected {wanted}"
-        return f"options of reward '{self.name}': {reason}"
+        return make_options(self.name, self.options_class, {**self.presets, **values})
 
     def configured(self, values: Mapping[str, Any]) -> tuple[Reward, Any]:
         """Return this reward, and its options with `values` set; `on_exception` among them is the reward's.
@@ -229,7 +171,15 @@ class Reward:
         own = dict(values)
         if ON_EXCEPTION not in own or any(one.name == ON_EXCEPTION for one in fields(self.options_class)):
             return self, self.make_options(own)
-        return replace(self, on_exception=own.pop(ON_EXCEPTION)), self.make_options(own)
+        return self.with_running(on_exception=own.pop(ON_EXCEPTION)), self.make_options(own)
+
+    def with_running(self, **changes: Any) -> Reward:
+        """Return this reward with other values of fields of `running`.
+
+        Raises:
+            OptionsError: as of `Running`.
+        """
+        return replace(self, running=replace(self.running, **changes))
 
     def describe_options(self) -> dict[str, Any]:
         """Return each option's name and default; of what is asked over a network, what identifies it."""
@@ -246,39 +196,15 @@ class Reward:
             "scorer": self.scorer,
             "data_sources": list(self.data_sources),
             "aliases": list(self.aliases),
-            "runs": self.runs,
-            "batch": "group" if self.by_group else self.batch,
-            "timeout_s": self.timeout_s,
-            "on_exception": self.on_exception,
+            "runs": self.running.runs,
+            "batch": "group" if self.running.by_group else self.running.batch,
+            "timeout_s": self.running.timeout_s,
+            "on_exception": self.running.on_exception,
             "options": self.describe_options(),
             "option_docs": self.option_docs(),
             "parts": list(self.parts),
             "summary": self.summary,
         }
-
-
-def _in_words(hint: Any) -> str:
-    """What values of a type are, for the reader of an error."""
-    origin, inner = typing.get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return ", ".join(map(repr, inner))
-    if origin in (typing.Union, UnionType):
-        return " or ".join(map(_in_words, inner))
-    if origin in (tuple, list):
-        return f"a list of {_in_words(inner[0])}" if get_args(inner[0]) else "a list"
-    return _WORDS.get(hint) or str(getattr(hint, "__name__", hint))
-
-
-_WORDS = {
-    type(None): "none",
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    str: "a string",
-    Address: "a URL",
-    RequestFields: "an object",
-}
-"""What values of these types are called in an error."""
 
 
 class Registry:
@@ -360,7 +286,7 @@ class Registry:
     def looks_at_groups(self, data_source: str) -> bool:
         """True when a data source has a reward that has to see all responses to a prompt at once."""
         found = self.find(data_source)
-        return found is not None and found.by_group
+        return found is not None and found.running.by_group
 
     def by_name(self, name: str) -> Reward | None:
         """Return the reward of that name, if there is one."""
@@ -432,7 +358,8 @@ def reward(
     `extra_info`, in the plural if `batch`. It may be `async`. It returns a Score, a float, a bool, or a dict
     with at least `score`; every Score gets the name and version given here. The function runs in a worker
     process with a time limit; `runs="inline"` runs it in this process, for pure functions that are always
-    fast. The other arguments are the fields of `Reward`; the summary is the first line of the docstring.
+    fast. The other arguments are the fields of `Reward` and `Running`; the summary is the first line of the
+    docstring.
 
     A function without parameters is a declaration: it is called when the reward is first needed and returns
     the function to use. Heavy imports belong there, so that `rewardkit list` stays quick.
@@ -459,16 +386,18 @@ def reward(
             made,
             version=version,
             aliases=tuple(aliases),
-            runs=runs,
-            timeout_s=timeout_s,
-            batch=batch,
+            running=Running(
+                runs=runs,
+                timeout_s=timeout_s,
+                batch=batch,
+                needs=needs or {},
+                on_exception=on_exception,
+                excerpts=excerpts,
+            ),
             parts=tuple(parts),
-            on_exception=on_exception,
             reads=tuple(reads),
             options_type=options,
             explain=explain,
-            excerpts=excerpts,
-            needs=needs or {},
             readings=tuple(readings),
         )
         _check_signature(made)
@@ -477,17 +406,6 @@ def reward(
         return function
 
     return register
-
-
-def _from_text(value: Any, wanted: str) -> Any:
-    """A value as its option takes it: lists and mappings come from command lines as JSON, and a name that
-    consists of digits, as of a model, from JSON and YAML as a number."""
-    if type(value) is int and wanted in ("str", "str | None"):
-        return str(value)
-    if isinstance(value, str) and wanted.startswith(("tuple", "list", "dict", "Mapping", "RequestFields")):
-        with contextlib.suppress(msgspec.DecodeError):
-            return msgspec.json.decode(value)
-    return value
 
 
 def reward_of(function: Any) -> Reward | None:
@@ -533,39 +451,14 @@ def load_reward_file(spec: str) -> list[Reward]:
     return [REGISTRY.register(replace(made, data_sources=(source,), aliases=()), replace_existing=True)]
 
 
-def read_on_exception(value: Any) -> OnException:
-    """Return what exceptions mean, whoever says so.
-
-    Raises:
-        OptionsError: it is neither `error` nor 0.
-    """
-    if value == "error":
-        return "error"
-    if value == "0" or (value == 0 and not isinstance(value, bool)):
-        return "0"
-    raise OptionsError(f"on_exception must be error or 0, found {value!r:.40}")
-
-
-def check_timeout(timeout_s: Any) -> float:
-    """Return a time limit in seconds, whoever has given it.
-
-    Raises:
-        OptionsError: it is no number, or not positive and finite.
-    """
-    is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
-    if not is_number or not (isfinite(timeout_s) and timeout_s > 0):
-        raise OptionsError(f"timeout_s must be a positive, finite number of seconds, found {timeout_s!r:.40}")
-    return float(timeout_s)
-
-
 def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], name: str) -> Reward:
     return Reward(
         name=name,
         version=1,
         target=function,
         data_sources=data_sources,
-        runs="process",
         summary=(inspect.getdoc(function) or "").partition("\n")[0],
+        running=Running(runs="process"),
     )
 
 
@@ -576,18 +469,7 @@ def _check_signature(made: Reward) -> None:
         InputError: it has an unknown parameter.
     """
     if parameters_of(made.target):
-        bound(made.target, batch=bool(made.batch))
-
-
-def _options_type_of(function: Callable[..., Any]) -> type[Any]:
-    """The dataclass that annotates the parameter for the options, or NoOptions."""
-    try:
-        hints = typing.get_type_hints(function)
-    except (NameError, TypeError):
-        return NoOptions
-    parameter = options_parameter(function)
-    hint = hints.get(parameter.name) if parameter is not None else None
-    return hint if isinstance(hint, type) and is_dataclass(hint) else NoOptions
+        bound(made.target, batch=bool(made.running.batch))
 
 
 def _rewards_in(module: ModuleType) -> list[Reward]:

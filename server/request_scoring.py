@@ -130,7 +130,7 @@ class RequestScorer:
     def in_sandbox(self, data_source: str) -> bool:
         """True when samples of this data source are programs, to be run in the sandbox."""
         try:
-            return self.scorer.reward_for(data_source).runs == "sandbox"
+            return self.scorer.reward_for(data_source).running.runs == "sandbox"
         except UnknownDataSourceError:
             return False
 

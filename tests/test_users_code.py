@@ -14,7 +14,7 @@ from rewardkit import cli
 from rewardkit.composition import compose
 from rewardkit.errors import OptionsError
 from rewardkit.foreign import parse_spec
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 from rewardkit.scoring.runner import RewardRunner
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
@@ -175,7 +175,9 @@ def unusable(sample: Sample) -> Any:
 
 
 def one(target: Any, **more: Any) -> Score:
-    made = Reward("users_one", 1, target, ("users/one",), runs="inline", on_exception="0", **more)
+    made = Reward(
+        "users_one", 1, target, ("users/one",), **more, running=Running(runs="inline", on_exception="0")
+    )
     return RewardRunner(made, made.make_options({})).run([Sample("users/one", more.pop("r", "m"), "")])[0]
 
 
@@ -188,7 +190,7 @@ def test_a_setting_that_is_neither_is_refused(project: Path, capfd: Capture) -> 
     with pytest.raises(OptionsError, match="on_exception must be error or 0"):
         parse_spec("theirs.py:users_theirs?on_exception=1")
     with pytest.raises(OptionsError, match="on_exception must be error or 0"):
-        Reward("x", 1, failing, (), on_exception="mask")  # type: ignore[arg-type]
+        Reward("x", 1, failing, (), running=Running(on_exception="mask"))  # type: ignore[arg-type]
     rows(project / "rows.jsonl", "alone", ["1"])
     words = ["--reward", "own.py", "--option", "users/alone:on_exception=no", "--out", "o.jsonl"]
     assert cli.run(["score", "rows.jsonl", *words]) == 2
@@ -197,7 +199,7 @@ def test_a_setting_that_is_neither_is_refused(project: Path, capfd: Capture) -> 
 
 def test_a_member_of_a_composition_has_the_setting_too() -> None:
     registry = Registry()
-    registry.register(Reward("users_member", 1, failing, ("users/member",), runs="inline"))
+    registry.register(Reward("users_member", 1, failing, ("users/member",), running=Running(runs="inline")))
     items = [{"reward": "users_member", "options": {"on_exception": 0}}]
     compose("users_composed", {"data_sources": ["users/c"], "sum": items}, registry=registry)
     with Scorer(registry=registry) as scorer:

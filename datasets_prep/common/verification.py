@@ -176,7 +176,7 @@ def _can_be_tried(name: str) -> bool:
     reward = REGISTRY.by_name(name)  # a composition's name is no data source
     if reward is None:
         return False
-    cheap = reward.runs in ("inline", "process") and not reward.batch
+    cheap = reward.running.runs in ("inline", "process") and not reward.running.batch
     return cheap and ships(reward) and reward.name not in SPANS
 
 
@@ -256,7 +256,7 @@ def _seconds(path: Path) -> float:
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(columns=["data_source"]):
             found.update(pc.unique(batch["data_source"]).to_pylist())
-        places = (REGISTRY.resolve(source).runs for source in found)
+        places = (REGISTRY.resolve(source).running.runs for source in found)
         return float(file.metadata.num_rows * max(_ROW_S[place] for place in places))
 
 

@@ -17,7 +17,8 @@ from rewardkit.errors import InputError
 from rewardkit.fences import last_fence
 from rewardkit.foreign.reward_of_spec import made
 from rewardkit.foreign.spec import ForeignSpec
-from rewardkit.registry import Reward, file_option
+from rewardkit.registry import Reward
+from rewardkit.reward_options import file_option
 from rewardkit.sandbox import Limits, SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.types import Sample, Score, failure
@@ -55,9 +56,8 @@ def harbor(spec: ForeignSpec) -> Reward:
         score,
         HarborOptions,
         source=_digests(folder),
-        runs="sandbox",
+        running={"runs": "sandbox", "timeout_s": timeout_s},
         presets={"folder": str(folder)},
-        timeout_s=timeout_s,
         summary=f"The grader of the Harbor task {folder.name}",
     )
 

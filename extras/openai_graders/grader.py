@@ -10,7 +10,6 @@ import asyncio
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,17 +82,18 @@ def openai_grader(spec: ForeignSpec) -> Reward:
     parts = dict(members(grader))
     about: dict[str, Any] = {
         "source": text.encode(),
-        "runs": "sandbox" if any(isinstance(one, PythonGrader) for one in parts.values()) else "process",
         "presets": {"grader": text},
         "parts": tuple(filter(None, parts)),
         "summary": f"OpenAI's grader {getattr(grader, 'name', '') or Path(spec.target).stem}",
     }
+    runs = "sandbox" if any(isinstance(one, PythonGrader) for one in parts.values()) else "process"
     asking = asking_members(grader)
     if not asking:
-        return made(spec, score, GraderOptions, **about)
+        return made(spec, score, GraderOptions, running={"runs": runs}, **about)
     _check_endpoint(spec)
     about["parts"] += COST_PARTS
-    reward = made(spec, score_by_model, GraderOptions, load=load, processes=1, **about)
+    running = {"runs": runs, "load": load, "processes": 1}
+    reward = made(spec, score_by_model, GraderOptions, running=running, **about)
     options: GraderOptions = reward.make_options({})
     for one in asking.values():
         try:
@@ -101,7 +101,7 @@ def openai_grader(spec: ForeignSpec) -> Reward:
         except (ValueError, TypeError) as error:
             raise OptionsError(f"{spec.target}: {error}") from None
         check_spending(judge, options, reward.name)
-    return replace(reward, chunk=options.concurrency)
+    return reward.with_running(chunk=options.concurrency)
 
 
 def score(sample: Sample, options: GraderOptions) -> Score:

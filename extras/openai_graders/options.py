@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings
-from rewardkit.registry import text_option
+from rewardkit.reward_options import text_option
 from rewardkit.rewards.judge.spending import JudgeSpending
 
 

@@ -25,7 +25,7 @@ from rewardkit.client.wire import (
 from rewardkit.errors import OptionsError
 from rewardkit.http_addresses import Address
 from rewardkit.http_sessions import end_with_loop
-from rewardkit.registry import check_timeout
+from rewardkit.reward_options import check_timeout
 from rewardkit.types import Sample, Score
 
 if TYPE_CHECKING:

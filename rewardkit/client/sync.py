@@ -26,7 +26,7 @@ from rewardkit.client.wire import (
     server_at,
 )
 from rewardkit.errors import UnknownDataSourceError
-from rewardkit.registry import check_timeout
+from rewardkit.reward_options import check_timeout
 from rewardkit.types import Sample, Score
 
 _THREADS = 4

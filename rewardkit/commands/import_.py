@@ -119,7 +119,7 @@ def command(
     if out is not None:
         _write(out, spec, given, reward)
     if as_json:
-        content = {"scorer": reward.scorer, "on_exception": reward.on_exception, **facts}
+        content = {"scorer": reward.scorer, "on_exception": reward.running.on_exception, **facts}
         content["tried"] = score_fields(score)
         click.echo(json.dumps(content, indent=2))
     else:
@@ -189,7 +189,7 @@ def _tried(reward: Reward, sample: Sample) -> Score:
 def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bool) -> None:
     means = {"error": "error, which trainers mask; ?on_exception=0 scores 0", "0": "0"}
     shown = {"scorer": reward.scorer, "summary": reward.summary, **facts}
-    shown["exception"] = means[reward.on_exception]
+    shown["exception"] = means[reward.running.on_exception]
     shown["gets"] = ", ".join(f"{name}={field}" for name, field in facts.get("gets", {}).items())
     for name, value in shown.items():
         if value:

@@ -71,7 +71,9 @@ def _facts(reward: Reward, options: Mapping[str, Any], *, named: bool) -> Table:
         "data sources": ", ".join(reward.data_sources),
         "aliases": ", ".join(reward.aliases),
         "runs": _place(reward),
-        "on_exception": reward.on_exception if named or reward.on_exception != "error" else "",
+        "on_exception": reward.running.on_exception
+        if named or reward.running.on_exception != "error"
+        else "",
         "options": ", ".join(f"{name}={value}" for name, value in options.items()),
         "scorer": reward.scorer,
         "package": REGISTRY.packages.get(reward.name, ""),
@@ -106,4 +108,7 @@ def _options(reward: Reward, options: Mapping[str, Any]) -> Table:
 
 
 def _place(reward: Reward) -> str:
-    return reward.runs if reward.runs == "inline" else f"{reward.runs}, killed after {reward.timeout_s:g} s"
+    running = reward.running
+    return (
+        running.runs if running.runs == "inline" else f"{running.runs}, killed after {running.timeout_s:g} s"
+    )

@@ -304,7 +304,7 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
                     "one response; use another reward for these tasks"
                 )
     known = ground_truths.data_sources if ground_truths is not None else set()
-    sources = {source for reward in REGISTRY if reward.by_group for source in reward.data_sources}
+    sources = {source for reward in REGISTRY if reward.running.by_group for source in reward.data_sources}
     found = sorted(s for s in known | (sources - _SHIPPED_GROUPS) if REGISTRY.looks_at_groups(s))
     if found:
         logs.write_line(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -17,7 +17,8 @@ import cloudpickle
 
 from rewardkit.composition.combining import combine
 from rewardkit.composition.tree import Combine, Composition, CompositionNode, Member, asks_models, walk
-from rewardkit.registry import NoOptions, Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
+from rewardkit.reward_options import NoOptions
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score
@@ -30,7 +31,7 @@ BATCH_TIMEOUT_S = 86_400.0
 def runs_inline(composition: Composition) -> bool:
     """Return whether every member may run in the calling thread, one sample at a time."""
     return all(
-        m.reward.runs == "inline" and not m.reward.batch and not is_async(m.reward)
+        m.reward.running.runs == "inline" and not m.reward.running.batch and not is_async(m.reward)
         for m in composition.members
     )
 
@@ -44,20 +45,24 @@ def reward_from(composition: Composition) -> Reward:
         version=composition.version,
         target=InlineComposite(composition) if inline else BatchComposite(composition),
         data_sources=composition.data_sources,
-        runs="inline" if inline else "process",
         parts=(
             *(member.path for member in composition.members),
             *((*COST_PARTS, OVERRULED) if asks_models(composition.root) else ()),
         ),
         options_type=NoOptions,
-        needs={k: extra for member in composition.members for k, extra in member.reward.needs.items()},
         reads=reads if inline else tuple(sorted({*reads, "extra_info", "prompt"})),
         summary=f"Composition: {composition.root.label} of {len(composition.members)} rewards",
+        running=Running(
+            runs="inline" if inline else "process",
+            needs={
+                k: extra for member in composition.members for k, extra in member.reward.running.needs.items()
+            },
+        ),
     )
     if inline:
         return made
-    by_group = any(member.reward.by_group for member in composition.members)
-    return replace(made, batch=True, finds_groups=by_group, processes=1, timeout_s=BATCH_TIMEOUT_S)
+    by_group = any(member.reward.running.by_group for member in composition.members)
+    return made.with_running(batch=True, finds_groups=by_group, processes=1, timeout_s=BATCH_TIMEOUT_S)
 
 
 class InlineComposite:

@@ -22,7 +22,8 @@ from typing import Any, Literal
 
 from rewardkit.composition.reading import without
 from rewardkit.errors import OptionsError, RewardkitError, did_you_mean
-from rewardkit.registry import REGISTRY, Registry, Reward, check_timeout, reward_of
+from rewardkit.registry import REGISTRY, Registry, Reward, reward_of
+from rewardkit.reward_options import check_timeout
 from rewardkit.rewards.judge.file import judge_of_file
 from rewardkit.types import COSTS
 from rewardkit.user_files import import_python_file
@@ -223,8 +224,8 @@ class _TreeReader:
         if not isinstance(given, Mapping):
             raise self.wrong(path, f"options is {given!r:.60}; expected a mapping")
         try:
-            timeout_s = check_timeout(spec.get("timeout_s", reward.timeout_s))
-            reward, options = replace(reward, timeout_s=timeout_s).configured(given)
+            timeout_s = check_timeout(spec.get("timeout_s", reward.running.timeout_s))
+            reward, options = reward.with_running(timeout_s=timeout_s).configured(given)
             own = {name: value for name, value in given.items() if name.replace(".", "_") in vars(options)}
             reward = replace(reward, presets={**reward.presets, **own})
         except OptionsError as error:
@@ -320,7 +321,7 @@ class _TreeReader:
 def _canonical(node: CompositionNode) -> Any:
     """Return the data that a composition's version is made of."""
     if isinstance(node, Member):
-        values = [node.reward.scorer, repr(node.options), node.reward.timeout_s]
+        values = [node.reward.scorer, repr(node.options), node.reward.running.timeout_s]
         return [*values, node.weight, node.on_failure, node.path]
     below = [list(map(_canonical, nodes)) for nodes in (node.items, node.then, node.otherwise)]
     return [node.kind, below, node.until, node.threshold, node.weight, node.on_failure, node.path]

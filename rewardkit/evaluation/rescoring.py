@@ -133,7 +133,7 @@ def tolerance(reward: Reward) -> float:
     """Return by how much two equal scores of a reward may differ."""
     composition = getattr(reward.target, "composition", None)
     rewards = [member.reward for member in composition.members] if composition is not None else [reward]
-    return MODEL_TOLERANCE if any(one.runs == "model" for one in rewards) else EQUAL
+    return MODEL_TOLERANCE if any(one.running.runs == "model" for one in rewards) else EQUAL
 
 
 def verdict(score: Score) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from rewardkit.errors import OptionsError, did_you_mean
 from rewardkit.foreign.spec import ForeignSpec, parse_spec
-from rewardkit.registry import check_timeout
+from rewardkit.reward_options import check_timeout
 
 
 class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -20,7 +20,8 @@ from rewardkit.foreign.client import DescribedReward, HostRequest, HostRow, Host
 from rewardkit.foreign.spec import KINDS, ForeignSpec
 from rewardkit.http_addresses import recorded_options
 from rewardkit.messages import plain_prompt, prompt_text
-from rewardkit.registry import NoOptions, Reward
+from rewardkit.registry import Origin, Reward, Running
+from rewardkit.reward_options import NoOptions
 from rewardkit.types import Sample
 
 _FILES = (".py", ".yaml", ".yml")
@@ -45,20 +46,24 @@ def python_reward(spec: ForeignSpec) -> Reward:
         version=version_of(spec, described),
         target=hosted.score_group if group else alone,
         data_sources=spec.data_sources,
-        runs="process",
-        timeout_s=spec.timeout_s,
-        batch="group" if group else False,
-        each=None if group or described.is_async else hosted.score_each,
-        load=hosted.load,
         options_type=NoOptions,
-        on_exception=spec.on_exception,
-        source=source_of(described),
-        settings={
-            "kind": described.kind,
-            "columns": dict(spec.columns),
-            **recorded_options(spec.options, _texts_of(described)),
-        },
         summary=described.summary,
+        running=Running(
+            runs="process",
+            timeout_s=spec.timeout_s,
+            batch="group" if group else False,
+            each=None if group or described.is_async else hosted.score_each,
+            load=hosted.load,
+            on_exception=spec.on_exception,
+        ),
+        origin=Origin(
+            source=source_of(described),
+            settings={
+                "kind": described.kind,
+                "columns": dict(spec.columns),
+                **recorded_options(spec.options, _texts_of(described)),
+            },
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from rewardkit.errors import OptionsError
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import Address, address_of, shown
-from rewardkit.registry import Reward
+from rewardkit.registry import Reward, Running
 
 
 def made(
@@ -23,6 +23,7 @@ def made(
     *,
     source: bytes = b"",
     url: bool = False,
+    running: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Reward:
     """Return the Reward of a spec. Its version is a checksum of the kind, the options and the source.
@@ -30,6 +31,7 @@ def made(
     Args:
         source: What decides on scores besides the options: the text of a grader, the files of a task.
         url: The target is an address, and goes to the option `url`.
+        running: Fields of `Running`, where they are not those of a function that runs in a worker.
         more: Further fields of `Reward`; `presets` go below the spec's options.
 
     Raises:
@@ -44,9 +46,12 @@ def made(
         target=score,
         data_sources=spec.data_sources,
         options_type=options_type,
-        on_exception=spec.on_exception,
         presets=presets,
-        **{"runs": "process", "timeout_s": spec.timeout_s, **more},
+        running=Running(
+            **{"runs": "process", "timeout_s": spec.timeout_s, **(running or {})},
+            on_exception=spec.on_exception,
+        ),
+        **more,
     )
     options = shown(reward.make_options({}))
     return replace(reward, version=_version(spec, {name: options.get(name) for name in spec.options}, source))

@@ -17,15 +17,8 @@ from urllib.parse import quote, unquote
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.extensions import Table
 from rewardkit.http_addresses import Address
-from rewardkit.registry import (
-    ON_EXCEPTION,
-    REGISTRY,
-    OnException,
-    Registry,
-    Reward,
-    load_reward_file,
-    read_on_exception,
-)
+from rewardkit.registry import REGISTRY, Registry, Reward, load_reward_file
+from rewardkit.reward_options import ON_EXCEPTION, OnException, read_on_exception
 
 _PYTHON = "rewardkit.foreign.functions:python_reward"
 

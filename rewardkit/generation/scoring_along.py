@@ -51,7 +51,7 @@ class ScoringAlong:
         self._scorer = scorer
         self._prompts = prompts
         self._n = n
-        self._by_group = {one for one in sources if scorer.reward_for(one).by_group}
+        self._by_group = {one for one in sources if scorer.reward_for(one).running.by_group}
         self._held: dict[int, dict[int, Sample]] = {}
         """Responses of rows whose reward has to see all of them at once."""
         self._pending: dict[tuple[int, int], Pending] = {}

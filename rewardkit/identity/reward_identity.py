@@ -22,7 +22,8 @@ from rewardkit.digests import path_digest, source_digests
 from rewardkit.errors import UnknownDataSourceError
 from rewardkit.http_addresses import recorded_options, shown
 from rewardkit.model_folders import model_folder
-from rewardkit.registry import FILE, Reward, shown_options
+from rewardkit.registry import Reward
+from rewardkit.reward_options import FILE, shown_options
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import user_reward_file
 
@@ -67,12 +68,13 @@ def identity(reward: Reward, options: Any) -> Identity:
         return {"reward": reward.name, "items": {one.path: _item(one) for one in walk(composition.root)}}
     found = {
         "reward": reward.scorer,
-        "options": _options(reward, options) | shown(msgspec.to_builtins(reward.settings, enc_hook=str)),
-        "timeout_s": reward.timeout_s,
-        "on_exception": {} if reward.on_exception == "error" else reward.on_exception,
-        "source": dict(reward.source) or _source(reward.target),
-        "packages": _packages(reward.needs),
-        "sandbox": _sandbox(options) if reward.runs == "sandbox" else {},
+        "options": _options(reward, options)
+        | shown(msgspec.to_builtins(reward.origin.settings, enc_hook=str)),
+        "timeout_s": reward.running.timeout_s,
+        "on_exception": {} if reward.running.on_exception == "error" else reward.running.on_exception,
+        "source": dict(reward.origin.source) or _source(reward.target),
+        "packages": _packages(reward.running.needs),
+        "sandbox": _sandbox(options) if reward.running.runs == "sandbox" else {},
     }
     return {name: value for name, value in found.items() if value != {}}
 

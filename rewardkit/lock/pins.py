@@ -123,7 +123,7 @@ def _choose(groups: dict[str, ScoredGroup], n: int, *, only_right: bool) -> list
 def _reads(scorer: Scorer, data_source: str) -> set[str]:
     """Return what a pin has to hold besides response and ground truth."""
     reward = scorer.reward_for(data_source)
-    return {*reward.reads, "prompt"} if reward.by_group else set(reward.reads)
+    return {*reward.reads, "prompt"} if reward.running.by_group else set(reward.reads)
 
 
 def _pin(sample: Sample, score: Score, group: str, reads: set[str]) -> Pin:

@@ -20,7 +20,8 @@ from rewardkit.logs.samples import parsed
 from rewardkit.offline.receipt import Receipt, content_digest, read_receipt
 from rewardkit.offline.score import score_file
 from rewardkit.offline.writing import output_name
-from rewardkit.registry import FILE, ON_EXCEPTION, REGISTRY, TEXT, Registry
+from rewardkit.registry import REGISTRY, Registry
+from rewardkit.reward_options import FILE, ON_EXCEPTION, TEXT
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import VERDICT_FIELDS
 
@@ -74,7 +75,7 @@ def options_of(receipt: Receipt, registry: Registry = REGISTRY) -> dict[str, dic
                 for name, value in one.get("options", {}).items()
                 if name in own and name not in reward.presets and value != NOT_RECORDED
             }
-            if reward.on_exception == "error" and ON_EXCEPTION in one:
+            if reward.running.on_exception == "error" and ON_EXCEPTION in one:
                 found[source][ON_EXCEPTION] = one[ON_EXCEPTION]
     return found
 

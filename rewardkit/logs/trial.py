@@ -357,7 +357,7 @@ def _rated(
     told = [reward for one in asked if (reward := REGISTRY.find(one.sample.data_source)) is not None]
     if all(reward.readings for reward in told):
         sources = _sources(trial, asked, scorer, is_told=bool(told))
-    elif labels and all(reward.runs == "sandbox" for reward in told):
+    elif labels and all(reward.running.runs == "sandbox" for reward in told):
         sources, asked = [trial.source], asked[:_PROGRAMS]
     else:
         return []  # asking a model costs too much

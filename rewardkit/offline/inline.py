@@ -118,7 +118,7 @@ class _SourceScorer:
         self._runner = RewardRunner(reward, options)
         self._options = options
         self._killable = killable
-        self._excerpts = import_target(reward.excerpts) if reward.excerpts else None
+        self._excerpts = import_target(reward.running.excerpts) if reward.running.excerpts else None
         self._known: dict[tuple[str | None, str], Score] = {}
         """The scores of excerpts, by ground truth."""
         self.seen = 0

@@ -248,13 +248,13 @@ class _FileRun:
         self.output = Output(settings.prefix, settings.bad_rows, as_lines, self._carried())
         for file, layout in self.files:
             self._refuse_taken_names(file, layout)
-        self.by_group = next((r.name for r, _ in rewards.values() if r.by_group), None)
+        self.by_group = next((r.name for r, _ in rewards.values() if r.running.by_group), None)
         of_rewards = ALL if self.by_group else {n for r, _ in rewards.values() for n in r.reads}
         self.reads = sorted(of_rewards | (ALL & set(self.output.carried)))
         self.parts = {part for reward, _ in rewards.values() for part in reward.parts}
         self._say_how_grouped()
         self.setups = self._setups(rewards)
-        in_excerpts = not self.workers.takes_all and all(one.excerpts for one, _ in rewards.values())
+        in_excerpts = not self.workers.takes_all and all(one.running.excerpts for one, _ in rewards.values())
         quick = self.setups if in_excerpts else None
         self.here = {i: ChunkScorer(setup, killable=False) for i, setup in enumerate(quick or ())}
         fingerprint = self._fingerprint(identities(scorer, known))
@@ -517,4 +517,4 @@ class _FileRun:
 def _is_inline(reward: Reward) -> bool:
     from rewardkit.scoring.runner import is_async
 
-    return reward.runs == "inline" and not is_async(reward)
+    return reward.running.runs == "inline" and not is_async(reward)

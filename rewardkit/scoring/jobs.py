@@ -117,19 +117,23 @@ class ScoringJob(WorkerJob):
 
     def __init__(self, job_id: int, reward: Reward, options: Any) -> None:
         self.reward = reward
-        self.concurrent = is_async(reward) and not reward.batch
-        self.stream = not reward.batch and not self.concurrent
-        self.costly = reward.runs == "model"
-        self.whole = self.costly or reward.by_group  # samples of one group are nothing without the others
-        self.sandboxed = reward.runs == "sandbox"
-        self.own_workers = reward.processes or int(self.costly)
-        self.in_flight = reward.chunk if self.concurrent and reward.processes else 0
-        self.chunk_limit = 0 if self.in_flight else reward.chunk or (MODEL_CHUNK if self.costly else 0)
+        self.concurrent = is_async(reward) and not reward.running.batch
+        self.stream = not reward.running.batch and not self.concurrent
+        self.costly = reward.running.runs == "model"
+        self.whole = (
+            self.costly or reward.running.by_group
+        )  # samples of one group are nothing without the others
+        self.sandboxed = reward.running.runs == "sandbox"
+        self.own_workers = reward.running.processes or int(self.costly)
+        self.in_flight = reward.running.chunk if self.concurrent and reward.running.processes else 0
+        self.chunk_limit = (
+            0 if self.in_flight else reward.running.chunk or (MODEL_CHUNK if self.costly else 0)
+        )
         if self.costly:
             self.max_load_deaths = 2
         files = [file] if (file := user_reward_file(reward.target)) else []
         make_runner = partial(RewardRunner, reward, options)
-        super().__init__(job_id, reward.scorer, reward.timeout_s, make_runner, files)
+        super().__init__(job_id, reward.scorer, reward.running.timeout_s, make_runner, files)
 
 
 Attribute = str | int | float

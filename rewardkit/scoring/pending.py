@@ -43,6 +43,8 @@ class ScoringPlan:
     def __init__(self, reward: Reward, runner: RewardRunner, make_job: Callable[[], ScoringJob]) -> None:
         self.reward = reward
         self.runner = runner
+        self.by_group = reward.running.by_group
+        """Its samples have to come with all others of their prompt."""
         self._make_job = make_job
 
     @cached_property
@@ -172,13 +174,13 @@ class Pending:
         may_run = plan.runner.may_run
         if may_run([self._samples[i] for i in places]):
             return places, []
-        if plan.reward.batch or not plan.runner.inline:
+        if plan.reward.running.batch or not plan.runner.inline:
             return [], places
         short = [i for i in places if may_run([self._samples[i]])]
         return short, sorted(set(places).difference(short))
 
     def _score_here(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
-        if plan.reward.batch:  # it is promised its samples together
+        if plan.reward.running.batch:  # it is promised its samples together
             self._put(places, plan.runner.run([self._samples[i] for i in places]))
             return
         for some in slices(self._samples, places):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from math import isfinite
@@ -48,14 +48,13 @@ class RewardRunner:
         self.reward = reward
         self.options = options
         self.scorer = reward.scorer
-        self.by_group = reward.by_group
         self.is_async = is_async(reward)
-        self.inline = reward.runs == "inline" and not self.is_async
+        self.inline = reward.running.runs == "inline" and not self.is_async
         # Here `sys.exit` would end the caller. A worker is to end, and the pool to say so.
         self._caught = (Exception, SystemExit) if self.inline else (Exception,)
         self._who = "" if _is_ours(reward) else reward.name
         """Named before each line that the reward prints; empty: it is one of ours."""
-        self._call = bound(reward.function, batch=bool(reward.batch))
+        self._call = bound(reward.function, batch=bool(reward.running.batch))
         self._loop: asyncio.Runner | None = None
         self._beside: asyncio.AbstractEventLoop | None = None
         self._under_way: dict[int, Future[None]] = {}
@@ -66,11 +65,15 @@ class RewardRunner:
             self.inline and max([len(sample.response) for sample in samples], default=0) <= INLINE_CHARACTERS
         )
 
+    def run_here(self, samples: Sequence[Sample]) -> list[Score] | None:
+        """Score samples in the thread that asks; None where `may_run` is false."""
+        return self.run(samples) if self.may_run(samples) else None
+
     def load(self) -> None:
         """Do what the reward wants done before its first sample, such as loading a model."""
-        if self.reward.load:
+        if self.reward.running.load:
             with self._named():
-                self.reward.load(self.options)
+                self.reward.running.load(self.options)
 
     def _named(self) -> AbstractContextManager[None]:
         return running(self._who) if self._who else nullcontext()
@@ -81,9 +84,9 @@ class RewardRunner:
         Never raises for what a reward does: an exception, a non-finite score or an unusable result becomes
         a Score with status `error`.
         """
-        if self.reward.batch == "group":
+        if self.reward.running.batch == "group":
             return self._run_by_group(samples)
-        if self.reward.batch:
+        if self.reward.running.batch:
             return self._run_as_batch(samples)
         if self.is_async:
             import asyncio
@@ -102,38 +105,22 @@ class RewardRunner:
             return self._call_each(samples)
 
     def _call_each(self, samples: Sequence[Sample]) -> list[Score]:
-        """One call after another, in a flat loop: for the cheap rewards a longer one would cost as much as
-        they do. One look at the clock between two samples; `_finish` only where there is something to do.
-        """
+        """Call the reward once after another, with one look at the clock between two samples."""
         call = self._call
         options = self.options
-        scores: list[Score] = []
+        results: list[tuple[Any, float]] = []
         before = perf_counter()
         for sample in samples:
+            result: Any
             try:
                 result = call(sample, options)
+                now = perf_counter()
             except self._caught as error:
                 now = perf_counter()
-                scores.append(self._undecided(sample, error) or self._failed(error, now - before))
-            else:
-                now = perf_counter()
-                # Its fields have their types (NumPy's could not be sent), and its texts can be written.
-                if (
-                    type(result) is Score
-                    and type(result.score) is float
-                    and isfinite(result.score)
-                    and result.status in STATUSES
-                    and type(result.correct) in _VERDICTS
-                    and ((text := result.extracted) is None or (type(text) is str and text.isascii()))
-                    and ((text := result.detail) is None or (type(text) is str and text.isascii()))
-                    and type(result.parts) is dict
-                    and _NUMBERS.issuperset(map(type, result.parts.values()))
-                ):
-                    scores.append(replace(result, scorer=self.scorer, seconds=now - before))
-                else:
-                    scores.append(self._finish(result, now - before))
+                result = self._undecided(sample, error) or self._failed(error, now - before)
+            results.append((result, now - before))
             before = now
-        return scores
+        return self._finished(results)
 
     def _undecided(self, sample: Sample, error: BaseException) -> Score | None:
         """Score as wrong a response that makes one of our own rewards raise: none chooses its status.
@@ -141,7 +128,7 @@ class RewardRunner:
         None where it is not the response: the reward is not ours, the machine lacks something, or other
         responses to the same row make it raise too.
         """
-        ours = self.reward.target.__module__ == _OURS and self.reward.runs in ("inline", "process")
+        ours = self.reward.target.__module__ == _OURS and self.reward.running.runs in ("inline", "process")
         if not ours or not isinstance(error, Exception) or isinstance(error, _OF_THE_MACHINE):
             return None
         try:
@@ -156,14 +143,14 @@ class RewardRunner:
 
     def stream(self, samples: Sequence[Sample]) -> Iterator[list[Score]]:
         """Score samples one after another with a synchronous per-sample reward; scores as they are there."""
-        if self.reward.each is None:
+        if self.reward.running.each is None:
             for sample in samples:
                 yield self._run_each([sample])
             return
         before = perf_counter()
-        for results in self.reward.each(samples, self.options):
+        for results in self.reward.running.each(samples, self.options):
             now = perf_counter()
-            yield [self._finish(result, (now - before) / len(results)) for result in results]
+            yield self._finished((result, (now - before) / len(results)) for result in results)
             before = now
 
     async def run_concurrently(self, samples: Sequence[Sample]) -> list[Score]:
@@ -179,14 +166,14 @@ class RewardRunner:
         try:
             with self._named():
                 awaitable: Awaitable[Any] = self._call(sample, self.options)
-                result = await asyncio.wait_for(awaitable, self.reward.timeout_s)
+                result = await asyncio.wait_for(awaitable, self.reward.running.timeout_s)
         except TimeoutError:
-            detail = f"the reward did not finish within {self.reward.timeout_s:g} s"
+            detail = f"the reward did not finish within {self.reward.running.timeout_s:g} s"
             seconds = perf_counter() - start
             return failure("timeout", detail, scorer=self.scorer, seconds=seconds)
         except Exception as error:
             return self._failed(error, perf_counter() - start)
-        return self._finish(result, perf_counter() - start)
+        return self._finished([(result, perf_counter() - start)])[0]
 
     def begin(self, number: int, sample: Sample, put: Callable[[Score], None]) -> None:
         """Start scoring a sample with an `async` reward beside others; `put` gets its score, in the one
@@ -232,7 +219,7 @@ class RewardRunner:
             why = f"ValueError: the reward returned {len(results)} results for {len(samples)} samples"
             return [self._unscored(why, perf_counter() - start)] * len(samples)
         seconds = (perf_counter() - start) / len(samples)
-        return [self._finish(result, seconds) for result in results]
+        return self._finished((result, seconds) for result in results)
 
     def _failed(self, error: BaseException, seconds: float) -> Score:
         if isinstance(error, RewardkitError):  # our own errors say all there is to say
@@ -243,7 +230,7 @@ class RewardRunner:
         """Return what an exception of the reward means: by `on_exception` a failure, or a wrong answer. That
         the machine has no memory left is a failure always."""
         report(self.reward.name, error)
-        if self.reward.on_exception == "error" or error.kind == "MemoryError":
+        if self.reward.running.on_exception == "error" or error.kind == "MemoryError":
             return self._unscored(error.text, seconds)
         detail = writable(public_text(f"the reward raised {error.text}; on_exception is 0"))
         return Score(0.0, correct=False, detail=detail, scorer=self.scorer, seconds=seconds)
@@ -252,7 +239,29 @@ class RewardRunner:
         detail = writable(public_text(why.partition("\n")[0]))
         return failure("error", detail, scorer=self.scorer, seconds=seconds)
 
-    def _finish(self, result: Any, seconds: float) -> Score:
+    def _finished(self, results: Iterable[tuple[Any, float]]) -> list[Score]:
+        """Return results and the seconds that each took as Scores with the reward's name, or as failures."""
+        scores: list[Score] = []
+        for result, seconds in results:
+            if (
+                type(result) is Score
+                # Its fields have their types (NumPy's could not be sent), and its texts can be written.
+                and type(result.score) is float
+                and isfinite(result.score)
+                and result.status in STATUSES
+                and type(result.correct) in _VERDICTS
+                and ((text := result.extracted) is None or (type(text) is str and text.isascii()))
+                and ((text := result.detail) is None or (type(text) is str and text.isascii()))
+                and type(result.parts) is dict
+                and _NUMBERS.issuperset(map(type, result.parts.values()))
+            ):
+                scores.append(replace(result, scorer=self.scorer, seconds=seconds))
+            else:
+                scores.append(self._made(result, seconds))
+        return scores
+
+    def _made(self, result: Any, seconds: float) -> Score:
+        """Return a Score for a result that is not a finished one yet."""
         if isinstance(result, Raised):  # in the process of an imported function
             return self._raised(result, seconds)
         try:

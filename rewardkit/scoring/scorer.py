@@ -11,7 +11,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import count, islice
@@ -25,7 +24,8 @@ import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
 from rewardkit.errors import InputError, OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
 from rewardkit.http_addresses import revealed
-from rewardkit.registry import REGISTRY, Registry, Reward, check_timeout, import_target
+from rewardkit.registry import REGISTRY, Registry, Reward, import_target
+from rewardkit.reward_options import check_timeout
 from rewardkit.scoring.jobs import NOBODY, Scores, ScoringJob, ScoringTurn, WorkerJob
 from rewardkit.scoring.pending import Pending, ScoringPlan
 from rewardkit.scoring.pool import Counts, WorkerPool
@@ -111,7 +111,7 @@ class Scorer:
     def score(self, sample: Sample) -> Score:
         """Score one sample. A sample of an unknown data source gets the status `invalid`, and so does one
         whose reward looks at groups: `score_batch` takes all responses to a prompt."""
-        return self._without_group(sample) or self.score_batch([sample])[0]
+        return self._refused_alone(sample) or self.score_batch([sample])[0]
 
     def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples; the result has one Score for each, in order.
@@ -120,8 +120,7 @@ class Scorer:
             InputError: one is no Sample.
             ScoringError: the scorer is closed, or was meanwhile.
         """
-        plan = self._sole_inline_plan(samples)
-        return plan.runner.run(samples) if plan else self.submit(samples).wait()
+        return self._scored_here(samples) or self.submit(samples).wait()
 
     def submit(self, samples: Sequence[Sample]) -> Pending:
         """Start scoring samples and return at once; `Pending.wait` has the scores.
@@ -135,7 +134,7 @@ class Scorer:
 
     async def ascore(self, sample: Sample) -> Score:
         """Like `score`, without holding the event loop. Cancelling it kills the worker."""
-        return self._without_group(sample) or (await self.ascore_batch([sample]))[0]
+        return self._refused_alone(sample) or (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
         self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: ScoringTurn = NOBODY
@@ -148,9 +147,8 @@ class Scorer:
             timeout_s: what is not scored by then gets the status `timeout`, and its workers are killed.
             turn: the client and the request, among which the workers' time is shared fairly.
         """
-        plan = self._sole_inline_plan(samples) if len(samples) == 1 else None
-        if plan:
-            return plan.runner.run(samples)
+        if len(samples) == 1 and (scores := self._scored_here(samples)):
+            return scores
         send = partial(self._send, turn=turn)
         return await Pending(samples, self._plan, send, fit=self._fit(samples)).score(timeout_s)
 
@@ -158,10 +156,10 @@ class Scorer:
         """True when the reward of this data source looks at all responses to a prompt at once: they have to
         be in one batch."""
         plan = self._plan(data_source)
-        return isinstance(plan, ScoringPlan) and plan.runner.by_group
+        return isinstance(plan, ScoringPlan) and plan.by_group
 
-    def _without_group(self, sample: Sample) -> Score | None:
-        """What a sample that came alone gets where its reward looks at groups; None elsewhere."""
+    def _refused_alone(self, sample: Sample) -> Score | None:
+        """Return the failure of a sample that came alone though its reward looks at groups; else None."""
         if not (self._fit([sample]) or fits(sample)) or not self.scores_by_group(sample.data_source):
             return None
         why = needs_group(sample.data_source, "pass all responses to a prompt in one call of score_batch")
@@ -253,7 +251,7 @@ class Scorer:
         probes = [
             Sample(source, "Hello.", "", "Hello?")
             for reward in self._registry
-            if reward.runs == "model"
+            if reward.running.runs == "model"
             for source in reward.data_sources
             if self._registry.resolve(source) is reward
         ]
@@ -269,7 +267,9 @@ class Scorer:
         """
         reward, _ = self._configured(data_source)
         composed = hasattr(reward.target, "composition")  # its members have deadlines of their own
-        return reward if self._timeout_s is None or composed else replace(reward, timeout_s=self._timeout_s)
+        if self._timeout_s is None or composed:
+            return reward
+        return reward.with_running(timeout_s=self._timeout_s)
 
     def options_for(self, data_source: str) -> Any:
         """Return the options, an instance of the reward's own dataclass, that apply to a data source.
@@ -368,13 +368,13 @@ class Scorer:
                 self._plans[data_source] = plan
         return plan
 
-    def _sole_inline_plan(self, samples: Sequence[Sample]) -> ScoringPlan | None:
-        """The plan of a batch that needs no splitting: of one data source, and scored in this thread."""
+    def _scored_here(self, samples: Sequence[Sample]) -> list[Score] | None:
+        """Return the scores of a batch of one data source that this thread may score; None of any other."""
         if not self._fit(samples):
             return None
         sources = {sample.data_source for sample in samples}
         plan = self._plan(sources.pop()) if len(sources) == 1 else None
-        return plan if isinstance(plan, ScoringPlan) and plan.runner.may_run(samples) else None
+        return plan.runner.run_here(samples) if isinstance(plan, ScoringPlan) else None
 
     def _make_plan(self, data_source: str) -> ScoringPlan | Score:
         if len(data_source) > _MAX_NAME:
@@ -390,7 +390,7 @@ class Scorer:
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
         """The job of a reward with these options: one, whatever the data sources."""
-        key = (reward.scorer, reward.on_exception, repr(revealed(options)))
+        key = (reward.scorer, reward.running.on_exception, repr(revealed(options)))
         with self._making:
             if key not in self._jobs:
                 self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)
@@ -419,7 +419,7 @@ class Scorer:
             return 1
         if job.chunk_limit:
             return job.chunk_limit
-        if reward.batch:
+        if reward.running.batch:
             return n
         size = max(1, min(_MAX_CHUNK, n // (4 * self.workers)))
         # Those of an async reward run at the same time; of others few enough that the next has its turn soon.

@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit.composition import check, compose, load_compositions
 from rewardkit.errors import InputError, OptionsError
-from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.registry import REGISTRY, Registry, Reward, Running
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
@@ -54,8 +54,8 @@ def registry() -> Registry:
     made = Registry()
     for function in (right, wrong, half, same, number, broken, silent):
         made.register(Reward(function.__name__, 1, function, (function.__name__,)))
-    made.register(Reward("slow", 1, slow, ("slow",), runs="process", timeout_s=0.5))
-    made.register(Reward("same_process", 1, same, ("same_process",), runs="process"))
+    made.register(Reward("slow", 1, slow, ("slow",), running=Running(runs="process", timeout_s=0.5)))
+    made.register(Reward("same_process", 1, same, ("same_process",), running=Running(runs="process")))
     return made
 
 
@@ -185,7 +185,7 @@ def test_a_yaml_file_registers_its_compositions(tmp_path: Path) -> None:
         "gate: {reward: gsm8k, then: [{reward: length_cosine, weight: 0.1}, {reward: think_format, weight: 0.1}]}\n"
     )
     (made,) = load_compositions(path)
-    assert made.name == "rewards" and made.runs == "inline"
+    assert made.name == "rewards" and made.running.runs == "inline"
     with Scorer() as scorer:
         found = scorer.score(Sample("my/gsm8k", "<think>6 * 12</think>\n#### 72", "72"))
         assert found.score == pytest.approx(1.2, abs=0.01)
@@ -195,7 +195,10 @@ def test_a_yaml_file_registers_its_compositions(tmp_path: Path) -> None:
     path.write_text(
         "first:\n  data_sources: a\n  all: [gsm8k]\nsecond:\n  data_sources: [b]\n  any: [gsm8k, math]\n"
     )
-    assert [(r.name, r.runs) for r in load_compositions(path)] == [("first", "inline"), ("second", "process")]
+    assert [(r.name, r.running.runs) for r in load_compositions(path)] == [
+        ("first", "inline"),
+        ("second", "process"),
+    ]
 
 
 def _deep(levels: int) -> Any:

@@ -336,4 +336,4 @@ def test_a_function_of_lists_can_get_all_responses_to_a_prompt_at_once(
     with Scorer(workers=1) as scorer:
         found = scorer.score_batch([Sample("x", "a", "", prompt) for prompt in ("p", "p", "q")])
     assert [one.score for one in found] == [2.0, 2.0, 1.0]
-    assert REGISTRY.resolve("x").by_group
+    assert REGISTRY.resolve("x").running.by_group

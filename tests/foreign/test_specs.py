@@ -11,7 +11,7 @@ from rewardkit import Sample, Scorer
 from rewardkit.composition import load_compositions
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.foreign import KINDS, ForeignSpec, is_spec, load_reward, parse_spec, verl_function
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 
 
 def made_of(spec: ForeignSpec) -> Reward:
@@ -20,7 +20,13 @@ def made_of(spec: ForeignSpec) -> Reward:
     def score(sample: Sample) -> float:
         return float(spec.options.get("pays", 1.0)) * (sample.response == spec.target)
 
-    return Reward(spec.name or "made", 1, score, spec.data_sources, runs="inline", timeout_s=spec.timeout_s)
+    return Reward(
+        spec.name or "made",
+        1,
+        score,
+        spec.data_sources,
+        running=Running(runs="inline", timeout_s=spec.timeout_s),
+    )
 
 
 @pytest.fixture
@@ -85,7 +91,7 @@ def test_an_imported_reward_can_be_a_member_of_a_composition_of_the_same_file(
     with Scorer() as scorer:
         found = [scorer.score(Sample(source, "yes", "")).score for source in ("my/mix", "my/own")]
     assert found == [3.0, 1.0]
-    assert registry.resolve("my/own").timeout_s == 3.0
+    assert registry.resolve("my/own").running.timeout_s == 3.0
 
 
 def test_without_a_source_an_imported_reward_scores_all_of_them(kind: str, registry: Registry) -> None:

@@ -18,7 +18,7 @@ from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.generation.scoring_along import ScoringAlong
 from rewardkit.generation.types import Completion
 from rewardkit.logs.layout import ReadOptions
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 from rewardkit.scoring.pending import Pending
 from tests.generation.endpoints import Server
 
@@ -84,7 +84,7 @@ def test_each_response_is_scored_from_when_it_ends() -> None:
 
 def test_a_group_is_scored_when_all_of_it_is_there() -> None:
     registry = Registry()
-    registry.register(Reward("best", 1, longest, ("best",), runs="inline", batch="group"))
+    registry.register(Reward("best", 1, longest, ("best",), running=Running(runs="inline", batch="group")))
     table = prompts(data_source=["best"] * 3)
     with Watched(registry=registry) as scorer:
         along = ScoringAlong(scorer, table, ReadOptions(), 2)

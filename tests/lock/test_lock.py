@@ -19,7 +19,7 @@ from rewardkit.identity.changes import changes
 from rewardkit.identity.reward_identity import identities, identity
 from rewardkit.identity.run_folders import write_identities
 from rewardkit.lock.checking import FORM, Lock, check
-from rewardkit.registry import REGISTRY, Registry, Reward, load_reward_file
+from rewardkit.registry import REGISTRY, Registry, Reward, Running, load_reward_file
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.model import ModelOptions
 from rewardkit.scoring.scorer import Scorer
@@ -200,8 +200,7 @@ def test_a_score_that_moves_equally_for_a_group_moves_no_advantage() -> None:
             1,
             lambda samples: [Score(scores[s.response]) for s in samples],
             ("s",),
-            batch=True,
-            runs="inline",
+            running=Running(batch=True, runs="inline"),
         )
     )
     pins = [Pin("s", text, "", scores[text], f"{scores[text]:g}", group="p") for text in ("a", "b")]

@@ -14,7 +14,7 @@ from rewardkit.errors import InputError, OptionsError
 from rewardkit.files import formats
 from rewardkit.groups import group_places
 from rewardkit.offline import score_file
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 from rewardkit.rewards.group.ranking import shares_beaten
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
@@ -33,7 +33,7 @@ def group_size(samples: list[Sample]) -> list[float]:
 @pytest.fixture
 def registry() -> Registry:
     made = Registry()
-    made.register(Reward("size", 1, group_size, ("size",), runs="process", batch="group"))
+    made.register(Reward("size", 1, group_size, ("size",), running=Running(runs="process", batch="group")))
     return made
 
 

@@ -18,8 +18,10 @@ from rewardkit.scoring.runner import INLINE_CHARACTERS, RewardRunner
 from rewardkit.types import Score
 from tests.rewards.hostile import PIECES, QUESTIONS, formulas, programs, repeated, samples, texts
 
-INLINE = [name for name in QUESTIONS if (found := REGISTRY.by_name(name)) and found.runs == "inline"]
-PROGRAMS = [name for name in QUESTIONS if (found := REGISTRY.by_name(name)) and found.runs == "sandbox"]
+INLINE = [name for name in QUESTIONS if (found := REGISTRY.by_name(name)) and found.running.runs == "inline"]
+PROGRAMS = [
+    name for name in QUESTIONS if (found := REGISTRY.by_name(name)) and found.running.runs == "sandbox"
+]
 OTHERS = [name for name in QUESTIONS if name not in INLINE + PROGRAMS]
 
 INLINE_CPU_S = 0.01
@@ -49,7 +51,7 @@ def test_every_reward_that_needs_no_model_is_asked() -> None:
     shipped = {
         r.name
         for r in REGISTRY
-        if r.runs != "model" and r.function.__module__.startswith("rewardkit.rewards.")
+        if r.running.runs != "model" and r.function.__module__.startswith("rewardkit.rewards.")
     }
     assert shipped - elsewhere == set(QUESTIONS)
 
@@ -93,7 +95,7 @@ def test_a_long_text_is_scored_well_before_the_deadline(name: str, size: int) ->
         before = time.thread_time()
         assert_ok(name, response)
         took = (time.thread_time() - before) / len(QUESTIONS[name])
-        assert took < runner(name).reward.timeout_s / 2, (response[:100], took)
+        assert took < runner(name).reward.running.timeout_s / 2, (response[:100], took)
 
 
 @pytest.mark.parametrize("name", INLINE)

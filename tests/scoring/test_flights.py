@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
@@ -45,7 +45,14 @@ async def fly(sample: Sample) -> float:
 def scorer() -> Iterator[Scorer]:
     registry = Registry()
     registry.register(
-        Reward("fly", 1, fly, (SOURCE,), runs="process", timeout_s=5.0, processes=1, chunk=4, reads=())
+        Reward(
+            "fly",
+            1,
+            fly,
+            (SOURCE,),
+            reads=(),
+            running=Running(runs="process", timeout_s=5.0, processes=1, chunk=4),
+        )
     )
     with Scorer(registry=registry) as made:
         yield made

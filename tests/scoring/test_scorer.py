@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from rewardkit import Sample, Score, Scorer, reward
 from rewardkit.errors import InputError, OptionsError, ScoringError, UnknownDataSourceError
-from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.registry import REGISTRY, Registry, Reward, Running
 from rewardkit.scoring import pending
 from tests.living import alive, descendants, held, nothing_more_than, until
 
@@ -448,7 +448,7 @@ def test_a_text_of_a_subclass_of_str_is_the_same_text_wherever_it_is_scored(kind
 
     registry = Registry()
     for place in ("inline", "process"):
-        registry.register(Reward(place, 1, exact, (place,), runs=place))
+        registry.register(Reward(place, 1, exact, (place,), running=Running(runs=place)))
     within = {"prompt": [{"role": "user", "content": kind("Q")}], "extra_info": {"a": [kind("b")]}}
     with Scorer(registry=registry, workers=1) as scorer:
         for place, long in itertools.product(("inline", "process"), (1, 20_000)):
@@ -461,7 +461,13 @@ def test_a_text_of_a_subclass_of_str_is_the_same_text_wherever_it_is_scored(kind
 def test_values_of_numpy_are_numbers_and_lists_to_a_reward_in_a_worker() -> None:
     registry = Registry()
     registry.register(
-        Reward("mine", 1, lambda sample: float(sum(sample.extra_info["a"])), ("mine",), runs="process")
+        Reward(
+            "mine",
+            1,
+            lambda sample: float(sum(sample.extra_info["a"])),
+            ("mine",),
+            running=Running(runs="process"),
+        )
     )
     given = {"a": np.array([1, 2]), "b": {"c": [np.int64(3), np.float32(0.5), np.bool_(True)]}}
     with Scorer(registry=registry, workers=1) as scorer:
@@ -515,7 +521,9 @@ def test_a_long_response_to_an_inline_reward_has_the_deadline_of_the_reward() ->
         return 1.0
 
     registry = Registry()
-    registry.register(Reward("endless", 1, endless, ("endless",), runs="inline", timeout_s=0.5))
+    registry.register(
+        Reward("endless", 1, endless, ("endless",), running=Running(runs="inline", timeout_s=0.5))
+    )
     with Scorer(registry=registry) as scorer:
         short, long = scorer.score_batch([Sample("endless", "x" * n, "") for n in (1, 20_000)])
         alone = scorer.score(Sample("endless", "x" * 20_000, ""))
@@ -529,7 +537,7 @@ def test_an_inline_reward_that_exits_costs_only_its_own_sample() -> None:
         return 1.0
 
     registry = Registry()
-    registry.register(Reward("exits", 1, exits, ("exits",), runs="inline"))
+    registry.register(Reward("exits", 1, exits, ("exits",), running=Running(runs="inline")))
     with Scorer(registry=registry) as scorer:
         found = scorer.score_batch([Sample("exits", text, "") for text in ("stay", "exit", "stay")])
     assert [score.status for score in found] == ["ok", "error", "ok"]
@@ -540,7 +548,7 @@ def test_a_forked_child_of_a_reward_answers_for_nobody() -> None:
         return 0.75 if os.fork() else 0.1
 
     registry = Registry()
-    registry.register(Reward("forks", 1, forks, ("forks",), runs="process"))
+    registry.register(Reward("forks", 1, forks, ("forks",), running=Running(runs="process")))
     with Scorer(registry=registry, workers=1) as scorer:
         found = scorer.score_batch([Sample("forks", str(i), "") for i in range(40)])
     assert {(score.status, score.score) for score in found} == {("ok", 0.75)}
@@ -558,7 +566,7 @@ def test_limits_with_which_nothing_would_end_are_refused(given: dict[str, Any]) 
         Scorer(**given)
     if "timeout_s" in given:
         with pytest.raises(OptionsError, match="timeout_s must be"):
-            Reward("late", 1, lambda sample: 1.0, ("late",), **given)
+            Running(**given)
 
 
 def test_options_apply_by_name_then_glob_then_exact_source() -> None:

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
-from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.registry import REGISTRY, Registry, Reward, Running
 from rewardkit.server.app import create_app
 from rewardkit.server.limits import Admission
 from rewardkit.server.protocols import background
@@ -121,7 +121,9 @@ def nap(sample: Sample) -> float:
 
 @pytest.fixture
 def registry_with_nap(registry: Registry) -> Iterator[Registry]:
-    REGISTRY.register(Reward(name="nap", version=1, target=nap, data_sources=("nap",), runs="process"))
+    REGISTRY.register(
+        Reward(name="nap", version=1, target=nap, data_sources=("nap",), running=Running(runs="process"))
+    )
     yield registry
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewardkit import Sample, Scorer
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.types import Score
@@ -28,8 +28,7 @@ def scorer() -> Iterator[Scorer]:
             version=1,
             target=nap,
             data_sources=(name,),
-            runs="process",
-            timeout_s=60.0,
+            running=Running(runs="process", timeout_s=60.0),
         )
         registry.register(reward)
     with Scorer(registry=registry, workers=2, express=True) as made:

@@ -14,7 +14,7 @@ import yaml
 from fastapi.testclient import TestClient
 
 from rewardkit import Client, Sample, Scorer
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 from rewardkit.server.app import create_app
 from rewardkit.server.observability.metrics import OTHER_CLIENTS
 from rewardkit.users_code import DEBUG
@@ -52,7 +52,11 @@ def test_a_reward_that_raises_leaves_its_traceback_once(
     monkeypatch.setenv(DEBUG, "1")
     registry = Registry()
     name = f"fails_{runs}"
-    registry.register(Reward(name=name, version=1, target=FAILING[runs], data_sources=("fails",), runs=runs))
+    registry.register(
+        Reward(
+            name=name, version=1, target=FAILING[runs], data_sources=("fails",), running=Running(runs=runs)
+        )
+    )
     with Scorer(registry=registry, workers=1) as scorer:
         scores = scorer.score_batch([Sample("fails", str(i), "") for i in range(20)])
     assert {score.status for score in scores} == {"error"}
@@ -84,7 +88,13 @@ def text_score(sample: Sample) -> float:
 def test_scores_below_zero_lower_no_figure_and_the_mean_can_be_had() -> None:
     registry = Registry()
     registry.register(
-        Reward(name="given", version=1, target=text_score, data_sources=("given",), runs="inline")
+        Reward(
+            name="given",
+            version=1,
+            target=text_score,
+            data_sources=("given",),
+            running=Running(runs="inline"),
+        )
     )
     figures = []
     with Scorer(registry=registry, workers=1) as scorer, TestClient(create_app(scorer)) as client:

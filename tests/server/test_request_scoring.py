@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
-from rewardkit.registry import Registry, Reward
+from rewardkit.registry import Registry, Reward, Running
 from rewardkit.server.limits import Admission
 from rewardkit.server.request_scoring import RequestScorer
 
@@ -35,13 +35,23 @@ def hang(sample: Sample) -> float:
 def scorer() -> Iterator[Scorer]:
     registry = Registry()
     registry.register(
-        Reward(name="quick", version=1, target=quick, data_sources=("quick", "q/*"), runs="inline")
+        Reward(
+            name="quick",
+            version=1,
+            target=quick,
+            data_sources=("quick", "q/*"),
+            running=Running(runs="inline"),
+        )
     )
     for function in (nap, hang):
         name = function.__name__
         registry.register(
             Reward(
-                name=name, version=1, target=function, data_sources=(name,), runs="process", timeout_s=60.0
+                name=name,
+                version=1,
+                target=function,
+                data_sources=(name,),
+                running=Running(runs="process", timeout_s=60.0),
             )
         )
     with Scorer(registry=registry, workers=1) as made:

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 
 from rewardkit import Client, Sample, Score, Scorer
 from rewardkit.cli import run
-from rewardkit.registry import REGISTRY, Reward
+from rewardkit.registry import REGISTRY, Reward, Running
 from rewardkit.server.app import create_app
 from tests.living import until
 from tests.server.serving import serving
@@ -59,7 +59,9 @@ def http(spans: InMemorySpanExporter) -> Iterator[TestClient]:
         ("jail", in_jail, "sandbox"),
         ("dies", dies, "process"),
     ):
-        reward = Reward(name=name, version=1, target=target, data_sources=(f"test/{name}",), runs=runs)  # type: ignore[arg-type]
+        reward = Reward(
+            name=name, version=1, target=target, data_sources=(f"test/{name}",), running=Running(runs=runs)
+        )  # type: ignore[arg-type]
         REGISTRY.register(reward)
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 from rewardkit.client import Client
 from rewardkit.errors import ScoringError, ServerError
-from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.registry import REGISTRY, Registry, Reward, Running
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer import rewards
 from rewardkit.trainer.batch import Batch, PromptRow
@@ -293,7 +293,7 @@ def test_a_group_is_held_back_until_it_is_whole_and_others_are_not(batch: Batch,
         return [float(len(samples))] * len(samples)
 
     registry = Registry()
-    registry.register(Reward("size", 1, by_group, ("whole",), batch="group"))
+    registry.register(Reward("size", 1, by_group, ("whole",), running=Running(batch="group")))
     registry.register(Reward("plain", 1, lambda sample: 0.5, ("single",)))
     sources = ["whole", "single", "whole", "whole"]
     rows = [replace(batch.rows[0], data_source=s, ground_truth="1") for s in sources]

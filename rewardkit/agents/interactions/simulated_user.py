@@ -17,7 +17,7 @@ from rewardkit.errors import ConfigError, InputError
 from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings, RequestFields
 from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, complete_text, require_openai
-from rewardkit.registry import check_timeout
+from rewardkit.reward_options import check_timeout
 from rewardkit.types import Message
 
 INSTRUCTIONS = """\

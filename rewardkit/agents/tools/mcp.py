@@ -27,7 +27,7 @@ from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError, MissingDependencyError, did_you_mean
 from rewardkit.http_addresses import Address, made_private, revealed
 from rewardkit.json_objects import NOT_JSON
-from rewardkit.registry import check_timeout
+from rewardkit.reward_options import check_timeout
 
 _SETTINGS = ("mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s")
 CONNECT_S = 60.0

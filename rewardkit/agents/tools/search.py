@@ -24,7 +24,7 @@ from rewardkit.agents.tools.results import called
 from rewardkit.errors import ConfigError
 from rewardkit.http_addresses import Address, address_of
 from rewardkit.http_retry import RETRIED, retry_after_s
-from rewardkit.registry import check_timeout
+from rewardkit.reward_options import check_timeout
 
 MAX_QUERIES = 8
 _MAX_QUERY_CHARS = 1_000

@@ -17,7 +17,7 @@ from typing import Literal
 
 from rewardkit.errors import InputError
 from rewardkit.http_addresses import Address, NetworkSettings, address_of
-from rewardkit.registry import file_option
+from rewardkit.reward_options import file_option
 from rewardkit.rewards.code.assertions import with_body
 from rewardkit.rewards.code.checkers import FunctionChecker, OutputChecker, ProgramChecker, SandboxFailed
 from rewardkit.rewards.code.compare import TEXT, Comparator

@@ -75,7 +75,9 @@ def _ranked_by(name: str) -> Reward:
     Raises:
         OptionsError: there is none, or it cannot score sample by sample here.
     """
-    usable = {r.name: r for r in REGISTRY if not r.batch and r.runs not in ("model", "sandbox")}
+    usable = {
+        r.name: r for r in REGISTRY if not r.running.batch and r.running.runs not in ("model", "sandbox")
+    }
     if name in usable:
         return usable[name]
     if REGISTRY.by_name(name) is not None:

@@ -13,7 +13,7 @@ import msgspec
 
 from rewardkit.errors import InputError, OptionsError, did_you_mean, reason_of
 from rewardkit.http_addresses import named_variable
-from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.registry import REGISTRY, Registry, Reward, Running
 from rewardkit.rewards.judge.judge_reward import load, parts_of, score
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import PRESETS, needs_template
@@ -79,14 +79,12 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
         version=VERSION,
         target=_target(spending),
         data_sources=tuple(data_sources) or tuple(about.data_sources),
-        runs="process",
-        timeout_s=about.timeout_s,
-        processes=1,  # one place for cache, limits and budget
-        chunk=spending.concurrency,
         options_type=JudgeOptions,
         presets=values,
-        load=load,
         summary=f"Verdict of the judge {values.get('model', 'model')} on the response",
+        running=Running(
+            runs="process", timeout_s=about.timeout_s, processes=1, chunk=spending.concurrency, load=load
+        ),
     )
     options: JudgeOptions = made.make_options({})
     check_spending(options, spending, made.name)

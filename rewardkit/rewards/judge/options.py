@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rewardkit.http_addresses import NO_ADDRESS, Address, NetworkSettings, RequestFields
-from rewardkit.registry import text_option
+from rewardkit.reward_options import text_option
 
 _ITEM_WORDS = {"yes": 1.0, "no": 0.0}
 _PAIR_WORDS = {"A": 1.0, "B": 0.0, "tie": 0.5}

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from rewardkit.errors import InputError, OptionsError
 from rewardkit.model_folders import read_config, why_no_model
 from rewardkit.processes import large_imports
-from rewardkit.registry import REGISTRY, Registry, Reward
+from rewardkit.registry import REGISTRY, Registry, Reward, Running
 from rewardkit.rewards.model.encode import Encoded, ModelEncoder, UnreadableError
 from rewardkit.rewards.model.options import ModelOptions as ModelOptions
 from rewardkit.types import Sample, Score, failure
@@ -74,16 +74,18 @@ def register_reward_model(
         version=2,
         target=score,
         data_sources=sources,
-        runs="model",
-        timeout_s=timeout_s,
-        batch=True,
         parts=("truncated",),
-        load=load,
         options_type=ModelOptions,
         presets=presets,
-        needs=_NEEDS.get(str(options.get("backend")), _NEEDS["transformers"]),
         reads=("prompt",),
         summary=f"Logit of the reward model {name} for the prompt and response",
+        running=Running(
+            runs="model",
+            timeout_s=timeout_s,
+            batch=True,
+            load=load,
+            needs=_NEEDS.get(str(options.get("backend")), _NEEDS["transformers"]),
+        ),
     )
     made.make_options({})
     return registry.register(made, replace_existing=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rewardkit.registry import file_option
+from rewardkit.reward_options import file_option
 
 
 @dataclass(frozen=True)

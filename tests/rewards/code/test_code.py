@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.registry import Reward
+from rewardkit.registry import Reward, Running
 from rewardkit.rewards.code.code_reward import CodeOptions, score
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
@@ -195,10 +195,7 @@ def test_a_checker_decides_in_a_jail(scored: ScoredBy, tmp_path: Path) -> None:
 
 
 def test_it_runs_in_the_scorers_workers(scored: ScoredBy) -> None:
-    reward = Reward(
-        name="code-test", version=1, target=score, data_sources=("code-test",),
-        options_type=CodeOptions, runs="sandbox", timeout_s=30, parts=("tests", "passed", "timed_out", "over_limit"),
-    )  # fmt: skip
+    reward = Reward(name="code-test", version=1, target=score, data_sources=("code-test",), options_type=CodeOptions, parts=("tests", "passed", "timed_out", "over_limit"), running=Running(runs="sandbox", timeout_s=30))  # fmt: skip
     from rewardkit.registry import Registry
 
     registry = Registry()

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -140,7 +139,7 @@ def test_warming_up_says_why_a_model_is_not_ready(obedient: None, registry: Regi
     def load(options: object) -> None:
         raise InputError("cannot load the reward model broken: cut off")
 
-    registry.register(replace(registry.resolve("test/neural"), load=load), replace_existing=True)
+    registry.register(registry.resolve("test/neural").with_running(load=load), replace_existing=True)
     with (
         Scorer() as scorer,
         pytest.raises(ScoringError, match=r"for test/neural is not ready: .*cannot load"),
