@@ -12,6 +12,7 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
     rollout_is_weights, within_bounds, chosen                    (B, T) float32, bool, bool; `steps/`
     scored                                                       (B,) bool: the reward's status was `ok`
+    correct                                                      (B,) float64: 1, 0, or NaN where not decided
     groups, seeds                                                (B,) int64: number of the prompt, of the draw
     reward_baselines                                             (B,) float32: ReMax's greedy scores
     score_parts                                                  (B, K) float64: what GDPO compares

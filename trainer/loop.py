@@ -36,7 +36,7 @@ from rewardkit.trainer.steps.generation import (
 )
 from rewardkit.trainer.steps.parity import check_parity, draw_probe
 from rewardkit.trainer.steps.scoring import PendingScores, collect_scores
-from rewardkit.trainer.steps.signal import signal_metrics
+from rewardkit.trainer.steps.signal import outcome_metrics, signal_metrics
 from rewardkit.trainer.steps.validation import validate
 from rewardkit.trainer.training_run import TrainingRun
 
@@ -136,11 +136,12 @@ def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> d
     with clock("reward"):  # time spent waiting for scores
         if drawn.pending is not None:
             scored, found = collect_scores(run, drawn.batch, drawn.pending)
-            metrics |= found | record(run, scored, step) | signal_metrics(run, drawn.batch, scored)
+            metrics |= found | record(run, scored, step) | outcome_metrics(run, drawn.batch, scored)
         if drawn.greedy is not None:
             metrics |= place_baselines(run, drawn.batch, drawn.greedy)
     with clock("adv"):
         metrics |= compute_advantages(run, drawn.batch)
+        metrics |= signal_metrics(run, drawn.batch)
     return metrics
 
 

@@ -111,6 +111,19 @@ def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
     )
 
 
+def signal_under(estimator: str, groups: Sequence[Sequence[ScoredResponse]]) -> Signal:
+    """Return where the learning signal of scored groups comes from under one estimator.
+
+    Raises:
+        KeyError: the estimator is not in `IN_GROUPS`, and not `OVER_ALL`.
+    """
+    usable = [group for group in ([one for one in each if one.ok] for each in groups) if len(group) > 1]
+    weights = fit_weights([one for group in usable for one in group])
+    if estimator == OVER_ALL:
+        return _over_all(usable, weights)
+    return _in_groups(usable, weights, IN_GROUPS[estimator])
+
+
 def components(one: ScoredResponse) -> dict[str, float]:
     """Return what a score may be made of: whether it is correct, and its parts."""
     correct = {} if one.correct is None else {CORRECT: float(one.correct)}

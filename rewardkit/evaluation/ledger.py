@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL
 from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 Group = Sequence[ScoredResponse]
+Pairs = Sequence[tuple[Group, Sequence[float]]]
+"""Scored responses of a group, and their advantages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +54,30 @@ def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
     usable = [group for group in scored if len(group) > 1]
     judged = [one.correct for group in scored for one in group if one.correct is not None]
     advantages = _advantages([_scores(group) for group in scored], estimator)
-    pairs = list(zip(scored, advantages, strict=True))
+    shares = shares_of(list(zip(scored, advantages, strict=True)))
     return Ledger(
         responses=len(everyone),
         failed=sum(not one.ok for one in everyone) / max(len(everyone), 1),
         right=fmean(judged) if judged else None,
         equal=fmean(len(set(_scores(group))) == 1 for group in usable) if usable else None,
         failures=_of_failures(members, advantages, estimator),
-        nobody_right=_of_nobody_right(pairs),
-        format=_of_format(pairs),
-        length=_of_length(pairs),
+        nobody_right=shares.nobody_right,
+        format=shares.format,
+        length=shares.length,
     )
+
+
+class AdvantageShares(NamedTuple):
+    """The shares of `Ledger` that follow from advantages, whatever estimator they are of."""
+
+    nobody_right: float | None
+    format: float | None
+    length: float
+
+
+def shares_of(pairs: Pairs) -> AdvantageShares:
+    """Return where advantages come from, given the responses of each group with their advantages."""
+    return AdvantageShares(_of_nobody_right(pairs), _of_format(pairs), _of_length(pairs))
 
 
 def _scores(group: Group) -> list[float]:
@@ -92,10 +108,6 @@ def _of_failures(members: Sequence[Group], advantages: Sequence[Sequence[float]]
             added += abs(advantage - without)
             own += abs(without)
     return _share(added, own)
-
-
-Pairs = Sequence[tuple[Group, Sequence[float]]]
-"""Scored responses of a group, and their advantages."""
 
 
 def _judged(pairs: Pairs) -> Pairs:

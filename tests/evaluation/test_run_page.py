@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rewardkit.cli import run as rewardkit
 from rewardkit.errors import InputError
 from rewardkit.evaluation.html.charts import POINTS, Chart, draw
-from rewardkit.evaluation.html.run_page import write_run_page
+from rewardkit.evaluation.html.run_page import charts_of, write_run_page
 
 RUN = Path(__file__).parents[1] / "data" / "run"
 
@@ -84,12 +86,29 @@ def test_the_curves_are_those_of_the_log(run: Path) -> None:
         assert phases[name][-1][1] == pytest.approx(logged(run)[-1].get(f"timing_s/{key}", 0.0), rel=1e-4)
 
 
-def test_every_metric_of_the_log_is_on_the_page(run: Path) -> None:
-    page = Page(write_run_page(run))
-    drawn = sum(len(lines) for lines in page.charts.values())
-    in_bands = {"critic/score/min", "critic/score/max"}
-    known = {key for row in logged(run) for key, value in row.items() if value is not None} - in_bands
-    assert drawn >= len(known) - len({"training/global_step"}), page.charts.keys()
+def drawn_values(charts: list[Chart]) -> list[float]:
+    """Return the values of all points of charts that are lines or edges of a band."""
+    lines = [points for chart in charts for points in chart.lines.values()]
+    edges = [edge for chart in charts for edge in chart.band or ()]
+    return [value for points in (*lines, *edges) for _, value in points]
+
+
+LOGGED = sorted(
+    {key for line in (RUN / "metrics.jsonl").read_text().splitlines() for key in json.loads(line)}
+)
+NAMES = st.sampled_from(LOGGED) | st.from_regex(
+    r"(val-core|val-aux|reward/part|reward|timing_s|ledger|actor|response_length|new)/[a-z]{1,4}(/(mean|min|max))?",
+    fullmatch=True,
+)
+
+
+@given(st.sets(NAMES.filter(lambda name: not name.startswith(("alarm/", "reward/failed/")))))
+def test_every_metric_is_drawn_once(names: set[str]) -> None:
+    names -= {"training/global_step"}
+    metrics = {name: float(value) for value, name in enumerate(sorted(names), 1)}
+    charts, further = charts_of({1: {"training/global_step": 1.0, **metrics}})
+    found = drawn_values([*charts, *further])
+    assert sorted(found) == sorted(metrics.values())
 
 
 def test_a_run_that_was_resumed_or_cut_off_is_shown_as_it_went(run: Path) -> None:

@@ -22,7 +22,7 @@ from rewardkit.trainer.config.root import AlarmsConfig, TrainerConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.run.build import open_run
-from rewardkit.trainer.steps.signal import signal_metrics
+from rewardkit.trainer.steps.signal import outcome_metrics
 from rewardkit.types import Score, failure
 from tests.trainer.steps.test_advantages import run_of
 
@@ -46,7 +46,7 @@ def incident() -> tuple[Batch, list[ScoredRollout]]:
 def test_the_incident_of_1172_of_1280_failures_alarms_in_its_first_step() -> None:
     batch, responses = incident()
     run = run_of("actor_rollout_ref.rollout.n=8", "algorithm.adv_estimator=grpo", "trainer.alarm=stop")
-    metrics = signal_metrics(run, batch, responses)
+    metrics = outcome_metrics(run, batch, responses)
     assert metrics["ledger/failed"] == 1172 / 1280
     assert metrics["ledger/failures"] > 0.9, "nearly all that a trainer that scores them 0 would learn"
     alarms = Alarms(run.config.trainer)

@@ -17,7 +17,7 @@ from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.generation import draw, generate
 from rewardkit.trainer.steps.scoring import collect_scores
-from rewardkit.trainer.steps.signal import signal_metrics
+from rewardkit.trainer.steps.signal import outcome_metrics
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
 
@@ -60,8 +60,8 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
     metrics["training/filter_groups/num_gen_batches"] = len(drawn)
     metrics["training/filter_groups/dropped_groups"] = len(drawn) * wanted - len(found)
     whole = join(drawn)
-    of_signal = signal_metrics(run, whole, scored, set(found[:wanted]))
-    more = averages | of_signal | of_parts
+    of_outcomes = outcome_metrics(run, whole, scored, set(found[:wanted]))
+    more = averages | of_outcomes | of_parts
     return deal(whole, found[:wanted], run.world), dict(metrics) | more
 
 

@@ -7,6 +7,7 @@ are in `rewards.py`.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -155,7 +156,7 @@ def place_scores(
 ) -> dict[str, float]:
     """Put each score on the last token of the policy's in its response; mask what could not be scored.
 
-    Sets `token_level_scores` and `scored`. A response with a status other than `ok` gets
+    Sets `token_level_scores`, `scored` and `correct`. A response with a status other than `ok` gets
     `reward.error_value` where `reward.on_error` is `value`, and else has its `response_mask` cleared; so has
     an episode in which the policy has no token. Rewards of turns: see `place_turn_rewards`.
 
@@ -180,6 +181,11 @@ def place_scores(
     batch["token_level_scores"] = placed * kept.unsqueeze(1)
     batch["response_mask"] = mask * kept.unsqueeze(1)
     batch["scored"] = kept
+    batch["correct"] = torch.tensor(
+        [math.nan if not s.ok or s.correct is None else float(s.correct) for s in scores],
+        dtype=torch.float64,
+        device=mask.device,
+    )
     if turns is not None:
         batch["trajectory_scores"] = batch["token_level_scores"]
         batch["token_level_scores"] = batch["token_level_scores"] + turns * kept.unsqueeze(1)

@@ -2,72 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
-from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL, signal
-from rewardkit.evaluation.ledger import ledger
+from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL, signal_under
+from rewardkit.evaluation.ledger import Pairs, ledger, shares_of
 from rewardkit.evaluation.scored import ScoredResponse, grouped
+from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch, ScoredRollout, policy_lengths
 from rewardkit.trainer.config.root import AlgorithmConfig
 from rewardkit.trainer.training_run import TrainingRun
 
 
-def signal_metrics(
+def outcome_metrics(
     run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout], kept: Collection[int] | None = None
 ) -> dict[str, float]:
-    """Return shares of the summed |advantage| of all processes' responses, per data source.
+    """Return figures that the scores of all processes' responses decide, before there are advantages.
 
     Args:
         scored: the rows of `batch`, in order.
         kept: the groups that are trained on; None: all.
 
     Returns:
-        `signal/<data_source>/nobody_right`, `mixed` and `everybody_right`, from groups of that kind;
-        `part/<name>`, by component of the score; `long_quarter`, from the longest responses. Under the run's
-        estimator, or GRPO where that is none of `offline.gradient`. Nothing where prompts get one
-        response, or where the advantages come from rewards of turns. Always `ledger/...`: see `_ledger`.
+        `ledger/failed` and, of the groups kept, `ledger/right`. Where scores are compared in groups, also
+        `ledger/equal`; and where the estimator is one of `evaluation.gradient`, `ledger/failures` and
+        `signal/<data_source>/part/<name>`, by component of the score.
     """
     places = zip(batch["groups"].tolist(), policy_lengths(batch).tolist(), scored, strict=True)
     mine = [(group, _plain(group, length, one)) for group, length, one in places]
     everywhere = [one for share in run.world.gather(mine) for one in share]
-    learned = [one for group, one in everywhere if kept is None or group in kept]
-    metrics = _ledger(run, [one for _, one in everywhere], learned)
-    if not _compared(run):
-        return metrics
-    estimator = _estimator(run.config.algorithm)
-    for source, its in signal(grouped(learned)).items():
-        shares = its.estimators[estimator]
-        named = {name: getattr(shares, name) for name in ("nobody_right", "mixed", "everybody_right")}
-        named |= {f"part/{name}": share for name, share in shares.parts.items()}
-        named["long_quarter"] = shares.long_quarter
-        metrics |= {f"signal/{source}/{name}": float(share) for name, share in named.items()}
+    drawn = grouped(one for _, one in everywhere)
+    learned = grouped(one for group, one in everywhere if kept is None or group in kept)
+    estimator = _known(run.config.algorithm)
+    compared = run.config.actor_rollout_ref.rollout.n > 1 and run.config.reward.mode == "trajectory"
+    of_drawn, of_learned = ledger(drawn, estimator or "grpo"), ledger(learned, estimator or "grpo")
+    found = {"failed": of_drawn.failed, "right": of_learned.right}
+    if compared:
+        found["equal"] = of_learned.equal
+    if not compared or estimator is None:
+        return {f"ledger/{name}": float(value) for name, value in found.items() if value is not None}
+    found["failures"] = of_drawn.failures
+    metrics = {f"ledger/{name}": float(value) for name, value in found.items() if value is not None}
+    for source, prompts in sorted(learned.items()):
+        parts = signal_under(estimator, list(prompts.values())).parts
+        metrics |= {f"signal/{source}/part/{name}": float(share) for name, share in parts.items()}
     return metrics
 
 
-def _compared(run: TrainingRun) -> bool:
-    """Whether the advantages are those of a response's score among the others of its group."""
-    return run.config.actor_rollout_ref.rollout.n > 1 and run.config.reward.mode == "trajectory"
+class _Learned(NamedTuple):
+    """One response that is trained on, as the other processes need it."""
+
+    data_source: str
+    group: int
+    correct: bool | None
+    length: int
+    advantage: float
+    """Mean over the policy's tokens."""
+    size: float
+    """Mean of the absolute value over the policy's tokens."""
 
 
-def _ledger(
-    run: TrainingRun, drawn: Sequence[ScoredResponse], learned: Sequence[ScoredResponse]
-) -> dict[str, float]:
-    """Return the figures of `evaluation/ledger.py` as `ledger/<name>`: failures of all that was drawn, the
-    others of what is learned from; of single responses and of rewards of turns no share of the gradient."""
-    names = ["right", "equal", "nobody_right", "format", "length"] if _compared(run) else ["right"]
-    of_learned = ledger(grouped(learned), _estimator(run.config.algorithm))
-    of_drawn = ledger(grouped(drawn), _estimator(run.config.algorithm)) if drawn != learned else of_learned
-    found = {name: getattr(of_learned, name) for name in names} | {"failed": of_drawn.failed}
-    if _compared(run):
-        found["failures"] = of_drawn.failures
-    return {f"ledger/{name}": float(value) for name, value in found.items() if value is not None}
+def signal_metrics(run: TrainingRun, batch: Batch) -> dict[str, float]:
+    """Return shares of the advantages of all processes' responses, as the batch has them.
+
+    Returns:
+        Per data source, of the summed |advantage| (the mean over a response's tokens):
+        `signal/<data_source>/nobody_right`, `mixed` and `everybody_right`, from groups of that kind, and
+        `long_quarter`, from the longest responses, each weighted by its length. Over all of them
+        `ledger/nobody_right`, `format` and `length`. Nothing where prompts get one response.
+    """
+    if run.config.actor_rollout_ref.rollout.n == 1:
+        return {}
+    everywhere = [one for share in run.world.gather(list(_learned(batch))) for one in share]
+    by_source: dict[str, dict[int, list[_Learned]]] = defaultdict(lambda: defaultdict(list))
+    for one in everywhere:
+        by_source[one.data_source][one.group].append(one)
+    metrics: dict[str, float] = {}
+    for source, groups in sorted(by_source.items()):
+        metrics |= {f"signal/{source}/{name}": share for name, share in _shares(groups.values()).items()}
+    shares = shares_of(_pairs([group for groups in by_source.values() for group in groups.values()]))
+    found = zip(shares._fields, shares, strict=True)
+    return metrics | {f"ledger/{name}": float(value) for name, value in found if value is not None}
 
 
-def _estimator(algorithm: AlgorithmConfig) -> str:
+def _learned(batch: Batch) -> Iterator[_Learned]:
+    mask = batch["response_mask"]
+    kept = batch["scored"].bool() & mask.bool().any(dim=1)
+    mean = masked_row_means(batch["advantages"], mask)
+    size = masked_row_means(batch["advantages"].abs(), mask)
+    columns = (kept, batch["groups"], batch["correct"], policy_lengths(batch), mean, size)
+    rows = zip(batch.rows, *(column.tolist() for column in columns), strict=True)
+    for row, is_kept, group, correct, length, advantage, absolute in rows:
+        if is_kept:
+            decided = None if correct != correct else bool(correct)
+            yield _Learned(row.data_source, group, decided, int(length), advantage, absolute)
+
+
+def _shares(groups: Collection[Sequence[_Learned]]) -> dict[str, float]:
+    sums = {"nobody_right": 0.0, "mixed": 0.0, "everybody_right": 0.0}
+    for group in groups:
+        right = sum(one.correct is True for one in group)
+        kind = "nobody_right" if not right else "everybody_right" if right == len(group) else "mixed"
+        sums[kind] += sum(one.size for one in group)
+    total = sum(sums.values())
+    by_length = sorted((one.length, one.size) for group in groups for one in group)
+    weighted = [length * size for length, size in by_length]
+    longest, whole = sum(weighted[len(weighted) * 3 // 4 :]), sum(weighted)
+    shares = {name: value / total if total else 0.0 for name, value in sums.items()}
+    return shares | {"long_quarter": longest / whole if whole else 0.0}
+
+
+def _pairs(groups: Sequence[Sequence[_Learned]]) -> Pairs:
+    return [([_as_response(one) for one in group], [one.advantage for one in group]) for group in groups]
+
+
+def _as_response(one: _Learned) -> ScoredResponse:
+    return ScoredResponse(
+        data_source=one.data_source,
+        prompt=str(one.group),
+        status="ok",
+        score=None,
+        correct=one.correct,
+        extracted=None,
+        parts={},
+        length=one.length,
+        truncated=None,
+    )
+
+
+def _known(algorithm: AlgorithmConfig) -> str | None:
+    """Return the estimator's name in `evaluation.gradient`, which needs no torch; None if it has none."""
     name = algorithm.adv_estimator
     if name == "grpo" and not algorithm.norm_adv_by_std_in_grpo:
         return "dr_grpo"
-    return name if name in (*IN_GROUPS, OVER_ALL) else "grpo"
+    return name if name in (*IN_GROUPS, OVER_ALL) else None
 
 
 def _plain(group: int, length: int, scored: ScoredRollout) -> ScoredResponse:

@@ -53,7 +53,6 @@ _KL = {
     "actor/approx_kl": "update",
     "training/rollout_actor_kl": "rollout vs. policy",
 }
-_CHARTED_PREFIXES = ("val-core/", "reward/failed/", "reward/part/", "alarm/")
 _LEDGER = {
     "failures": "failures, if scored 0",
     "nobody_right": "groups without a right response",
@@ -77,11 +76,12 @@ def write_run_page(
     steps = read_metrics(folder / METRICS)
     out = out or folder / PAGE
     samples = read_samples(folder / SAMPLES, max(steps))
+    charts, further = charts_of(steps)
     parts = {
         "headline": _headline(steps, total_steps),
         "alarms": _alarms(folder / ALARMS, steps),
-        "charts": "".join(map(draw, _charts(steps))),
-        "further": _further(steps),
+        "charts": "".join(map(draw, charts)),
+        "further": "".join(map(draw, further)),
         "hidden": "" if samples else "hidden",
     }
     about = {"running": running, "written": round(time.time()), "last": max(steps)}
@@ -178,64 +178,80 @@ def _alarms(path: Path, steps: Steps) -> str:
     return f'<section id="alarms" class="box"><h2>Alarms</h2><ul>{lines}</ul></section>' if lines else ""
 
 
-def _charts(steps: Steps) -> Iterator[Chart]:
-    """The charts that everyone looks for, in the order in which they are looked at."""
+class _Metrics:
+    """The metrics of a run, which knows those that have been drawn: each is drawn once."""
 
-    def below(prefix: str) -> dict[str, Points]:
-        found = [key for key in _keys(steps) if key.startswith(prefix)]
-        return {key.removeprefix(prefix): _points(steps, key) for key in found}
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._drawn = {STEP}
 
-    def with_band(title: str, name: str, unit: str = "") -> Chart:
-        extremes = _points(steps, f"{name}/min"), _points(steps, f"{name}/max")
-        band = extremes if extremes[0] and extremes[1] else None
-        return Chart(title, {"mean": _points(steps, f"{name}/mean")}, unit, band=band)
+    def points(self, key: str) -> Points:
+        """Take a metric to draw it."""
+        self._drawn.add(key)
+        return _points(self._steps, key)
 
-    yield Chart(
-        "Loss",
-        {"training": _points(steps, "train/loss"), "held out": _points(steps, "val/loss")},
-        "per token",
-    )
-    yield with_band("Score", "critic/score", "per response: mean, min, max")
-    yield Chart("Validation", below("val-core/"))
-    yield Chart("Score components", below("reward/part/"), unit="mean")
-    yield Chart(
-        "Divergence", {said: _points(steps, name) for name, said in _KL.items()}, unit="KL, nats per token"
-    )
-    yield Chart("Entropy", {"mean": _points(steps, "actor/entropy")}, unit="nats per token")
-    yield with_band("Response length", "response_length", "tokens: mean, min, max")
-    yield Chart("Truncated responses", {"share": _points(steps, "response_length/clip_ratio")})
-    failed = {key.removeprefix("reward/failed/"): _or_none(steps, key) for key in _failed(steps)}
-    yield Chart("Not scored, by status", failed, unit="responses per step")
-    shares = {said: _points(steps, f"ledger/{name}") for name, said in _LEDGER.items()}
+    def below(self, prefix: str) -> dict[str, Points]:
+        """Take all metrics whose names begin so, by the rest of the name."""
+        return {key.removeprefix(prefix): self.points(key) for key in self._left(prefix)}
+
+    def counts_below(self, prefix: str) -> dict[str, Points]:
+        """Like `below`, of counts that are logged where they are not 0."""
+        self._drawn.update(found := self._left(prefix))
+        return {key.removeprefix(prefix): _or_none(self._steps, key) for key in found}
+
+    def band(self, title: str, name: str, unit: str = "") -> Chart:
+        """Take a mean, with the band from its minimum to its maximum if all three are there."""
+        edges = f"{name}/min", f"{name}/max"
+        whole = {f"{name}/mean", *edges} <= set(self._left(name))
+        band = (self.points(edges[0]), self.points(edges[1])) if whole else None
+        return Chart(title, {"mean": self.points(f"{name}/mean")}, unit, band=band)
+
+    def left(self) -> list[str]:
+        """Return the names of the metrics that have not been drawn."""
+        return self._left("")
+
+    def _left(self, prefix: str) -> list[str]:
+        return [key for key in _keys(self._steps) if key.startswith(prefix) and key not in self._drawn]
+
+
+def charts_of(steps: Steps) -> tuple[list[Chart], list[Chart]]:
+    """Return the charts that everyone looks for, and small ones of every other metric; none is in two."""
+    metrics = _Metrics(steps)
+    metrics.below("alarm/")  # these are listed as lines
+    return list(_charts(metrics)), _further(metrics)
+
+
+def _charts(metrics: _Metrics) -> Iterator[Chart]:
+    """Yield the charts that everyone looks for, in the order in which they are looked at."""
+    points = metrics.points
+    yield Chart("Loss", {"training": points("train/loss"), "held out": points("val/loss")}, "per token")
+    yield metrics.band("Score", "critic/score", "per response: mean, min, max")
+    yield Chart("Validation", metrics.below("val-core/"))
+    yield Chart("Score components", metrics.below("reward/part/"), unit="mean")
+    yield Chart("Divergence", {said: points(name) for name, said in _KL.items()}, unit="KL, nats per token")
+    yield Chart("Entropy", {"mean": points("actor/entropy")}, unit="nats per token")
+    yield metrics.band("Response length", "response_length", "tokens: mean, min, max")
+    yield Chart("Truncated responses", {"share": points("response_length/clip_ratio")})
+    yield Chart("Not scored, by status", metrics.counts_below("reward/failed/"), unit="responses per step")
+    shares = {said: points(f"ledger/{name}") for name, said in _LEDGER.items()}
     yield Chart("Where the gradient comes from", shares, unit="share")
-    yield Chart("Step time by phase", _phases(steps), "seconds", "areas")
-    yield Chart("Actor loss", {"loss": _points(steps, "actor/pg_loss")})
-    yield Chart("Critic loss", {"loss": _points(steps, "critic/vf_loss")})
-    yield Chart(
-        "Gradient norm",
-        {name: _points(steps, f"{name}/grad_norm") for name in ("actor", "critic", "train")},
-    )
-    yield Chart("Throughput", {"per process": _points(steps, "perf/throughput")}, "tokens per second")
+    phases = {said: points(f"timing_s/{name}") for name, said in _PHASES.items()}
+    yield Chart("Step time by phase", phases, "seconds", "areas")
+    yield Chart("Actor loss", {"loss": points("actor/pg_loss")})
+    yield Chart("Critic loss", {"loss": points("critic/vf_loss")})
+    norms = {name: points(f"{name}/grad_norm") for name in ("actor", "critic", "train")}
+    yield Chart("Gradient norm", norms)
+    yield Chart("Throughput", {"per process": points("perf/throughput")}, "tokens per second")
 
 
-def _phases(steps: Steps) -> dict[str, Points]:
-    return {said: _points(steps, f"timing_s/{name}") for name, said in _PHASES.items()}
-
-
-def _further(steps: Steps) -> str:
-    """A small chart of every other metric, the three of one quantity together."""
-    shown = {"critic/score/mean", "critic/score/min", "critic/score/max", "actor/entropy", STEP, *_KL}
-    shown |= {"actor/pg_loss", "critic/vf_loss", "actor/grad_norm", "critic/grad_norm", "perf/throughput"}
-    shown |= {"train/loss", "val/loss", "train/grad_norm"}
-    shown |= {f"timing_s/{name}" for name in _PHASES} | {f"ledger/{name}" for name in _LEDGER}
+def _further(metrics: _Metrics) -> list[Chart]:
+    """Return a small chart of every metric that is left, the three of one quantity together."""
     groups: dict[str, dict[str, Points]] = {}
-    for key in _keys(steps):
-        if key in shown or key.startswith(_CHARTED_PREFIXES):
-            continue
+    for key in metrics.left():
         stem, _, kind = key.rpartition("/")
         title, name = (stem, kind) if kind in ("mean", "min", "max") else (key, "value")
-        groups.setdefault(title, {})[name] = _points(steps, key)
-    return "".join(draw(Chart(title, lines)) for title, lines in sorted(groups.items()))
+        groups.setdefault(title, {})[name] = metrics.points(key)
+    return [Chart(title, lines) for title, lines in sorted(groups.items())]
 
 
 def _keys(steps: Steps) -> list[str]:
