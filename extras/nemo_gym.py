@@ -21,7 +21,7 @@ from rewardkit.types import Sample, Score, failure
 
 @dataclass(frozen=True)
 class NemoGymOptions(NetworkSettings):
-    """Which server, and what a row is to it."""
+    """Server, and the form in which it gets a row."""
 
     url: Address = NO_ADDRESS
     ground_truth_field: str = "expected_answer"

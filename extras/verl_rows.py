@@ -55,7 +55,7 @@ class AskedProblem:
     agent: str = ""
     tool: str = ""
     interaction: Mapping[str, str] | None = None
-    """What `interaction_kwargs` holds besides the prompt and the ground truth; None: there are none."""
+    """Content of `interaction_kwargs` besides the prompt and the ground truth; None: there are none."""
     images: bool = False
 
     def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> FormedRow:

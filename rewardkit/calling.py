@@ -1,4 +1,4 @@
-"""How a reward's function is called: what it gets is decided once, by the names of its parameters."""
+"""Calls of a reward's function: its arguments are chosen once, by the names of its parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RewardCall = Callable[[Any, Any], Any]
 """(Sample, options), or (list of samples, options): what the function returns."""
 
 Given = Mapping[str, Callable[[Any, Any], Any]]
-"""What a parameter of a name gets, of the sample or samples and the options."""
+"""Function that returns the argument for a parameter, given the sample or samples and the options."""
 
 OF_A_SAMPLE: Given = {
     "sample": lambda sample, options: sample,
@@ -47,7 +47,7 @@ OF_A_BATCH: Given = {
 }
 
 _OF_VERL = ("data_source", "solution_str", "ground_truth", "extra_info")
-"""What verl passes, by these names; in the plural to a function that takes a batch."""
+"""Arguments that verl passes, by these names; in the plural to a function that takes a batch."""
 
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -124,7 +124,8 @@ def _is_needed(parameter: Parameter) -> bool:
 
 
 def _is_options(function: Callable[..., Any], parameter: Parameter) -> bool:
-    """Whether an optional second parameter is meant for the options: it is called so, or holds some."""
+    """Return True if an optional second parameter is meant for the options: it is called so, or holds
+    some."""
     return parameter.name == "options" or is_dataclass(parameter.default)
 
 

@@ -1,4 +1,4 @@
-"""Whether another distribution owns the name `rewardkit` as an import or as a script, beside ours.
+"""Other distributions that own the name `rewardkit` as an import or as a script, beside ours.
 
 Two distributions that install the same package write over each other's files: which one is imported, or runs,
 depends on the order of installation.

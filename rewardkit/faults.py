@@ -13,7 +13,7 @@ _SHOWN = 300
 """Characters of the input in the log."""
 
 Kind = tuple[str, str, str, int]
-"""Where it was noted, the exception, and the file and line that raised it."""
+"""Place where a fault was noted, the exception, and the file and line that raised it."""
 
 COUNTS: Counter[Kind] = Counter()
 """Faults of this process by kind."""

@@ -9,7 +9,7 @@ from rewardkit.messages import plain_prompt
 from rewardkit.types import Sample, fits
 
 GROUP_KEYS = ("group", "uid", "prompt_id")
-"""Where `extra_info` may name the group of a sample; the first that is there counts."""
+"""Keys of `extra_info` that may name the group of a sample; the first that is there counts."""
 
 LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
 """Part of every message about a reward of groups that was given a single response."""

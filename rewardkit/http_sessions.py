@@ -14,11 +14,11 @@ from collections.abc import AsyncGenerator
 from typing import Protocol
 
 _EXIT_S = 2.0
-"""How long the end of the process waits for a loop that runs in another thread."""
+"""Seconds that the end of the process waits for a loop that runs in another thread."""
 
 
 class Connections(Protocol):
-    """What is kept: a session of aiohttp, or what holds one."""
+    """Kept objects: a session of aiohttp, or one that holds a session."""
 
     @property
     def closed(self) -> bool: ...
@@ -39,7 +39,7 @@ class _KeptConnections:
 
 _kept: list[_KeptConnections] = []
 _of_parents: list[_KeptConnections] = []
-"""What a forked child inherited: the connections are its parent's."""
+"""Connections that a forked child inherited, which are its parent's."""
 
 
 def end_with_loop(connections: Connections) -> None:

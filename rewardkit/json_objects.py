@@ -1,5 +1,5 @@
-"""What readers of JSON have in common: what they raise, and objects in which no key stands twice, of which
-Python's reader takes the last without a word."""
+"""Shared parts of readers of JSON: the exceptions that they raise, and objects without duplicate keys, of
+which Python's reader silently takes the last."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Any
 
 NOT_JSON = (ValueError, RecursionError)
-"""What msgspec and `json` raise for text or bytes that are no JSON, or not of the type: errors of their own,
-those of Unicode, and one of the interpreter where arrays are nested too deeply."""
+"""Exceptions of msgspec and `json` for text or bytes that are no JSON, or not of the type: errors of their
+own, those of Unicode, and one of the interpreter where arrays are nested too deeply."""
 
 
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

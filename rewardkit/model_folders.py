@@ -1,4 +1,4 @@
-"""Where the model of a name is: a folder, the hub's cache, or the hub. Nothing of it is loaded.
+"""Places where the model of a name may be: a folder, the hub's cache, or the hub. Nothing of it is loaded.
 
 The one place that says which names are taken; what must be in the folder beyond a config.json, its users say.
 """

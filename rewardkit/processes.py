@@ -1,4 +1,5 @@
-"""What all supervisors of child processes share: starting one, its pipes, its end, and dying with a parent.
+"""Shared parts of all supervisors of child processes: starting one, its pipes, its end, and dying with a
+parent.
 
 Standard library only, and our errors. Who feeds the processes, watches their deadlines and replaces them is
 each supervisor's own business. The inside of the sandbox's jail has its own, since it can import nothing of
@@ -69,7 +70,7 @@ def start_python(
 
 
 def run_child(target: str, parent: int) -> None:
-    """What a process of `start_python` does."""
+    """Run as the child process of `start_python`."""
     module, _, function = target.partition(":")
     with large_imports():
         imported = importlib.import_module(module)

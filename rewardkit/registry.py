@@ -1,4 +1,4 @@
-"""What rewards there are: `data_source` -> `Reward`, with its options, deadline and place to run.
+"""Registry of rewards: `data_source` -> `Reward`, with its options, deadline and place to run.
 
 Knows nothing of any particular reward, and runs none: rewards are registered with `@reward`, ours (in
 `rewardkit.rewards.declarations`) and those of users (in a file, see `load_reward_file`, or behind an entry
@@ -33,15 +33,15 @@ from rewardkit.reward_options import (
 from rewardkit.user_files import import_python_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
-"""Where a reward runs. `inline`: in the caller's thread; pure, linear in its input, at most a millisecond for
-10,000 characters of any text (a longer response goes to a worker all the same).
-`process`: it may hang or crash, so in a worker that can be killed. `sandbox`: it runs model-written code.
-`model`: a neural reward model, batched."""
+"""Place where a reward runs. `inline`: in the caller's thread; pure, linear in its input, at most a
+millisecond for 10,000 characters of any text (a longer response goes to a worker all the same). `process`: it
+may hang or crash, so in a worker that can be killed. `sandbox`: it runs model-written code. `model`: a neural
+reward model, batched."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """How a reward is run: where, in what portions, for how long, and with what it needs."""
+    """Rules by which a reward is run: where, in what portions, for how long, and with which packages."""
 
     runs: Place = "inline"
     timeout_s: float = 10.0

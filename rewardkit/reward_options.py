@@ -106,7 +106,7 @@ def _misfit(reward: str, kind: type[Any], reason: str, values: Mapping[str, Any]
 
 
 def _in_words(hint: Any) -> str:
-    """What values of a type are, for the reader of an error."""
+    """Return a type in words, for the reader of an error."""
     origin, inner = typing.get_origin(hint), get_args(hint)
     if origin is Literal:
         return ", ".join(map(repr, inner))
@@ -126,7 +126,7 @@ _WORDS = {
     Address: "a URL",
     RequestFields: "an object",
 }
-"""What values of these types are called in an error."""
+"""Names of these types in an error."""
 
 
 def _from_text(value: Any, wanted: str) -> Any:

@@ -64,7 +64,7 @@ counts. A dot reaches into a struct. What logs of others call so less clearly is
 
 
 class Fields(NamedTuple):
-    """What one row says, as it stands there."""
+    """Fields of one row, as they stand there."""
 
     response: Any
     """One response or several: texts, or chat messages."""
@@ -73,7 +73,7 @@ class Fields(NamedTuple):
     data_source: Any = None
     extra_info: Any = None
     group: Any = None
-    """What the responses to one prompt have in common, where the log says; else None."""
+    """Value that the responses to one prompt share, where the log has one; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def response_text(value: Any) -> str | None:
 
 
 def _list_text(held: list[Any]) -> str:
-    """What the model wrote in a list that is one response."""
+    """Return the model's text in a list that is one response."""
     if not held:
         raise NoResponseError("the list of responses is empty")
     if is_content(held):

@@ -23,7 +23,7 @@ THOUGHTS = (
     ("<|inner_prefix|>", "<|inner_suffix|>"),
     ("<|thinking|>", "<|/thinking|>"),
 )
-"""What opens and closes a thought, by model family."""
+"""Marks that open and close a thought, by model family."""
 _CLOSING_OF = dict(THOUGHTS)
 _TAGS = [tag for form in THOUGHTS for tag in form]
 _TAGS_BY_SIGN = {
@@ -53,7 +53,8 @@ _ELSEWHERE_TEXT = (
     r"</?(?:eos|eot|eod|EOS|EOT|EOD|PAD|UNK|endoftext|end_of_text|start_of_turn|end_of_utterance"
     r"|im_end|eom|eot_id|eos_token|pad_token)>|\[(?:SEP|EOT)\]"
 )
-"""What ends a text as a token would, and is a part of it elsewhere. No model ends or fills up with masks."""
+"""Texts that end a response as a token would, and are a part of it elsewhere. No model ends or fills up with
+masks."""
 _OPENING = re.compile(
     r"\s*(?:(?:<s>|<bos>|<seed:bos>|\[gMASK\]\s?(?:<sop>|sop\b)?|<\|(?:START_OF_TURN_TOKEN|bom)\|>)\s*)*"
     r"(?:<\|(?:assistant|ASSISTANT|CHATBOT_TOKEN|hy_Assistant|assistant_start)\|>|<｜(?:hy_)?Assistant｜>"
@@ -182,7 +183,7 @@ def _between(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _is_data(token: str, text: str, start: int) -> bool:
-    """Whether what looks like a token closes an element, `<eos>2</eos>`, or is a value: `tokens: [PAD]`."""
+    """Return True if an apparent token closes an element, `<eos>2</eos>`, or is a value: `tokens: [PAD]`."""
     if token.startswith("["):
         return text[max(0, start - 2) : start].rstrip(" ").endswith((":", "="))
     return token.startswith("</") and token != "</s>" and text.find(f"<{token[2:]}", 0, start) >= 0

@@ -31,7 +31,7 @@ class UserFile:
     path: str
     source: bytes
     beside: tuple[UserFile, ...] = ()
-    """What has been imported from its folder."""
+    """Modules that have been imported from its folder."""
 
 
 class _UserFileLoader(SourceFileLoader):
@@ -154,7 +154,7 @@ def _import(file: UserFile) -> ModuleType:
 
 
 def _python_in(name: str, folders: Sequence[str]) -> ModuleSpec | None:
-    """Where a module of Python source stands in these folders; ours are not a user's."""
+    """Return the place of a module of Python source in these folders; ours are not a user's."""
     if name.partition(".")[0] == __package__:
         return None
     spec = PathFinder.find_spec(name, folders)

@@ -21,7 +21,7 @@ from rewardkit.errors import ConfigError, InputError, MissingDependencyError, di
 DEFAULTS = Path(__file__).with_name("verl_defaults")
 """verl's defaults: of each key its values, each with the releases that had it."""
 SWITCHES = ("enable", "enabled")
-"""What verl calls the setting that switches a section on."""
+"""Names of verl's settings that switch a section on."""
 
 SHOWN = 60
 """Characters of a value that a message shows."""
@@ -66,12 +66,13 @@ class VerlKeys:
         return None
 
     def knows(self, key: str) -> bool:
-        """Whether verl has the key, as far as we know; what is said of `*`, all others, does not tell."""
+        """Return True if verl has the key, as far as we know; the line about `*`, all others, does not
+        tell."""
         line = self._line(key)
         return key in self.defaults or (line is not None and line[1] != self.without_effect.get("*"))
 
     def leaves_open(self, key: str, value: Any) -> bool:
-        """Whether verl's default is given, and it is none or only points at another setting."""
+        """Return True if verl's default is given, and it is none or only points at another setting."""
         open_value = value is None or (isinstance(value, str) and (value == "???" or value.startswith("${")))
         return open_value and value in self.defaults.get(key, ())
 
@@ -98,7 +99,7 @@ class VerlKeys:
         return [f"{_some(words)} no effect: {line}" for line, words in said.items()]
 
     def _is_default(self, key: str, value: Any) -> bool:
-        """Whether a value is one of verl's defaults, or switches off what is off by default."""
+        """Return True if a value is one of verl's defaults, or switches off what is off by default."""
         defaults = self.defaults.get(key, ())
         return value is None or value in defaults or (is_off(value) and all(map(is_off, defaults)))
 
@@ -109,7 +110,7 @@ class VerlKeys:
         return value in same or any(fnmatchcase(value, glob) for glob in texts)
 
     def _is_switched_off(self, key: str, given: Mapping[str, Any]) -> bool:
-        """Whether the section of a key has a switch that is off: then nothing in it counts."""
+        """Return True if the section of a key has a switch that is off: then nothing in it counts."""
         section = key.rpartition(".")[0]
         while section:
             switches = [switch for name in SWITCHES if (switch := f"{section}.{name}") != key]
@@ -119,12 +120,12 @@ class VerlKeys:
         return False
 
     def _by_default(self, switch: str) -> Any:
-        """How a switch stands where nothing is said: on, if it is none or switches nothing here."""
+        """Return the state of a switch that is not set: on, if it is none or switches nothing here."""
         refused, _ = self._line(switch) or (False, "")
         return self.defaults[switch][-1] if refused and switch in self.defaults else True
 
     def _line(self, key: str) -> tuple[bool, str] | None:
-        """Whether changing a key is refused, and what is said of it."""
+        """Return True if changing a key is refused, and the line about it."""
         said = {**self.without_effect, **self.refused}
         found = [longest_match(said, name) for name in (key, self.ours(key) or key)]
         glob = max((one for one in found if one is not None), key=len, default=None)
@@ -139,7 +140,8 @@ _WORD = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[\w-]+)*=")
 
 
 def is_setting(word: str) -> bool:
-    """Whether a word of a command line is `key=value`, and no file, folder or glob that has such a name."""
+    """Return True if a word of a command line is `key=value`, and no file, folder or glob that has such a
+    name."""
     key = _WORD.match(word)
     if key is None or Path(word).exists():
         return False
@@ -230,7 +232,7 @@ def flatten(
 
 
 def _resolved(key: str, value: Any, given: Mapping[str, Any]) -> Any:
-    """What a value is that points at another setting."""
+    """Return the value of a setting that points at another one."""
     if not isinstance(value, str) or "${" not in value:
         return None if value == "???" else value
     try:
@@ -263,7 +265,7 @@ def longest_match(globs: Mapping[str, Any] | Sequence[str], key: str) -> str | N
 
 
 def is_off(value: Any) -> bool:
-    """Whether a value switches a feature off: null, false, an empty value."""
+    """Return True if a value switches a feature off: null, false, an empty value."""
     return value is None or value is False or value in ("", [], {})
 
 

@@ -1,4 +1,4 @@
-"""What a process has in common with the workers it starts: a name, and a pipe that tells when it has gone.
+"""Bond between a process and the workers it starts: a name, and a pipe that tells when it has gone.
 
 Whatever is to run once for all of them (the SymPy server of the maths reward) listens under that name, and
 ends when the pipe says so. Linux only: the names are abstract socket addresses, which leave no files behind.
@@ -18,7 +18,7 @@ _OWNERS: WeakSet[SharedOwner] = WeakSet()
 
 
 class Shared(NamedTuple):
-    """How a process finds what runs for all of its kind."""
+    """Address at which a process finds the servers that run for all of its kind."""
 
     name: str
     alive: int
@@ -35,13 +35,13 @@ class SharedOwner:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a worker's environment needs beside ours."""
+        """Variables that a worker's environment needs beside ours."""
         name, alive = self.shared
         return {VARIABLE: f"{name}:{alive}:{os.fstat(alive).st_ino}"}
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """What a worker has to inherit."""
+        """Descriptors that a worker has to inherit."""
         return (self.shared.alive,)
 
     def close(self) -> None:
@@ -99,7 +99,8 @@ def close() -> None:
 
 
 def _is_pipe(descriptor: int, inode: int) -> bool:
-    """Whether a worker has inherited the pipe that its environment speaks of: a child of its has not."""
+    """Return True if a worker has inherited the pipe that its environment speaks of: a child of its has
+    not."""
     try:
         return os.fstat(descriptor).st_ino == inode
     except OSError:

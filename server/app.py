@@ -47,7 +47,7 @@ _CORS_HEADERS = (
     "x-request-id",
     "x-timeout-s",
 )
-"""What pages of allowed origins may send."""
+"""Headers that pages of allowed origins may send."""
 
 _SHOWN_PATH = 200
 """Characters of a path that are said again."""
@@ -58,7 +58,7 @@ _ELSEWHERE = {
 """Paths that people ask for and that are not there, each with what to do."""
 
 REFRESH_S = 1.0
-"""How often the gauges are brought up to date, for when another server process is asked for them."""
+"""Seconds between updates of the gauges, for when another server process is asked for them."""
 
 
 def create_app(
@@ -187,7 +187,7 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
 def _lifespan(
     state: health.Health, metrics: Metrics
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """What runs beside the requests: preparing, and fresh gauges."""
+    """Run the work beside the requests: preparing, and fresh gauges."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -250,7 +250,7 @@ def _answer_errors(app: FastAPI) -> None:
 
 
 def _more_of(error: HTTPException, request: Request) -> str:
-    """What was asked for and what would be right, of an error that says no more than its status does."""
+    """Return the request and the right alternative, for an error that says no more than its status does."""
     path = request.url.path[:_SHOWN_PATH]
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "another method")

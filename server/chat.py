@@ -26,7 +26,7 @@ _MARKER = re.compile(
     r"|<SYS>>(?P<system>)|</SYS>>(?P<user>)"  # Llama 2
     r")|\[(?:SYSTEM_PROMPT\](?P<system_prompt>)|INST\](?P<inst>)|/INST\](?P<assistant>))"  # Mistral
 )
-"""Where a turn begins, in the templates in common use. Both halves begin with one literal character, which
+"""Beginnings of a turn, in the templates in common use. Both halves begin with one literal character, which
 lets the search skip over text."""
 
 _BARE_MARKER = re.compile(
@@ -53,7 +53,7 @@ _ROLES = {
     "system_prompt": "system",
 }
 _PREFILLED = re.compile("|".join(re.escape(tag) for form in THOUGHTS for tag in form))
-"""What templates put into the assistant's mouth."""
+"""Texts that templates put before the assistant's own."""
 
 
 class ChatTurn(NamedTuple):
@@ -62,7 +62,7 @@ class ChatTurn(NamedTuple):
     role: str
     content: str
     start: int = 0
-    """Where `content` begins in the text it was found in."""
+    """Position of `content` in the text it was found in."""
 
 
 def turns(text: str, *, bare: bool = False) -> list[ChatTurn]:
@@ -146,7 +146,8 @@ def response_in(query: str, prompt: str) -> str | None:
 
 
 def _end_of(part: str, text: str, *, anywhere: bool = False) -> int | None:
-    """Where a part of a text ends, white space aside; None if it does not begin with it, or lacks it."""
+    """Return the end of a part of a text, white space aside; None if the text does not begin with it, or
+    lacks it."""
     if text.startswith(part):
         return len(part)
     wanted, found = "".join(part.split()), "".join(text.split())
@@ -172,7 +173,8 @@ def _template(text: str) -> str | None:
 
 
 def _first_reply(text: str, template: str | None) -> int:
-    """Where the first turn of the assistant begins, by the markers of one template; 0: there is none."""
+    """Return the start of the first turn of the assistant, by the markers of one template; 0: there is
+    none."""
     for match in _MARKER.finditer(text):
         if _family(match) == template and _role(match) == "assistant":
             return match.end()

@@ -1,4 +1,4 @@
-"""What a connection may cost before it has sent a whole request: bytes and seconds of headers, and its place.
+"""Limits of a connection before it has sent a whole request: bytes and seconds of headers, and its place.
 
 uvicorn's HTTP protocol with limits that uvicorn has for h11 alone, or not at all. How many connections
 there may be is uvicorn's own `limit_concurrency`; bodies are the guard's business, which knows the routes.
@@ -16,8 +16,8 @@ MAX_HEADER_BYTES = 64 << 10
 """Of the request line, the headers, and whatever else is no body, that may wait for what ends it."""
 
 REQUEST_TIMEOUT_S = 10.0
-"""How long a request that has begun may take until its headers are complete. A connection that says nothing
-may stay: a busy client opens thousands before it gets round to the first request."""
+"""Seconds that a request that has begun may take until its headers are complete. A connection that says
+nothing may stay: a busy client opens thousands before it gets round to the first request."""
 
 _GRACE_S = 1.0
 """After that time: what came within it may be unread yet, where this process was busy."""

@@ -1,4 +1,5 @@
-"""What an index of ground truths says of a prompt. The index itself, in `ground_truths`, needs Arrow."""
+"""Facts that an index of ground truths holds about a prompt. The index itself, in `ground_truths`, needs
+Arrow."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ PromptValue = str | Sequence[Mapping[str, Any]]
 
 
 class KnownRow(NamedTuple):
-    """What a row says of its prompt."""
+    """Row of a prompt."""
 
     data_source: str
     ground_truth: str

@@ -1,5 +1,5 @@
-"""How much the server takes on at once, and what the body of one request may be. Beyond it the answer is "try
-again in n seconds", at once.
+"""Limits of the work that the server takes on at once, and of the body of one request. Beyond it the answer
+is "try again in n seconds", at once.
 
 Counts bytes (of request bodies in memory), samples (being scored or waiting for a worker) and, since the
 two say little about time, when a request would be done: it is refused only if that is too late for its
@@ -31,7 +31,7 @@ MOST_RESERVE_SHARE = 0.6
 """The largest share of a deadline that is kept because of `RESERVE_S`."""
 
 BODY_TIMEOUT_S = 60.0
-"""How long each piece of a body may take to arrive."""
+"""Seconds that each piece of a body may take to arrive."""
 
 _MAX_DIGITS = 20
 """Of a length: it is far too large with as many, and int() takes long over many more."""
@@ -53,7 +53,7 @@ _Key = tuple[str, int]
 
 
 class Admission:
-    """What is in the server now, against what may be.
+    """Work that is in the server now, and its limits.
 
     Args:
         max_samples: scored or waiting at once; a single batch may be larger when nothing else is there.
@@ -253,11 +253,11 @@ class Body:
         return message
 
     def too_large(self) -> str:
-        """What to say about a body that is over the limit."""
+        """Return the message about a body that is over the limit."""
         return f"the body is larger than {self.max_bytes >> 20} MiB; send smaller batches"
 
     async def _in_time(self) -> Message:
-        """What comes in next."""
+        """Return the next message that comes in."""
         try:
             async with asyncio.timeout(BODY_TIMEOUT_S):
                 return await self.request.receive()

@@ -45,7 +45,7 @@ class CurrentRequest:
     client: str = ""
     """Who asks: clients share the workers' time."""
     timeout_s: float | None = None
-    """What the client asked for in `X-Timeout-S`."""
+    """Seconds that the client asked for in `X-Timeout-S`."""
     body_read: bool = False
     gone: bool = False
     """The client has closed the connection."""

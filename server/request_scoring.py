@@ -29,13 +29,13 @@ _MAX_LABELS = 4_096
 """Data sources whose label is kept."""
 
 SEND_GROUP = "send all responses to the prompt in one list to POST /score"
-"""What to do instead of sending a response by itself to a reward that looks at groups."""
+"""Advice for a response that was sent by itself to a reward that looks at groups."""
 
 Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
 """Called with samples, their scores and the seconds it took after every scored batch."""
 
 CountedOutcome = tuple[str, float, bool | None, Status]
-"""What samples of a batch have in common for whoever counts them: data source, score, correct, status."""
+"""Facts by which samples of a batch are counted together: data source, score, correct, status."""
 
 
 class RequestScorer:
@@ -118,7 +118,8 @@ class RequestScorer:
             observe(samples, scores, seconds)
 
     def label(self, data_source: str) -> str:
-        """What stands for a data source where only few names may: itself, the glob it matches, `unknown`."""
+        """Return a label for a data source where only few names may be used: itself, the glob it matches,
+        `unknown`."""
         label = self._labels.get(data_source)
         if label is None:
             label = _label(self.scorer, data_source)
@@ -135,7 +136,7 @@ class RequestScorer:
             return False
 
     def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
-        """How many samples of each label; those that keep no worker busy under `""`."""
+        """Return the number of samples of each label; those that keep no worker busy under `""`."""
         busy = Counter([sample.data_source for sample in compress(samples, elsewhere)])
         by_label = {"": len(samples) - busy.total()}
         for source, count in busy.items():

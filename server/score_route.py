@@ -35,7 +35,7 @@ from rewardkit.server.wire import (
 from rewardkit.types import Sample, Score, failure
 
 SCORE_PATHS = ("/score", "/v1/score")
-"""Where the server's own route is: its version is 1, and without one it is the newest."""
+"""Paths of the server's own route: its version is 1, and without one it is the newest."""
 
 EACH_QUERY = b"each=1"
 """The query of a request whose list is no group: what a client sends of callers that have one sample each."""

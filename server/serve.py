@@ -47,13 +47,13 @@ BACKLOG = 4096
 """Connections that may wait to be accepted."""
 
 _KEEP_ALIVE_S = 75
-"""How long an idle connection is kept: longer than clients keep theirs, so that it is they who close."""
+"""Seconds that an idle connection is kept: longer than clients keep theirs, so that it is they who close."""
 
 _ANSWERS_WITHIN_S = 60
 """A worker whose interpreter does not answer its supervisor for so long is replaced."""
 
 _READY_WITHIN_S = 3_600
-"""How long a process that is to take the place of another may load its models."""
+"""Seconds that a process that is to take the place of another may load its models."""
 
 _MOST_FILES = 1 << 20
 """A hard limit may be in the billions, and what we start would take its time over them."""
@@ -69,7 +69,7 @@ AppMaker = Callable[[], AbstractContextManager[FastAPI]]
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What to serve, where and how."""
+    """Rewards to serve, the address, and the limits."""
 
     make_app: AppMaker
     host: str
@@ -77,7 +77,7 @@ class Serving:
     """0: any free one."""
     workers: int = 1
     drain_s: float = 30.0
-    """How long requests in flight may take after SIGTERM."""
+    """Seconds that requests in flight may take after SIGTERM."""
     certfile: Path | None = None
     keyfile: Path | None = None
 
@@ -257,7 +257,7 @@ class _Application:
     supervisor: int
     """Its process id."""
     folder: str
-    """Where all processes keep their figures."""
+    """Folder in which all processes keep their figures."""
     prepared: bool = False
     """It takes no requests until all that it needs is there."""
 

@@ -46,7 +46,7 @@ class TaskSet:
 
     @property
     def splits(self) -> dict[str, int]:
-        """How many tasks each split has."""
+        """Return the number of tasks of each split."""
         return {name: len(table) for name, table in self._splits.items()}
 
     @property

@@ -30,7 +30,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class ErrorBody(msgspec.Struct):
-    """What is wrong with a request. `type` is for programs, `message` for people."""
+    """Error of a request. `type` is for programs, `message` for people."""
 
     type: str
     message: str

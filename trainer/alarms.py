@@ -31,7 +31,7 @@ class AlarmRule:
     step; a piece is left out where the step has no such metric."""
     what_to_do: str
     below: bool = False
-    """Whether beyond is below: the alarm is for what is too small."""
+    """True if the alarm is for values that are too small."""
 
 
 RULES = (
@@ -155,7 +155,7 @@ class Alarms:
         return self.beyond.get(rule.name, 0) >= rule.steps
 
     def end_run(self, begun: Mapping[str, str]) -> bool:
-        """Whether the run is to end for these lines."""
+        """Return True if the run is to end for these lines."""
         return self._stop and bool(begun)
 
     def error(self, begun: Mapping[str, str]) -> AlarmError:

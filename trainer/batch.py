@@ -62,7 +62,7 @@ class PromptRow:
     token_ids: list[int]
     """The prompt after the chat template."""
     agent_name: str | None = None
-    """What draws the response; None: the run's default."""
+    """Name of the agent that draws the response; None: the run's default."""
     branches: tuple[TokenHistory, ...] = ()
     """Other histories of the episode that is the response, where a program has rewritten its own: they are
     learned from with the response's advantage (`steps/branches.py`)."""
@@ -124,7 +124,7 @@ def join(batches: Sequence[Batch]) -> Batch:
 
 
 class Tokenised(Protocol):
-    """What a row of prompts and one of SFT have in common."""
+    """Common part of a row of prompts and one of SFT."""
 
     @property
     def token_ids(self) -> list[int]:

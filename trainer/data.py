@@ -46,7 +46,7 @@ def file_list(files: Any) -> list[Path]:
 
 @dataclass(frozen=True)
 class PromptFile:
-    """What training needs of a file: data source, prompt, ground truth, extra info, agent."""
+    """File of prompts as training needs it: data source, prompt, ground truth, extra info, agent."""
 
     path: Path
     table: pa.Table

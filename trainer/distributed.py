@@ -26,9 +26,9 @@ from rewardkit.errors import RewardkitError
 T = TypeVar("T")
 
 TIMEOUT = datetime.timedelta(minutes=30)
-"""How long a process waits for the others in a collective."""
+"""Time that a process waits for the others in a collective."""
 JOIN_TIMEOUT = datetime.timedelta(minutes=5)
-"""How long it waits for them to be there at all."""
+"""Time that a process waits for the others to be there at all."""
 _TOLD_AFTER_S = 30.0
 _SHARED_STORE = (
     "torchrun shares one store between restarts, so restarted machines wait for each other; "

@@ -62,13 +62,13 @@ class Feed(Generic[T]):
         self._total_steps = total_steps
         self._begun: deque[StepPrompts[T]] = deque()
         self._brought: deque[StepPrompts[T]] = deque()
-        """What a checkpoint had begun."""
+        """Batches that a checkpoint had begun."""
         self.epoch = 0
         """The epoch of the batch that was taken last."""
 
     @property
     def in_flight(self) -> bool:
-        """Whether something is being drawn, in this process."""
+        """Return True if something is being drawn, in this process."""
         return not all(one.drawn.done() for one in self._begun)
 
     def begin(self, version: int, draw: Draw[T]) -> None:

@@ -124,7 +124,7 @@ class ModelServer:
 
 
 def _is_final(reason: str) -> bool:
-    """Whether the server answered that a preparation failed; while at it, it says `not done yet`."""
+    """Return True if the server answered that a preparation failed; while at it, it says `not done yet`."""
     return " answered 503: " in reason and "not done yet" not in reason
 
 

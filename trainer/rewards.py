@@ -31,15 +31,15 @@ from rewardkit.types import Sample, Score, failure
 REQUEST_SAMPLES = 32
 """Samples in one request to a reward server: small enough that requests end at about the same time."""
 PATIENCE_S = 180.0
-"""How long a reward server may be away: it may start anew and load a model. One that is busy is asked until
-the step's deadline."""
+"""Seconds that a reward server may be away: it may start anew and load a model. One that is busy is asked
+until the step's deadline."""
 LONGEST_PAUSE_S = 5.0
 """Between two questions to a server that is away."""
 
 
 @dataclass(frozen=True)
 class RewardServer:
-    """Where a reward server is."""
+    """Address of a reward server."""
 
     url: str
     token: str | None
@@ -54,7 +54,7 @@ class ScoreFuture(Protocol):
 
 
 class RewardSource(Protocol):
-    """What the local Scorer and a reward server have in common."""
+    """Common interface of the local Scorer and a reward server."""
 
     def check(self, data_sources: Iterable[str]) -> None:
         """Raise UnknownDataSourceError for a data source that has no reward."""
@@ -65,7 +65,7 @@ class RewardSource(Protocol):
         ...
 
     def scores_by_group(self, data_source: str) -> bool:
-        """Whether the responses to one prompt have to be submitted together."""
+        """Return True if the responses to one prompt have to be submitted together."""
         ...
 
     def close(self) -> None:

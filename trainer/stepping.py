@@ -1,4 +1,4 @@
-"""What every stage does around a training step: when to validate, save and log, and how fast the step was.
+"""Work of every stage around a training step: when to validate, save and log, and how fast the step was.
 
 What happens in a step is in `loop.py` (PPO) or `sft/loop.py` (SFT).
 """

@@ -25,7 +25,7 @@ from rewardkit.trainer.workers.critic import Critic
 
 @dataclass(kw_only=True)
 class StageRun:
-    """What any training works with."""
+    """Objects that any training works with."""
 
     config: Any
     """The stage's settings, a `RunConfig`."""
@@ -64,10 +64,10 @@ class TrainingRun(StageRun):
     eos_ids: list[int]
     """Tokens that end a response; none where `rollout.ignore_eos` is set."""
     needs_old_log_probs: bool
-    """Whether the policy's log-probabilities are computed before its update."""
+    """True if the policy's log-probabilities are computed before its update."""
     first_kl: float | None = None
     """k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
     syncs: int = 0
-    """How often the rollout engine was given the actor's weights."""
+    """Number of times that the rollout engine was given the actor's weights."""
     agents: EpisodeSetup | None = None
-    """What episodes have in common; None where every response is a single turn."""
+    """Shared setup of episodes; None where every response is a single turn."""

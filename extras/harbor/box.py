@@ -47,7 +47,7 @@ class BoxRun:
 
     @property
     def text(self) -> str:
-        """What it wrote, and how it ended if not well."""
+        """Output of the command, and how it ended if not well."""
         said = (self.outcome.stdout + self.outcome.stderr).decode("utf-8", "replace").strip()
         ended = "" if self.outcome.ok else f"[{self.outcome.status}, exit code {self.outcome.exit_code}]"
         return "\n".join(part for part in (said, ended) if part)

@@ -28,11 +28,12 @@ from rewardkit_extras.harbor.task import cached_task, read_task, task_folder
 
 @dataclass(frozen=True)
 class HarborOptions:
-    """Which tasks, and what a response is."""
+    """Tasks, and the form of a response."""
 
     folder: str = file_option("")
     file: str = ""
-    """Where in `/app` the response is put, such as `answer.txt`; empty: it is a script that is run there."""
+    """Path in `/app` at which the response is put, such as `answer.txt`; empty: it is a script that is run
+    there."""
     cpu_s: float = 60.0
     """CPU time of that script. The grader has the task's own limit."""
     level: Literal["auto", "full", "warm"] = "auto"
@@ -78,7 +79,8 @@ def score(sample: Sample, options: HarborOptions) -> Score:
 
 
 def _digests(folder: Path) -> bytes:
-    """What decides on scores in a folder of tasks: their settings and tests, by name and checksum."""
+    """Return the files that decide scores in a folder of tasks: their settings and tests, by name and
+    checksum."""
     files = sorted(path for path in folder.rglob("*") if path.name == "task.toml" or "tests" in path.parts)
     lines = (
         f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"

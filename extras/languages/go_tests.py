@@ -71,7 +71,7 @@ def with_runner(source: str) -> tuple[str, str]:
 
 
 def _is_name(rest: str) -> bool:
-    """Whether a test's name may go on so: `TestXxx`, where `Xxx` does not start in lower case."""
+    """Return True if a test's name may go on so: `TestXxx`, where `Xxx` does not start in lower case."""
     return not rest[:1].islower()
 
 

@@ -32,7 +32,7 @@ class StringCheck(msgspec.Struct, frozen=True, tag="string_check"):
 
 
 class TextSimilarity(msgspec.Struct, frozen=True, tag="text_similarity"):
-    """How alike two texts are, 0 to 1."""
+    """Similarity of two texts, from 0 to 1."""
 
     input: str
     reference: str

@@ -63,7 +63,7 @@ class GradeFailed(RuntimeError):
 
 
 ModelAnswers = Mapping[str, float | GradeFailed]
-"""What the models said, by the path of the grader that asked."""
+"""Answers of the models, by the path of the grader that asked."""
 
 
 def openai_grader(spec: ForeignSpec) -> Reward:

@@ -1,5 +1,5 @@
-"""What a grader's model is asked, and how its answer is read: as a judge whose verdict is a field of one JSON
-object. The judge asks, with its cache, limits and budget; nothing in an answer is run.
+"""Questions to a grader's model and the reading of its answer: as a judge whose verdict is a field of one
+JSON object. The judge asks, with its cache, limits and budget; nothing in an answer is run.
 
 The grader's messages go out as they stand, and one more says in which form to answer.
 """

@@ -1,4 +1,4 @@
-"""What the user says of an OpenAI grader, besides its JSON."""
+"""Options that the user gives to an OpenAI grader, besides its JSON."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from rewardkit.rewards.structure.overlap import words
 _MAX_CHARS = 20_000
 """Of longer texts the starts are compared: time grows with the product of the lengths."""
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
-"""What a metric needs, of the extra `metrics`."""
+"""Packages that a metric needs, of the extra `metrics`."""
 REFUSED = {
     "cosine": "cosine needs OpenAI's own embeddings, which rewardkit does not have",
     "meteor": "meteor needs WordNet's data, which rewardkit does not have",

@@ -95,7 +95,7 @@ def _as_text(value: Any) -> str:
 
 
 def _json(text: str) -> Any:
-    """What a text holds as JSON; None where it is none."""
+    """Return the value of a text that is JSON; None where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

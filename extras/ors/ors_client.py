@@ -39,7 +39,7 @@ class OrsTool:
 
 @dataclass(frozen=True, slots=True)
 class OrsTools:
-    """What a session offers."""
+    """Tools that a session offers."""
 
     tools: tuple[OrsTool, ...]
     terminal: tuple[str, str] | None = None

@@ -21,7 +21,7 @@ from rewardkit_extras.ors.ors_client import OrsSession, OrsTools
 
 @dataclass(frozen=True)
 class OrsOptions(NetworkSettings):
-    """Which server and environment, and where the response goes."""
+    """Server and environment, and the tool that gets the response."""
 
     url: Address = NO_ADDRESS
     environment: str = ""

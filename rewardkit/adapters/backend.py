@@ -1,4 +1,4 @@
-"""What scores for the adapters: one Scorer, or one client of each server, per process. No signatures here.
+"""Scoring for the adapters: one Scorer, or one client of each server, per process. No signatures here.
 
 Made when first used, shared by all callers, closed when the process ends. A forked child makes its own.
 """
@@ -70,8 +70,8 @@ class _Backends:
 
 _backends = _Backends()
 _of_parents: list[_Backends] = []
-"""What a forked child inherited: its workers and connections are its parent's, so it is neither used nor
-closed, and kept only for nothing to be closed by being collected."""
+"""Scorer and clients that a forked child inherited: their workers and connections are the parent's, so they
+are neither used nor closed, and are kept only so that nothing closes them by collecting them."""
 
 
 def _forget() -> None:

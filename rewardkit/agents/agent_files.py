@@ -54,7 +54,7 @@ def register_agents(path: str | None, option: str) -> tuple[str, ...]:
 
 
 def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
-    """What the loop's settings come to."""
+    """Return the settings of a loop, made from its entry in the file."""
     if found.settings is None:
         if settings:
             raise ConfigError(

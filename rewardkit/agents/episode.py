@@ -91,7 +91,7 @@ class Episode:
         self.messages: list[Message] = [dict(one) for one in (row.messages if messages is None else messages)]
         """The prompt and all turns."""
         self.prompt_messages = len(self.messages)
-        """How many of the messages are the prompt."""
+        """Number of messages that are the prompt."""
         self.schemas = list(schemas)
         self.tools: dict[str, Tool] = dict(tools or {})
         """By name, in the order in which they are offered."""
@@ -123,7 +123,7 @@ class Episode:
         self.metrics: Counter[str] = Counter()
         """Sums of the metrics of observations and of the interaction's turns, by name."""
         self.branches: list[Episode] = []
-        """Where a program rewrites its history: what it had, each with a prompt of its own. The episode
+        """Earlier histories of a program that rewrites its own, each with a prompt of its own. The episode
         itself is what was said last."""
         self.speaking = speaking
         self._counted = 0  # tokens of a ChatModel's turns

@@ -16,7 +16,7 @@ from rewardkit.users_code import raised, running, told
 
 T = TypeVar("T")
 _GRACE_S = 1.0
-"""How long a cancelled task may take to end before it is no longer waited for."""
+"""Seconds that a cancelled task may take to end before it is no longer waited for."""
 
 
 async def execute_call(
@@ -65,7 +65,8 @@ async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float
 
 
 async def _without_exit(work: Awaitable[T]) -> T:
-    """What a tool does that ends programs (argparse and click do) is its failure, not the end of the run."""
+    """Turn a tool's attempt to end the program (argparse and click do so) into its failure, which does not
+    end the run."""
     try:
         return await work
     except SystemExit as error:

@@ -53,7 +53,7 @@ INTERACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What is loaded: tools, or interactions."""
+    """One kind of thing that is loaded: tools, or interactions."""
 
     what: str
     """In the singular, for messages."""
@@ -67,7 +67,7 @@ class _Kind:
     table: str
     """Name of the table to which packages add rows."""
     own: str
-    """How one of a user's own is named."""
+    """Form in which a user names one of their own."""
 
 
 _TOOL = _Kind(
@@ -252,7 +252,7 @@ def _none_declared(module: ModuleType, where: str) -> list[Any]:
 
 
 def _declarations(module: ModuleType) -> list[Declared]:
-    """What is declared by `@tool` or by verl's `@function_tool`."""
+    """Yield the tools that `@tool` or verl's `@function_tool` declares."""
     own = [one for one in map(declared, vars(module).values()) if one is not None]
     return [*own, *(verl.function_declared(one) for one in verl.function_tools(module))]
 
@@ -351,7 +351,8 @@ def _parts(source: SourceNames) -> tuple[str, ...]:
 def _open(
     parts: Sequence[str], kind: _Kind, opened: Callable[[Mapping[str, Any]], Iterable[tuple[str, T]]]
 ) -> dict[str, T]:
-    """What names and files stand for, by name. A bare name is an entry with a `class_name` alone."""
+    """Return the objects that names and files stand for, by name. A bare name is an entry with a `class_name`
+    alone."""
     found: dict[str, T] = {}
     for part in parts:
         for where, entry in _checked(Path(part), kind) if _is_file(part) else [("", {"class_name": part})]:

@@ -21,7 +21,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """How an episode speaks to its model: by token ids, or by messages."""
+    """Way in which an episode speaks to its model: by token ids, or by messages."""
 
     model: TokenModel | ChatModel
     transcript: Transcript | None
@@ -36,7 +36,7 @@ class Speaking:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """What is asked of the model for one turn."""
+    """Request to the model for one turn."""
 
     seed: int
     max_tokens: int

@@ -35,7 +35,7 @@ _HEARD: Message = {"role": "tool", "name": "zqtool", "tool_call_id": "call00000"
 
 @dataclass(frozen=True, slots=True)
 class TemplateReport:
-    """What `probe` found."""
+    """Findings of `probe`."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
     """Kind of turn (`user`, `tool`, `parallel tools`) -> why it cannot be appended."""

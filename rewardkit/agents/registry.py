@@ -41,16 +41,16 @@ class Agent:
     loop: Loop
     """Drives one episode; when it returns, the episode has ended."""
     tools: ToolsBy = "template"
-    """How the model is told of its tools. `template`: by the chat template, which must take tool messages.
-    `text`: by the text that `prepare` writes. `program`: by the template, of tools that a program or an
-    environment has. `none`: not at all. With these two rows get no tools."""
+    """Way in which the model is told of its tools. `template`: by the chat template, which must take tool
+    messages. `text`: by the text that `prepare` writes. `program`: by the template, of tools that a program
+    or an environment has. `none`: not at all. With these two rows get no tools."""
     prepare: Prepare | None = None
     """(messages, tool schemas) -> the messages of the prompt. It must be pure: prompts are also made only to
     count their tokens."""
     calls: str | None = None
     """The format in which the model writes calls, where the loop needs a certain one; None: the run's."""
     interaction: bool = True
-    """Whether the loop asks the row's interaction. If not, no interaction is made."""
+    """True if the loop asks the row's interaction. If not, no interaction is made."""
     opens: Callable[[EpisodeRow, str], Interaction] | None = None
     """(row, the run's environment) -> what answers the model in place of an interaction; it has not begun."""
     summary: str = ""
@@ -58,11 +58,11 @@ class Agent:
     """Makes the loop's second argument from the keys of its entry in a file of agents, and raises ConfigError
     for what does not fit; None: the loop takes an episode alone."""
     given: Any = None
-    """What `settings` has made; None: the loop takes nothing, or is in no file yet."""
+    """Value that `settings` has made; None: the loop takes nothing, or is in no file yet."""
 
     @property
     def takes_tools(self) -> bool:
-        """Whether its rows get tools of the run."""
+        """Return True if rows of this agent get tools of the run."""
         return self.tools in ("template", "text")
 
     async def play(self, episode: Episode) -> None:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EpisodePrompt:
-    """What an episode begins with."""
+    """Beginning of an episode."""
 
     episode: ResolvedEpisode
     messages: list[Message]

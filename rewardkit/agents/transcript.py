@@ -148,7 +148,8 @@ class Transcript:
         return ids
 
     def _said_already(self, produced: Sequence[int], ids: Sequence[int], skeleton: Skeleton) -> int:
-        """How many of `ids` the model has produced itself: the token that ends its turn, or none."""
+        """Return the number of `ids` that the model has produced itself: 1 for the token that ends its turn,
+        or 0."""
         if not produced or not ids:
             return 0
         if produced[-1] == ids[0]:
@@ -172,7 +173,8 @@ def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Sc
 def _tail(
     transcript: Transcript, new: Sequence[Message], schemas: Schemas, *, prompt: bool = True
 ) -> tuple[str, list[int]]:
-    """What follows an assistant's turn when `new` is said next, and the ids in it that close the turn.
+    """Return the text after an assistant's turn when `new` is said next, and the ids in it that close the
+    turn.
 
     Args:
         prompt: up to where the assistant is to go on.
@@ -259,7 +261,7 @@ def _closing(transcript: Transcript, ids: Sequence[int], schemas: Schemas) -> li
 def _content_of(
     transcript: Transcript, shape: Sequence[tuple[str, str]], place: int, schemas: Schemas
 ) -> Callable[[str], str]:
-    """How the template writes the content of one message."""
+    """Return the content of one message as the template writes it."""
     sample = ' "zq\n{}<é'
     marks = [_HEARD.format(i) for i in range(len(shape))]
     marks[place] = sample + _HEARD.format(place) + " \n"
@@ -305,7 +307,7 @@ def _cut(tail: str, marks: Sequence[str]) -> list[str]:
 
 
 def _behind(text: str, times: int = 1) -> str:
-    """What follows the last of the assistant's placeholders."""
+    """Return the text after the last of the assistant's placeholders."""
     if text.count(_SAID) != times:
         raise TemplateError("the template omits or changes the assistant's text")
     return text.rpartition(_SAID)[2]

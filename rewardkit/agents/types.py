@@ -63,7 +63,7 @@ class EpisodeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said in one turn."""
+    """One turn of the model."""
 
     text: str
     token_ids: Sequence[int] = ()
@@ -75,10 +75,10 @@ class Reply:
     tokens: int | None = None
     """Number of tokens of the turn, where the engine reports only their number."""
     weight_versions: Sequence[int] | None = None
-    """Which weights each token was drawn with, where they may change meanwhile."""
+    """Version of the weights that drew each token, where it may change during a turn."""
     routed_experts: Any = None
-    """Which experts each token up to the last went to, those of the prompt first: an array of whole numbers,
-    (tokens - 1, layers, experts); None where the engine does not tell."""
+    """Experts of each token up to the last, those of the prompt first: an array of whole numbers, (tokens -
+    1, layers, experts); None where the engine does not tell."""
 
 
 class TokenModel(Protocol):

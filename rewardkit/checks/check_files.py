@@ -35,7 +35,7 @@ _HELD_OUT_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """What files are checked against."""
+    """Settings against which files are checked."""
 
     names: RowNames = field(default_factory=RowNames)
     """Columns by name; None: the first that is there of those that are known."""
@@ -77,7 +77,7 @@ def check_files(
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the questions of a file are compared with."""
+    """Questions that those of a file are compared with."""
 
     against: EvalIndex
     """The evaluation sets that the user names."""

@@ -17,7 +17,7 @@ class CheckFinding:
 
     level: FindingLevel
     check: str
-    """What was checked, in one or two words."""
+    """Name of the check, in one or two words."""
     file: str
     what: str
     """The problem of the first row: what was expected, what was found, what to do."""

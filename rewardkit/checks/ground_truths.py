@@ -66,7 +66,7 @@ def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: F
 
 
 def _is_ours(data_source: str, scorer: Scorer) -> bool:
-    """Whether a data source is scored by rewards that ship with rewardkit alone."""
+    """Return True if a data source is scored by rewards that ship with rewardkit alone."""
     try:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:

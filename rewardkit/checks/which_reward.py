@@ -29,7 +29,7 @@ _OFFERED = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How a reward reads some responses."""
+    """Reading of some responses by one reward."""
 
     source: str
     read: float

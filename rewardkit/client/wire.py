@@ -1,4 +1,4 @@
-"""What the clients send and what they get: request bodies of limited size, headers, scores or an error."""
+"""Messages between clients and server: request bodies of limited size, headers, scores and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RequestBatch:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What the server answered, whatever its status."""
+    """Answer of the server, whatever its status."""
 
     url: Address
     status: int

@@ -80,7 +80,7 @@ def _exit_code(score: Score) -> int:
 
 
 def _extra_info(text: str | None) -> dict[str, Any]:
-    """What stands in --extra-info.
+    """Return the value of --extra-info.
 
     Raises:
         OptionsError: it is no JSON object.

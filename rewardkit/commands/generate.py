@@ -142,7 +142,7 @@ def command(
 
 
 def _with_options(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """What a file says, changed by the options; an address asks for its own engine."""
+    """Return the settings of a file, changed by the options; an address asks for its own engine."""
     if "url" in given:
         return {name: value for name, value in values.items() if name != "engine"} | given
     model = {"model": _expanded(values["model"])} if "model" in values else {}

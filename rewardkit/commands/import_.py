@@ -164,7 +164,7 @@ def _sample(row: str | None, spec: ForeignSpec) -> Sample:
 
 
 def _facts(spec: ForeignSpec) -> dict[str, Any]:
-    """What a host says of a function; nothing of a reward that is no Python."""
+    """Return a host's description of a function; nothing for a reward that is not Python."""
     if not is_python(spec):
         return {}
     seen = look_at(spec)

@@ -322,7 +322,8 @@ def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
 
 
 def _share(scorers: int, workers: int) -> int:
-    """How many scoring processes each server process may have, so that together they have `scorers`.
+    """Return the number of scoring processes that each server process may have, so that together they have
+    `scorers`.
 
     Raises:
         ConfigError: there are not enough to go round.

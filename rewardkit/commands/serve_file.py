@@ -36,7 +36,7 @@ _GONE = dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"
 """Keys of files that were written for other versions, each with what to do."""
 
 _KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
-"""What stays as it was when the file is read anew, as the sockets are open."""
+"""Options that stay as they were when the file is read anew, since the sockets are open."""
 
 _IN_FILE = "rewardkit.serve.file"
 _ARGS = "rewardkit.serve.args"
@@ -57,12 +57,12 @@ def config_option(function: Any) -> Any:
 
 
 def in_file(key: str, default: Any) -> Any:
-    """What the file of `--config` says under a key that is no option of the command line."""
+    """Return the value in the file of `--config` under a key that is no option of the command line."""
     return click.get_current_context().meta.get(_IN_FILE, {}).get(key, default)
 
 
 def is_only_tried() -> bool:
-    """Whether the command is called to see if it can serve, by a process that will not."""
+    """Return True if the command is called to see if it can serve, by a process that will not."""
     return bool(click.get_current_context().meta.get(_TRIED))
 
 

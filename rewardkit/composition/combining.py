@@ -35,7 +35,7 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
 
 
 def is_right(score: Score, threshold: float) -> bool:
-    """Whether a score counts as right."""
+    """Return True if a score counts as right."""
     return score.correct if score.correct is not None else score.score >= threshold
 
 

@@ -199,7 +199,7 @@ def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> 
 
 
 def _overruled(node: CompositionNode, known: dict[str, Score]) -> bool:
-    """Whether a model said that a response is right after a rule of the same `first` had not."""
+    """Return True if a model said that a response is right after a rule of the same `first` had not."""
     if not isinstance(node, Combine) or node.kind != "first":
         return False
     asked = [(item, known[item.path]) for item in node.items if item.path in known]

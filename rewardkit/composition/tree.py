@@ -60,7 +60,7 @@ class Member:
 
     @property
     def label(self) -> str:
-        """How it is shown in a tree."""
+        """Text that stands for it in a tree."""
         return self.reward.scorer
 
 
@@ -84,7 +84,7 @@ class Combine:
 
     @property
     def label(self) -> str:
-        """How it is shown in a tree."""
+        """Text that stands for it in a tree."""
         return self.kind
 
 

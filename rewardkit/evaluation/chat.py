@@ -17,7 +17,7 @@ FOLDED = 400
 
 
 def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:
-    """Whether a value is an episode's turns."""
+    """Return True if a value is an episode's turns."""
     return (
         isinstance(turns, list)
         and bool(turns)

@@ -1,4 +1,4 @@
-"""Where the learning signal comes from: the share of |advantage| that each component of a score accounts for.
+"""Sources of the learning signal: the share of |advantage| that each component of a score accounts for.
 
 Responses to one prompt are a group, as in training. The advantages are those of `trainer/algorithms`,
 computed without torch; a test compares the two.
@@ -50,7 +50,7 @@ class SourceSignal:
     not_scored: dict[str, int]
     """Responses left out, by status."""
     weights: dict[str, float]
-    """What each component adds to a score, fitted by least squares."""
+    """Contribution of each component to a score, fitted by least squares."""
     estimators: dict[str, Signal]
     warnings: list[str]
 
@@ -245,7 +245,7 @@ def _shares(sums: dict[str, float]) -> dict[str, float]:
 
 
 def _warnings(found: Signal) -> list[str]:
-    """What is worth a line, under GRPO."""
+    """Return the lines that are worth printing, under GRPO."""
     lines = []
     if CORRECT in found.parts and found.nobody_right > MOST:
         lines.append(

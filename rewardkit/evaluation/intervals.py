@@ -20,7 +20,7 @@ LEVEL = 0.95
 EXACT_FLIPS = 12
 """The sign-flip test tries every choice of signs if at most so many prompts differ."""
 DRAWS = 10_000
-"""How many choices of signs it draws otherwise."""
+"""Number of choices of signs that are drawn where there are too many to try all."""
 
 
 @dataclass(frozen=True, slots=True)

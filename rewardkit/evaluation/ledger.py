@@ -1,4 +1,4 @@
-"""Where the gradient of one step comes from: failures had they been zeros, format alone, length.
+"""Sources of the gradient of one step: failures had they been zeros, format alone, length.
 
 One row of figures over all data sources, for the trainer's alarms and for a table over steps; by component of
 the score it is in `gradient.py`, whose advantages are used here.

@@ -54,7 +54,7 @@ class ScorerFlip:
 
 @dataclass
 class SourceDifference:
-    """What changes between two scorers on the responses of one data source."""
+    """Difference between two scorers on the responses of one data source."""
 
     n: int = 0
     flips: Counter[str] = field(default_factory=Counter)

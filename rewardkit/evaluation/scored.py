@@ -62,7 +62,7 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     length: int
     """In tokens if the row says how many, otherwise in characters."""
     truncated: bool | None
-    """Whether it was cut off at the length limit; None: the row does not say."""
+    """True if the response was cut off at the length limit; None: the row does not say."""
     ground_truth: str = ""
     """By which prompts with the same text are told apart: a digest if it is long; empty if there is none."""
 
@@ -377,7 +377,7 @@ def _prefixed(prefix: str) -> frozenset[str]:
 
 
 def _one_of(own: ScoredRow, place: int) -> ScoredRow:
-    """What scoring and generation say of one response of a row that has several."""
+    """Return the fields of scoring and generation for one response of a row that has several."""
     row = own.copy()
     for name in (*SCORE_FIELDS, *LENGTHS, *OF_EPISODES, "finish_reason"):
         values = row.get(name)

@@ -1,4 +1,4 @@
-"""Which files a path, folder, glob, URL or `-` stands for, and how they are opened. Not what is in them."""
+"""Files that a path, folder, glob, URL or `-` stands for, and how they are opened. Not what is in them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _DRIVERS = {
     "https": "aiohttp",
     "http": "aiohttp",
 }
-"""What fsspec needs for each scheme."""
+"""Packages that fsspec needs, by scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Input:
     member: str = ""
     """The file inside, where the path is that of a zip."""
     keys: dict[str, str] = field(default_factory=dict)
-    """What hive partitions (`data_source=gsm8k/part-0.parquet`) say of every row."""
+    """Fields that hive partitions (`data_source=gsm8k/part-0.parquet`) give to every row."""
     header: tuple[str, ...] = ()
     """The names of the columns of a csv file whose first line has none."""
 

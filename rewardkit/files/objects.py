@@ -93,7 +93,7 @@ class _LinesOfRow:
 
 
 def _delimiter(source: Input, header: str) -> str:
-    """What stands between cells: of a .csv what its header has, where no comma is in it."""
+    """Return the separator of cells: of a .csv the one in its header, if that has no comma."""
     if suffix_of(source.member or source.path) == ".tsv":
         return "\t"
     return next((sign for sign in ",;\t" if sign in header), ",")

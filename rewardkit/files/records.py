@@ -24,13 +24,13 @@ from rewardkit.json_objects import NOT_JSON
 from rewardkit.text import writable
 
 BOM = b"\xef\xbb\xbf"
-"""What some tools put before text in UTF-8."""
+"""Byte order mark, which some tools put before text in UTF-8."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 LINE_BYTES = 64 << 20
 """The longest line that is read as a row, or as part of one."""
 UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
-"""What reading a damaged file raises, packed or not."""
+"""Exceptions that reading a damaged file raises, packed or not."""
 
 RawRow = Mapping[str, Any]
 

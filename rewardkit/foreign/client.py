@@ -51,7 +51,7 @@ HostRow = dict[str, Any]
 
 
 class DescribedReward(msgspec.Struct):
-    """What a host says of what it has loaded."""
+    """Description of a reward by the host that has loaded it."""
 
     kind: str
     lists: bool
@@ -93,7 +93,7 @@ class _HostRefusal(msgspec.Struct):
 
 @dataclass(frozen=True)
 class HostRequest:
-    """What a host is to load, and with which interpreter."""
+    """Reward that a host is to load, and the interpreter that runs it."""
 
     target: str
     kind: str = ""

@@ -27,7 +27,7 @@ from rewardkit.types import Sample
 _FILES = (".py", ".yaml", ".yml")
 
 _seen: dict[str, DescribedReward] = {}
-"""What has been looked at, by what was asked for and from where."""
+"""Descriptions of targets that have been looked at, by request and working folder."""
 
 
 def python_reward(spec: ForeignSpec) -> Reward:

@@ -1,4 +1,4 @@
-"""What the kinds that run no Python of somebody else's have in common: how their Reward is made of a spec."""
+"""Rewards of the kinds that run no Python of somebody else's: how each is made of a spec."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ForeignSpec:
     """One reward that somebody else wrote, as a spec or an entry of a YAML file names it."""
 
     target: str
-    """What the kind finds it by: `FILE.py:NAME`, `package.module:NAME`, a name, a URL, a folder."""
+    """Target by which the kind finds it: `FILE.py:NAME`, `package.module:NAME`, a name, a URL, a folder."""
     kind: str = ""
     """One of `KINDS`; empty: what the function's parameters say."""
     python: str | None = None
@@ -70,13 +70,13 @@ class ForeignSpec:
     columns: Mapping[str, str] = field(default_factory=dict)
     """Parameter -> field of the sample or key of `extra_info` that it gets, where its name does not say."""
     ground_truth: Literal["json", "text"] = "json"
-    """How it gets a ground truth that is a JSON object or array: as that, or as its text."""
+    """Form of a ground truth that is a JSON object or array: as that, or as its text."""
     batch: Literal["sample", "group"] = "sample"
-    """What a function of lists gets in one call: one response, or all responses to a prompt."""
+    """Rows that a function of lists gets in one call: one response, or all responses to a prompt."""
     name: str = ""
     """Of the reward; empty: that of the function."""
     data_sources: tuple[str, ...] = ()
-    """What it scores; empty: it can be a member of compositions."""
+    """Data sources that it scores; empty: it can be a member of compositions."""
     timeout_s: float = 10.0
     """Deadline for one call."""
     on_exception: OnException = "error"
@@ -191,7 +191,7 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Whether a spec names a Python file that is written for rewardkit: it imports that."""
+    """Return True if a spec names a Python file that is written for rewardkit, which it then imports."""
     path = spec.partition("?")[0].partition(":")[0]
     if not path.endswith(".py"):
         return False

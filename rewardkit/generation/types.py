@@ -16,7 +16,7 @@ from rewardkit.types import Message, Status
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSettings(NetworkSettings):
-    """How episodes of several turns are run. Names are those of verl's `multi_turn` keys where there are
+    """Settings of episodes of several turns. Names are those of verl's `multi_turn` keys where there are
     any."""
 
     agent: str | None = None
@@ -47,7 +47,8 @@ class EpisodeSettings(NetworkSettings):
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """How responses are drawn. Two runs with the same settings, prompts and model give the same responses."""
+    """Settings by which responses are drawn. Two runs with the same settings, prompts and model give the same
+    responses."""
 
     n: int = 1
     """Responses to each prompt."""
@@ -71,7 +72,7 @@ class GenerationSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings(NetworkSettings):
-    """Which engine, and what it needs to start."""
+    """One engine, and the settings with which it starts."""
 
     name: str
     """`vllm`, `hf` or `endpoint`."""
@@ -103,7 +104,7 @@ class GenerationRequest(msgspec.Struct, frozen=True):
     messages: list[Message]
     seed: int
     episode: EpisodeRow | None = None
-    """What an episode needs of the row; None: the response is one turn."""
+    """Row of the prompt as an episode needs it; None: the response is one turn."""
 
 
 class TurnRecord(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What moved between two identities of rewards, one line each."""
+"""Differences between two identities of rewards, one line each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from rewardkit.identity.reward_identity import Identity
 
 _NAMES = {"options": "option", "items": "member", "packages": "package"}
-"""How a group of an identity is called where one of its values is named."""
+"""Names of the groups of an identity, for lines about one of their values."""
 _GROUPS = frozenset({*_NAMES, "source", "sandbox"})
 _SHOWN = 60
 """Characters of a value."""

@@ -1,4 +1,4 @@
-"""What a reward is: its version, options, sources, members, packages and sandbox, as plain data.
+"""Identity of a reward: its version, options, sources, members, packages and sandbox, as plain data.
 
 Everything that decides its scores and nothing of the machine: no paths, keys, secrets or times. What may be
 written of an address, of a request and of a user's options is decided in `rewardkit.http_addresses`, by what

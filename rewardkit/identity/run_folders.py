@@ -1,4 +1,5 @@
-"""What the rewards of a training run are, in its folder: the trainer writes it, `lock --check` reads it."""
+"""Identities of the rewards of a training run, in its folder: the trainer writes them, `lock --check` reads
+them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from rewardkit.labels.labelled import Labelled
 from rewardkit.scoring.scorer import Scorer
 
 _PROPOSALS = 3
-"""How many of the most frequent wrong answers of a row are tried as the right one."""
+"""Number of the most frequent wrong answers of a row that are tried as the right one."""
 _GROUND_TRUTH = 2.0
 """The weight of a response that gives the ground truth. One that gives the other answer has the weight 1."""
 _ALONE = 3
@@ -25,7 +25,7 @@ _ALONE = 3
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """How many responses to a row give which answer, by one grader."""
+    """Number of responses to a row that give each answer, by one grader."""
 
     grader: str
     ground_truth: int
@@ -51,7 +51,7 @@ class Disagreement:
 
     @property
     def generators(self) -> int:
-        """How many files the responses come from."""
+        """Number of files that the responses come from."""
         return len(set(self.row.generators))
 
 

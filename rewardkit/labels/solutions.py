@@ -40,7 +40,7 @@ def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Co
 
 
 def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
-    """Whether the question asks for any one of several answers, and one box has the right one."""
+    """Return True if the question asks for any one of several answers, and one box has the right one."""
     if scorer.reward_for(row.item.data_source).name not in _MATHS or not _ANY_WILL_DO.search(row.question):
         return False
     boxes = boxes_in(row.solution)
@@ -49,8 +49,8 @@ def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
 
 
 def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
-    """Whether a box holds another answer than the ground truth, and all boxes together are not the ground
-    truth."""
+    """Return True if a box holds another answer than the ground truth, and all boxes together are not the
+    ground truth."""
     if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # there, a box is a notation
         return False
     alone = [row.sample(rf"\boxed{{{box}}}") for box in boxes]

@@ -28,14 +28,14 @@ _VISIBLE = 0.005
 
 
 class Lock(msgspec.Struct, frozen=True):
-    """What a project trains against."""
+    """Rewards and their options that a project trains against."""
 
     lock: int
     """The version of this form."""
     rewards_from: list[str]
     """The words of a command line that register these rewards."""
     folder: str
-    """Where paths in these words begin, from the folder of the lock."""
+    """Folder that paths in these words are relative to, seen from the folder of the lock."""
     rewards: dict[str, Identity]
     """By data source."""
     pins: list[Pin]
@@ -127,7 +127,7 @@ class MovedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What has moved since a lock was made."""
+    """Changes since a lock was made."""
 
     rewards: list[Change]
     pins: list[MovedPin]

@@ -1,5 +1,5 @@
-"""Which responses a lock pins: of each data source some prompts with all their responses, so that advantages
-can be computed; of prepared prompts their reference answers.
+"""Choice of the responses that a lock pins: of each data source some prompts with all their responses, so
+that advantages can be computed; of prepared prompts their reference answers.
 
 The choice depends on the texts alone, not on the order of the rows.
 """

@@ -56,7 +56,7 @@ class Replay:
     first: list[Differing] = field(default_factory=list)
     """The first of the rows that differ."""
     moved: list[Change] = field(default_factory=list)
-    """What moved in the rewards since it was scored."""
+    """Changes of the rewards since the file was scored."""
     edited: bool = False
     """Its content is not what scoring wrote; False also where the receipt does not say what that was."""
     data_sources: list[str] = field(default_factory=list)

@@ -1,1 +1,2 @@
-"""What the rows of other tools' logs mean: which row is a response, to what, with which ground truth."""
+"""Meaning of the rows of other tools' logs: which row is a response, to which prompt, with which ground
+truth."""

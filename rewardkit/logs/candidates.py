@@ -1,6 +1,5 @@
-"""Which columns of a log of no known kind may be its responses, its ground truths and its own verdicts: by
-what stands in them. Names only order what the values allow; `trial` decides by scoring.
-"""
+"""Columns of a log of no known kind that may be its responses, its ground truths and its own verdicts, judged
+by their values. Names only order what the values allow; `trial` decides by scoring."""
 
 from __future__ import annotations
 

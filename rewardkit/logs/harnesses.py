@@ -1,4 +1,4 @@
-"""What harnesses write of their evaluations: lm-eval, inspect, NeMo-Gym, verifiers, lighteval, BFCL."""
+"""Logs of evaluation harnesses: lm-eval, inspect, NeMo-Gym, verifiers, lighteval, BFCL."""
 
 from __future__ import annotations
 

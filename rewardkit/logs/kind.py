@@ -1,4 +1,4 @@
-"""What a kind of log is. The kinds stand in the files of their producers."""
+"""Definition of a kind of log. The kinds stand in the files of their producers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 LogShape = Mapping[str, Callable[[Any], bool]]
-"""What a row holds under some possibly dotted names."""
+"""Tests of the values under some possibly dotted names."""
 
 
 class SkippedRowError(Exception):
@@ -28,7 +28,7 @@ class LogKind:
     name: str
     """As it is said to the user: `verl rollout dump`."""
     shape: LogShape
-    """What tells its rows from others: the fewest values that do."""
+    """Values that tell its rows from others: the fewest that do."""
     read: Callable[[RawRow], Fields]
     """Takes a row apart.
 
@@ -37,10 +37,10 @@ class LogKind:
         SkippedRowError: its responses stand in another row too.
     """
     note: Callable[[RawRow], str] = lambda row: ""
-    """What else is said of the file, from its first row."""
+    """Further note about the file, from its first row."""
     facts: Callable[[RawRow], Mapping[str, Any]] = lambda row: {}
-    """What a row says of its responses elsewhere than in columns of the names in `scored`, under those names:
-    `score`, `correct`, `finish_reason`; lists where it has several responses."""
+    """Facts about the responses of a row that stand elsewhere than in columns of the names in `scored`, under
+    those names: `score`, `correct`, `finish_reason`; lists where it has several responses."""
     unless_answered: bool = False
     """Only a log without a column that usually holds responses is one."""
     check: Callable[[RawRow], None] = lambda row: None

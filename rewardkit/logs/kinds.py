@@ -1,4 +1,4 @@
-"""Which kind of log a file is: by what its rows hold.
+"""Recognition of the kind of a log by the values in its rows.
 
 Rows of no such kind are read under the names that `naming` finds. To know another kind, add a
 function that takes a row apart and an entry to `KINDS` in the file of those who write it, or in a package of

@@ -1,4 +1,5 @@
-"""What is known of files before their rows are scored: data sources, size, and what tells them apart."""
+"""Facts about files before their rows are scored: data sources, size, and the content that tells them
+apart."""
 
 from __future__ import annotations
 

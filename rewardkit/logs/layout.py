@@ -1,4 +1,5 @@
-"""What the rows of one file mean: the kind of log, the names of its fields, and what the user says of it."""
+"""Layout of the rows of one file: the kind of log, the names of its fields, and the user's own settings for
+it."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What the user says of files of responses; everything may be left out."""
+    """Settings that a user gives for files of responses; each may be left out."""
 
     names: RowNames = field(default_factory=RowNames)
     """Columns by name; None: the first that is there of the names in `rewardkit.rows`."""
@@ -83,7 +84,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """What the rows of one file mean."""
+    """Layout of the rows of one file."""
 
     kind: str | None
     """The name of the kind of log; None: the fields stand under `names`."""
@@ -107,7 +108,7 @@ class RowLayout:
 
     @property
     def by_row(self) -> bool:
-        """Whether a row has to be seen as a whole; else each field stands in a column of its own."""
+        """Return True if a row has to be seen as a whole; else each field stands in a column of its own."""
         return bool(self.kind or self.join or self.names.choices or self.lists_as_text)
 
     @property
@@ -308,7 +309,7 @@ def _letters(name: str) -> str:
 
 
 def _unusual(names: RowNames, chosen: RowNames) -> list[str]:
-    """What to say of fields that were found under other names than ours."""
+    """Return notes on fields that were found under other names than ours."""
     fields = {
         "response": names.response,
         "ground truth": names.ground_truth,
@@ -460,8 +461,8 @@ def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputEr
 
 
 def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
-    """What the first row with a response says: a file may begin with a request that failed. None: no row says
-    anything."""
+    """Return the fields of the first row with a response: a file may begin with a request that failed. None:
+    no row says anything."""
     read = reader_of(layout)
     found: Fields | None = None
     for row in rows:

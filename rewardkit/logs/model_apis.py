@@ -1,4 +1,4 @@
-"""What APIs of models answered, as saved: batches of OpenAI and Anthropic, answers, vLLM's outputs, chats."""
+"""Saved answers of model APIs: batches of OpenAI and Anthropic, answers, vLLM's outputs, chats."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def _failure_of(row: RawRow) -> str:
 
 
 def _api_answer(row: RawRow) -> Fields:
-    """What an API answered, a row each: OpenAI's chat completions or completions, Anthropic's messages."""
+    """Read an answer of an API, a row each: OpenAI's chat completions or completions, Anthropic's
+    messages."""
     texts = answer_texts(row)
     if texts is None:  # its JSON is no response: the ground truth may stand in it
         raise BadRowError(f"the request failed: {error_said(row.get('error') or 'the row has no answer')}")
@@ -73,7 +74,7 @@ def _api_answer(row: RawRow) -> Fields:
 
 
 def is_answer(row: RawRow) -> bool:
-    """Whether a row is what an API sent, an answer or an error."""
+    """Return True if a row is an answer or an error of an API."""
     try:
         return answer_texts(row) is not None
     except NoResponseError:

@@ -1,4 +1,4 @@
-"""Which column of a log of no known kind is what: by the names that people use, and by what stands there.
+"""Meaning of the columns of a log of no known kind, by the names that people use and by their values.
 
 The names that every entrance takes are in `rewardkit.rows`. Here are those that can mean two things in a log;
 the values decide.
@@ -50,7 +50,7 @@ _KNOWN = (
 )
 
 Cells = Mapping[str, Sequence[Any]]
-"""What stands in the first rows under each known name that the file has."""
+"""Values in the first rows under each known name that the file has."""
 
 
 def name_columns(
@@ -108,7 +108,7 @@ def _response(cells: Cells, truths: Sequence[str], *, settled: bool) -> str | No
 
 
 def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
-    """What to say where the first of two columns of one field counts and the second differs."""
+    """Return a note if the first of two columns of one field counts and the second differs."""
     if len(names) < 2:
         return []
     taken, other = names[:2]
@@ -145,7 +145,7 @@ def _are_sources(values: Sequence[Any]) -> bool:
 
 
 def _stands_in(parts: Sequence[Any], wholes: Sequence[Any]) -> bool:
-    """Whether in most rows one text stands in another."""
+    """Return True if in most rows one text stands in another."""
     pairs = [pair for pair in zip(_texts(parts), _texts(wholes), strict=True) if all(pair)]
     return 2 * sum(part.strip() in whole for part, whole in pairs) > len(pairs)
 

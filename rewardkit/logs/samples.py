@@ -32,7 +32,7 @@ from rewardkit.tables import column_of
 from rewardkit.types import Sample, failure, to_score
 
 ALL = frozenset({"prompt", "extra_info"})
-"""What a Sample can hold besides what every reward reads."""
+"""Fields of a Sample besides those that every reward reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class SampleBatch:
     bad: dict[int, str]
     """Why rows cannot be used, by the index of their samples."""
     lengths: list[int] | None = None
-    """How many samples each row has. None: one each."""
+    """Number of samples of each row. None: one each. None: one each."""
     skipped: frozenset[int] = frozenset()
     """Rows, by index, that are none or repeat another's responses: they have no samples and do not go out."""
     parsed: Sequence[RawRow | BadRowError | None] = ()
@@ -246,7 +246,7 @@ def _several(response: Any) -> list[Any] | None:
 
 
 def _text_of(response: Any, name: str | None) -> tuple[str | None, str | None]:
-    """What the model wrote, or why nothing of it is there."""
+    """Return the text that the model wrote, or the reason why there is none."""
     try:
         text = response_text(response)
     except NoResponseError as error:
@@ -329,7 +329,7 @@ def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """What the rows of a chunk say, a list for each field of a Sample."""
+    """Values of the rows of a chunk, a list for each field of a Sample."""
 
     values: Sequence[Sequence[Any]]
     """In the order of `Fields`, then the columns of `RowLayout.reports`."""

@@ -1,6 +1,5 @@
-"""Which data source the name of somebody else's task stands for: NeMo-Gym's agents, the tasks of verifiers,
-lm-eval, lighteval and inspect. Names of columns are in `naming`.
-"""
+"""Data sources that the names of other projects' tasks stand for: NeMo-Gym's agents, the tasks of verifiers,
+lm-eval, lighteval and inspect. Names of columns are in `naming`."""
 
 from __future__ import annotations
 

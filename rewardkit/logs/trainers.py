@@ -1,4 +1,4 @@
-"""What trainers write of rollouts and evaluations: verl, TRL, NeMo-RL, SkyRL, slime."""
+"""Logs of trainers' rollouts and evaluations: verl, TRL, NeMo-RL, SkyRL, slime."""
 
 from __future__ import annotations
 

@@ -20,16 +20,16 @@ _SPEAKERS = frozenset({"assistant", "model", "gpt", "ai", "bot", "chatbot"})
 
 _STEPS = frozenset({"reasoning", "function_call", "function_call_output"})
 _ITEMS = {"message", *_STEPS}
-"""What stands in the output of OpenAI's responses."""
+"""Types of the items in the output of OpenAI's responses."""
 
 _HOLDERS = frozenset({"generated_text", "meta_info", "choices", "candidates", "error"})
-"""What an answer has and a message has not."""
+"""Keys that an answer has and a message has not."""
 
 _OF_BATCHES = frozenset({"status_code", "request_id", "type", "custom_id"})
-"""What stands round an answer in the output of a batch, or beside it."""
+"""Keys around an answer in the output of a batch, or beside it."""
 
 _LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
-"""What LangChain's messages have as their type, and no role."""
+"""Types of LangChain's messages, which have no role."""
 
 
 def texts_of(answer: Mapping[str, Any]) -> list[str]:
@@ -66,7 +66,8 @@ _SHAPES = {
 
 
 def _nearest(answer: Mapping[str, Any]) -> str:
-    """Which known answer an object is nearest to, and what it lacks; empty where they share no key."""
+    """Return the known answer that an object is nearest to, and the keys that it lacks; empty where they
+    share no key."""
     shared = {shape: len(set(keys) & set(answer)) for shape, keys in _SHAPES.items()}
     shape = max(shared, key=lambda name: shared[name])
     return f"; the nearest is {shape}, with '{_SHAPES[shape][0]}'" if shared[shape] else ""
@@ -121,7 +122,8 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
 
 
 def _single(answer: Mapping[str, Any]) -> str | None:
-    """What an answer that holds one message, or one text, or nothing says; None for another object."""
+    """Return the text of an answer that holds one message, or one text, or nothing; None for another
+    object."""
     output = answer.get("output")
     for holder in (answer, output if isinstance(output, Mapping) else {}):  # Ollama, Cohere; Bedrock
         message = holder.get("message")

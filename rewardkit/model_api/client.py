@@ -51,7 +51,7 @@ class Endpoint(NetworkSettings):
     """For one attempt."""
     retries: int = 4
     who: str = "the server"
-    """What errors call it."""
+    """Name of the server in errors."""
 
     @property
     def address(self) -> Address:
@@ -153,7 +153,7 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
 
 
 class _Connections:
-    """What an event loop keeps: its client of all servers, and what it has learnt of each."""
+    """Connections of an event loop: its client of all servers, and the facts it has learnt about each."""
 
     def __init__(self) -> None:
         import httpx2

@@ -1,4 +1,4 @@
-"""What the APIs of models send in place of an answer: errors, refused prompts, answers without choices.
+"""Failures of model APIs in place of an answer: errors, refused prompts, answers without choices.
 
 None of it was written by the model, so none of it is a response. What models said is in `answers`.
 """
@@ -12,7 +12,7 @@ _OF_ERRORS = frozenset(
     {"error", "error_type", "type", "message", "detail", "code", "status", "status_code", "param", "object"}
     | {"estimated_time", "warnings", "request_id", "id", "timestamp", "path"}
 )
-"""What stands beside an error that is a text, and in one that is an object."""
+"""Keys beside an error that is a text, and in one that is an object."""
 
 _UNFINISHED = frozenset({"failed", "cancelled", "queued", "in_progress"})
 """Statuses of OpenAI's responses that have no answer; `incomplete` is one that the model was cut off in."""
@@ -28,7 +28,7 @@ _WITHHELD = frozenset(
 them. A refusal that the model itself wrote is text."""
 
 _OF_ANSWERS = frozenset({"model", "id", "done", "created_at", "usage", "finish_reason", "meta_info"})
-"""What stands beside the text of an answer that holds one."""
+"""Keys beside the text of an answer that holds one."""
 
 
 def why_failed(answer: Mapping[str, Any]) -> str | None:
@@ -120,6 +120,6 @@ def _error_in(answer: Mapping[str, Any]) -> str | None:
 
 
 def _feedback(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What Gemini says of a prompt."""
+    """Return Gemini's feedback on a prompt."""
     feedback = answer.get("promptFeedback") or answer.get("prompt_feedback")
     return feedback if isinstance(feedback, Mapping) else {}

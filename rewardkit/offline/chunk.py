@@ -61,7 +61,7 @@ class ChunkResult(msgspec.Struct):
     """The first rows that could not be used, and why."""
     bad_count: int
     kept: list[int] | None
-    """Which of the chunk's rows go out, by index; None: all."""
+    """Indexes of the chunk's rows that go out; None: all."""
     columns: bytes = b""
     """The score columns of those rows, in Arrow's stream format."""
     carried: bytes = b""

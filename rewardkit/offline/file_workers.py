@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a worker, which imports this file, has none
     from rewardkit.scoring.scorer import Scorer
 
 SILENCE_S = 120.0
-"""How long a worker may take for one chunk of rewards that take microseconds."""
+"""Seconds that a worker may take for one chunk of rewards that take microseconds."""
 
 
 class _SentRecords(msgspec.Struct):
@@ -49,7 +49,7 @@ _results = msgspec.msgpack.Decoder(ChunkResult | None)
 
 
 class Workers(Protocol):
-    """What scores chunks in other processes."""
+    """Processes that score chunks."""
 
     @property
     def size(self) -> int:
@@ -58,7 +58,7 @@ class Workers(Protocol):
 
     @property
     def takes_all(self) -> bool:
-        """Whether it scores any chunk; else those alone that are large and whose rewards run inline."""
+        """Return True if it scores any chunk; else it scores only large ones whose rewards run inline."""
         ...
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
@@ -106,7 +106,7 @@ def _hand_over(done: Future[Any], found: Future[ChunkResult | None]) -> None:
 
 
 class _ChunkRunner:
-    """What a worker does with the chunks of one file."""
+    """Work of a worker on the chunks of one file."""
 
     def __init__(self, setup: FileSetup) -> None:
         self._scorer = ChunkScorer(setup, killable=True)

@@ -32,9 +32,10 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 
 TRIES_AGAIN = 2
-"""How often work is begun again whose process or machine died: a row may kill whatever it is given to."""
+"""Number of times that work is begun again whose process or machine died: a row may kill whatever it is given
+to."""
 EVENTS_S = 2.0
-"""How long a timeline waits for the last events, which reach the cluster's store once a second."""
+"""Seconds that a timeline waits for the last events, which reach the cluster's store once a second."""
 OBJECT_STORE_BYTES = 512 << 20
 """Of a cluster that is started here: some chunks are on their way at once."""
 
@@ -43,7 +44,7 @@ _results = msgspec.msgpack.Decoder(ChunkResult)
 
 @dataclass(frozen=True, slots=True)
 class RaySettings:
-    """Which cluster."""
+    """Address and environment of a cluster."""
 
     address: str | None = None
     """Of a cluster that runs; None: `RAY_ADDRESS`, or one for this run alone."""
@@ -139,7 +140,7 @@ class RayWorkers:
 
 
 def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records) -> bytes:
-    """What runs on the cluster."""
+    """Score a chunk on the cluster."""
     layout, reads, output = cloudpickle.loads(setup)
     files, arguments = made_of
     import_as_read(files)

@@ -1,4 +1,4 @@
-"""What a scoring run has got done so far, on disk: what came of finished chunks, and for which run.
+"""Progress of a scoring run on disk: the results of finished chunks, and the run that they belong to.
 
 The folder `.NAME.progress` stands beside the output while a run goes on, and after one was killed.
 """

@@ -30,7 +30,7 @@ _BLOCK = 1 << 20
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What decided the scores of one file."""
+    """Record of everything that decided the scores of one file."""
 
     rewards: dict[str, Identity]
     """By data source."""

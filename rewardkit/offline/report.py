@@ -25,7 +25,7 @@ class SourceReport(msgspec.Struct):
     format_sum: float = 0.0
     first_failure: str | None = None
     costs: dict[str, float] = msgspec.field(default_factory=dict)
-    """What asking models has cost: the sums of `COST_PARTS` and of `overruled`, and the samples that were
+    """Cost of asking models: the sums of `COST_PARTS` and of `overruled`, and the number of samples that were
     `asked` about. Empty: no reward asks any."""
 
     def add(self, scores: Sequence[Score], times_of: Counter[int]) -> None:
@@ -86,7 +86,7 @@ class SourceReport(msgspec.Struct):
 
     @property
     def scored(self) -> int:
-        """How many samples were scored."""
+        """Number of samples that were scored."""
         return self.statuses.get("ok", 0)
 
     @property
@@ -155,7 +155,7 @@ class Report:
     bad_rows: list[str] = field(default_factory=list)
     """The first rows that could not be used: file, row and reason."""
     bad_count: int = 0
-    """How many such rows there were, dropped ones included."""
+    """Number of such rows, dropped ones included."""
     files: list[FileOutcome] = field(default_factory=list)
     """Files of a run into a folder, in order, those that could not be scored included."""
 
@@ -185,7 +185,7 @@ class Report:
 
     @property
     def scored(self) -> int:
-        """How many samples were scored, over all data sources."""
+        """Number of samples that were scored, over all data sources."""
         return sum(source.scored for source in self.sources.values())
 
     @property

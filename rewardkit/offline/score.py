@@ -175,7 +175,7 @@ def _check_folder(target: str, words: Sequence[str | Path]) -> None:
 
 
 def _is_one_file(words: Sequence[str | Path]) -> bool:
-    """Whether the words name a single file, here or elsewhere, and no folder or glob."""
+    """Return True if the words name a single file, here or elsewhere, and no folder or glob."""
     word = str(words[0])
     if len(words) > 1 or Path(word).is_dir():
         return False
@@ -350,7 +350,7 @@ class _FileRun:
         raise exists_already(out)
 
     def _fingerprint(self, rewards: dict[str, Any]) -> dict[str, Any]:
-        """What must be the same for results of an earlier run to be of use."""
+        """Return the facts that must be the same for results of an earlier run to be of use."""
         return {
             "inputs": [identity_of(file.source) for file, _ in self.files],
             "columns": [repr(layout) for _, layout in self.files],

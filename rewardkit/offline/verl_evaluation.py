@@ -25,7 +25,7 @@ TYPES = {
 """The settings by our names."""
 
 REWARD_MODEL = "reward_model"
-"""Where verl has the ground truth by default."""
+"""Column in which verl has the ground truth by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What runs rewards: the Scorer, its pool of worker processes, and the workers."""
+"""Running of rewards: the Scorer, its pool of worker processes, and the workers."""

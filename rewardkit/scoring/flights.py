@@ -22,7 +22,8 @@ class Flights:
         return len(self._chunks)
 
     def has_room_for(self, chunk: Chunk) -> bool:
-        """Whether a sample may begin. One that was in flight when a worker failed is tried again alone."""
+        """Return True if a sample may begin. One that was in flight when a worker failed is tried again
+        alone."""
         if not self._chunks:
             return True
         suspect = chunk.deaths or any(one.deaths for one in self._chunks.values())

@@ -1,4 +1,4 @@
-"""What the workers are given: jobs, chunks of samples, and the future in which their scores come together.
+"""Work that goes to the workers: jobs, chunks of samples, and the future in which their scores come together.
 
 Which worker takes a chunk, and what becomes of it when the worker fails, is decided in `workers`.
 """
@@ -25,7 +25,7 @@ from rewardkit.types import Sample, Score, sendable
 from rewardkit.user_files import UserFile, user_reward_file
 
 MODEL_LOAD_TIMEOUT_S = 1_800.0
-"""How long a worker may take at least to load a neural model, whose weights may have to be fetched."""
+"""Seconds that a worker may take at least to load a neural model, whose weights may have to be fetched."""
 
 MODEL_CHUNK = 256
 """Samples that a neural model gets at once: enough to sort them by length and fill its batches."""
@@ -47,7 +47,8 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=sendable)
 _decoder = msgspec.msgpack.Decoder(Sample)
 
 UNENCODABLE = (TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-"""What encoding and decoding raise for what is no plain data; `msgspec.ValidationError` is a ValueError."""
+"""Exceptions of encoding and decoding for a value that is no plain data; `msgspec.ValidationError` is a
+ValueError."""
 
 
 class WorkerJob:
@@ -75,9 +76,10 @@ class WorkerJob:
     own_workers = 0
     """The size of the pool that this job has to itself; 0: it shares one."""
     in_flight = 0
-    """How many samples a worker has under way at once, each begun as another ends; 0: it works by chunks."""
+    """Number of samples that a worker has under way at once, each begun as another ends; 0: it works by
+    chunks."""
     chunk_limit = 0
-    """How many samples waiting chunks may have together to become one; 0: they stay apart."""
+    """Number of samples that waiting chunks may have together to become one; 0: they stay apart."""
     max_load_deaths = 4
 
     def __init__(
@@ -152,7 +154,7 @@ class ScoringTurn(NamedTuple):
 
 
 NOBODY = ScoringTurn()
-"""Where nobody says for whom: one client's one request, first come first served."""
+"""Turn of callers that name no client: one client's one request, first come first served."""
 
 
 class Chunk:
@@ -213,7 +215,7 @@ class Chunk:
         return all(batch.future.cancelled() for batch, _ in self.slots)
 
     def has_room_for(self, other: Chunk) -> bool:
-        """Whether the two may go to a worker as one."""
+        """Return True if the two may go to a worker as one."""
         together = len(self.samples) + len(other.samples)
         return self.job is other.job and together <= self.job.chunk_limit and not self.deaths + other.deaths
 
@@ -238,7 +240,7 @@ class Scores(Future[list[Score]]):
     def __init__(self, size: int) -> None:
         super().__init__()
         self.so_far: list[Score | None] = [None] * size
-        """What has come in yet; stays readable after cancelling."""
+        """Scores that have come in yet; they stay readable after cancelling."""
 
 
 class IncomingScores:

@@ -27,14 +27,14 @@ SLICE_CHARACTERS = 10_000
 """Samples, and characters of responses, that are scored or encoded between two looks at the clock."""
 
 TURN_S = 0.004
-"""How long an event loop may be held before others get their turn."""
+"""Seconds that an event loop may be held before others get their turn."""
 
 _STRIDE = 8_192
 """Entries of a list that are looked at between two looks at the clock."""
 
 
 class ScoringPlan:
-    """How the samples of one data source are scored.
+    """Plan by which the samples of one data source are scored.
 
     Args:
         make_job: makes the job with which the workers score them, when the first one goes there.
@@ -49,7 +49,7 @@ class ScoringPlan:
 
     @cached_property
     def job(self) -> ScoringJob:
-        """What the workers are told of it."""
+        """Job that tells the workers of it."""
         return self._make_job()
 
 
@@ -170,7 +170,8 @@ class Pending:
         self._samples = exact
 
     def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
-        """What is scored in this thread, and what in the workers; a batch that belongs together stays so."""
+        """Return the places that are scored in this thread, and those for the workers; a batch that belongs
+        together stays so."""
         may_run = plan.runner.may_run
         if may_run([self._samples[i] for i in places]):
             return places, []

@@ -38,12 +38,12 @@ from rewardkit.worker_lifeline import SharedOwner
 CHEAP_S = 0.1
 """Worker time of a chunk up to which it is cheap."""
 _EXIT_S = 0.5
-"""How long to wait for the exit status of a worker that has closed its pipe."""
+"""Seconds to wait for the exit status of a worker that has closed its pipe."""
 
 
 @dataclass
 class Counts:
-    """What has happened to a pool's workers since it was made."""
+    """Counts of events in the life of a pool's workers since it was made."""
 
     started: int = 0
     died: int = 0
@@ -53,7 +53,7 @@ class Counts:
     begun: int = 0
     """Chunks of samples that a worker began."""
     waited_s: float = 0.0
-    """How long these had waited for it, together."""
+    """Seconds that these had waited for it, together."""
 
 
 class WorkerPool:
@@ -147,7 +147,7 @@ class WorkerPool:
 
 
 class _Loop:
-    """What the pool's thread does."""
+    """Loop of the pool's thread."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self.pool = pool

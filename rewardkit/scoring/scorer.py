@@ -36,7 +36,7 @@ from rewardkit.user_files import UserFile, user_reward_file
 
 _SAMPLE = frozenset([Sample])
 _TYPES = [(attrgetter(name), frozenset(types)) for name, types in FIELD_TYPES.items()]
-"""What the fields of nearly all samples are; other samples are looked at one by one (`types.fits`)."""
+"""Types of the fields of nearly all samples; other samples are looked at one by one (`types.fits`)."""
 _CHUNK_S = 0.25
 """Worker time that a chunk is expected to take at most."""
 
@@ -177,7 +177,7 @@ class Scorer:
 
     @property
     def worker_counts(self) -> Counts:
-        """How many workers were started, died and were killed so far."""
+        """Number of workers that were started, died and were killed so far."""
         total = Counts()
         for pool in list(self._pools.values()):
             total.started += pool.counts.started

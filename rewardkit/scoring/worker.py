@@ -21,14 +21,14 @@ from rewardkit.user_files import UserFile, import_as_read
 from rewardkit.users_code import Raised, keep_reports, take_reports, told
 
 Work = Sample | bytes
-"""What is done at a time: a sample, or a piece of something larger."""
+"""Unit of work: a sample, or a piece of something larger."""
 
 WorkResult = Score | bytes
-"""What comes of it: of a sample a Score, of a piece bytes."""
+"""Result of a unit of work: of a sample a Score, of a piece bytes."""
 
 
 class Runner(Protocol):
-    """What a job does in the worker."""
+    """Job as it runs in the worker."""
 
     def load(self) -> None:
         """Make it ready."""
@@ -39,7 +39,7 @@ class Runner(Protocol):
 
 
 class StreamRunner(Protocol):
-    """What a job does there whose samples are answered one by one."""
+    """Job in the worker whose samples are answered one by one."""
 
     def stream(self, work: Sequence[Any], /) -> Iterator[Sequence[WorkResult]]:
         """Do it; one answer for each, none held back."""
@@ -47,7 +47,7 @@ class StreamRunner(Protocol):
 
 
 class FlightRunner(Protocol):
-    """What a job of samples in flight does there."""
+    """Job in the worker that has several samples in flight."""
 
     def begin(self, number: int, sample: Sample, put: Callable[[Score], None], /) -> None:
         """Start scoring a sample beside others; `put` gets its score, in another thread."""

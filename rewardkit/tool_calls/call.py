@@ -211,7 +211,7 @@ def _from_object(value: Any) -> Call:
 
 
 def _name_and_arguments(value: Mapping[str, Any]) -> tuple[Any, Any]:
-    """What stands under the first of each's usual names that is there; None where none is."""
+    """Return the values under the first of each's usual names that is there; None where none is."""
     name = next((value[key] for key in _NAMES if key in value), None)
     return name, next((value[key] for key in _ARGUMENTS if key in value), None)
 

@@ -34,16 +34,16 @@ MAX_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a family of models writes its calls."""
+    """Format in which a family of models writes its calls."""
 
     read: Callable[[str], tuple[str, list[Call]]]
     """(a text without its thinking) -> (the text beside the calls, the calls in order)."""
     marks: tuple[str, ...] = ()
-    """What announces a call of it in a text."""
+    """Texts that announce a call of this format."""
     bare: bool = False
     """A call of it may stand in a text without a mark: only reading shows whether there is one."""
     templates: tuple[str, ...] = ()
-    """What a chat template holds, besides one of `marks`, that tells its model to write calls so."""
+    """Texts in a chat template, besides one of `marks`, that tell its model to write calls so."""
     stop: tuple[str, ...] = ()
     """Texts that end a turn, as the label of an observation does, which the model must not write itself."""
     stop_tokens: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ _SIGNS = (
     *("<tool_call", "<function=", "<|tool_call", "<｜tool▁", "<function_call", "<invoke name="),
     *("functools[", "<start_function_call>", "<|action_start|>", "<minimax:tool_call"),
 )
-"""What announces a call in the formats of any model, read here or not."""
+"""Texts that announce a call in the formats of any model, read here or not."""
 
 
 def format_named(name: str) -> Format:

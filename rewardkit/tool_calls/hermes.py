@@ -69,6 +69,6 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 
 def _find(text: str, mark: str, start: int) -> int:
-    """Where a mark stands, or the text's end."""
+    """Return the place of a mark, or the text's end."""
     place = text.find(mark, start)
     return place if place >= 0 else len(text)

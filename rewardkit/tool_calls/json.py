@@ -33,7 +33,7 @@ _MENTIONED = re.compile(
     rf"|invok|mak|send|issu|emit|writ|output|return|say|try)\w*\b{_CLAUSE})|\bexamples?\b{_CLAUSE}|\be\.g\.{_CLAUSE}",
     re.IGNORECASE,
 )
-"""What stands before an object in its clause that is an example, or is not to be called."""
+"""Words before an object in its clause that make it an example, or say that it is not to be called."""
 _CLAUSE_CHARS = 200
 _SINGLE_QUOTES = re.compile(r"\{\s{0,20}'name'\s{0,20}:")
 
@@ -67,7 +67,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _is_name_alone(text: str) -> bool:
-    """Whether a text is `{"name": "f"}`, the call of a function without arguments."""
+    """Return True if a text is `{"name": "f"}`, the call of a function without arguments."""
     if not (text.lstrip().startswith("{") and '"name"' in text):
         return False
     try:
@@ -78,7 +78,7 @@ def _is_name_alone(text: str) -> bool:
 
 
 def _is_attempt(text: str, start: re.Match[str], has_called: bool) -> bool:
-    """Whether an object that cannot be read is meant as a call."""
+    """Return True if an object that cannot be read is meant as a call."""
     if start["key"] in _SAYS_LITTLE:
         return False
     return has_called or not text[: start.start()].strip() or bool(_ARGUMENTS.search(text, start.start()))

@@ -67,7 +67,7 @@ def in_parentheses(text: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _in_answer(text: str) -> str:
-    """What stands in the `<answer>` that a text ends with, else the text."""
+    """Return the content of the `<answer>` that a text ends with, else the text."""
     inside = text.rstrip().removesuffix("</answer>").rpartition("<answer>")
     return inside[2] if inside[1] and text.rstrip().endswith("</answer>") else text
 

@@ -48,7 +48,7 @@ _PARENTHESES = re.compile(r"([A-Za-z_][\w.-]{0,199})[ \t]?\((.*)\)", re.DOTALL)
 
 
 class _Part(NamedTuple):
-    """What stands behind a label."""
+    """Content behind a label."""
 
     label: str
     """In lower case."""
@@ -121,7 +121,7 @@ def _told(text: str, parts: Sequence[_Part], told: list[_Part]) -> Call | None:
 
 
 def _without_nothing(told: Sequence[_Part]) -> list[_Part]:
-    """What is told without `Action: None` and the input that goes with it."""
+    """Return the parts without `Action: None` and the input that goes with it."""
     kept: list[_Part] = []
     dropped = False
     for part in told:
@@ -132,7 +132,7 @@ def _without_nothing(told: Sequence[_Part]) -> list[_Part]:
 
 
 def _is_nothing(action: str) -> bool:
-    """Whether it is `None`, `N/A`, "no action needed"."""
+    """Return True if it is `None`, `N/A`, "no action needed"."""
     return _NOTHING.fullmatch(action.strip().partition("\n")[0].rstrip()) is not None
 
 

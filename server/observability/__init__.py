@@ -1,1 +1,1 @@
-"""What is seen of a running server: probes, figures, logs, traces, and what was scored lately."""
+"""Observation of a running server: probes, figures, logs, traces, and recently scored samples."""

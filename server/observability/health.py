@@ -17,7 +17,7 @@ _log = logging.getLogger("rewardkit.server")
 
 
 class Health:
-    """What keeps the server from taking requests.
+    """Conditions that keep the server from taking requests.
 
     Args:
         needs: done once, in threads, before the server is ready: by name, what raises when it fails.

@@ -23,7 +23,7 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 
 _SCORE_BUCKETS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 2.0, 5.0, 10.0)
-"""What is below 0 counts in the first."""
+"""Bounds of the histogram of scores; scores below 0 count in the first."""
 
 _MAX_CLIENTS = 200
 OTHER_CLIENTS = "(others)"

@@ -52,7 +52,7 @@ class RecentScore:
     size: int
 
     def row(self) -> dict[str, Any]:
-        """What a list shows of it."""
+        """Return the line of a list that stands for it."""
         return {
             "id": str(self.number),
             "time": self.time,
@@ -67,7 +67,7 @@ class RecentScore:
         }
 
     def has(self, text: str) -> bool:
-        """Whether a text, in lower case, is in the response, the answer taken or the reason."""
+        """Return True if a text, in lower case, is in the response, the answer taken or the reason."""
         return any(text in part.lower() for part in (self.response, self.extracted, self.detail))
 
 
@@ -82,7 +82,7 @@ class Recent:
         self._left = PER_SECOND
 
     def wants_more(self, now: float) -> bool:
-        """Whether this second has room for more than failures. Cheap: it is asked for every batch."""
+        """Return True if this second has room for more than failures. Cheap: it is asked for every batch."""
         return self._left > 0 or int(now) != self._second
 
     def record(

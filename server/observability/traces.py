@@ -110,7 +110,7 @@ def exported() -> Iterator[Traces]:
 
 
 def exporter() -> Callable[[], SpanExporter]:
-    """What makes the exporter that the environment names.
+    """Return a function that makes the exporter that the environment names.
 
     Raises:
         ConfigError: it is none that is known here.

@@ -15,7 +15,7 @@ from rewardkit.server.request_scoring import CountedOutcome
 from rewardkit.types import Sample, Score
 
 SECONDS = 120
-"""How far back the rates go."""
+"""Seconds that the rates go back."""
 BINS = 20
 """Of the distribution of scores."""
 MAX_SOURCES = 50
@@ -35,7 +35,7 @@ class _Source:
     correct: int = 0
     failed: int = 0
     scores: dict[float, int] = field(default_factory=dict)
-    """How often each score came, rounded to `1 / BINS`."""
+    """Number of times that each score came, rounded to `1 / BINS`."""
 
     def add(self, score: float, correct: bool | None, status: str, second: int, n: int) -> None:
         self.seconds[second] = self.seconds.get(second, 0) + n

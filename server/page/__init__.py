@@ -28,7 +28,7 @@ _SHARED = ("temml.min.js", "maths.js")
 _OWN = ("page.css", "common.js", "page.js", "form.js", "traffic.js", "docs.js")
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 PATHS = frozenset({*_PAGES, *(f"/page/{name}" for name in (*_OWN, *_SHARED))})
-"""What a browser asks for before it can have a token."""
+"""Paths that a browser asks for before it can have a token."""
 
 _HEADERS = {
     # A response is hostile; were its HTML ever taken for HTML, no script of it would run.

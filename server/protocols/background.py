@@ -20,7 +20,7 @@ from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT
 
 KEPT_S = 900.0
-"""How long a sample can be asked for; ROLL gives up after 300 s."""
+"""Seconds that a sample can be asked for; ROLL gives up after 300 s."""
 
 ASKED_KEPT_S = 60.0
 """The same once it has been asked for and answered: the answer may have been lost on its way."""
@@ -29,7 +29,7 @@ ELSEWHERE = "behind a load balancer, a client must always reach the same server"
 """Why else something may not be known here that was begun."""
 
 _SWEEP_EVERY_S = 1.0
-"""How often what has expired is looked for."""
+"""Seconds between searches for expired samples."""
 
 MAX_KEPT = 100_000
 """Samples kept at once, scored or not."""

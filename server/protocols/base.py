@@ -1,6 +1,5 @@
-"""What all protocols share: what they are given, how a wire's fields become a Sample, and what stands for a
-failed score. No protocol lives here, and no scoring.
-"""
+"""Shared parts of all protocols: their context, the Sample made from a wire's fields, and the value of a
+failed score. No protocol lives here, and no scoring."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ _log = logging.getLogger("rewardkit.server")
 
 @dataclass(frozen=True)
 class ProtocolContext:
-    """What a protocol is given."""
+    """Context that a protocol is given."""
 
     score_samples: ScoreSamples
     ground_truths: GroundTruthIndex | None = None
@@ -69,9 +68,9 @@ class ProtocolContext:
     """Told of the samples that never reach the scorer, since no data source could be found for them."""
     admission: Admission = field(default_factory=Admission)
     processes: int = 1
-    """How many serve: with several, what one of them keeps cannot be asked for."""
+    """Number of processes that serve: with several, the data that one of them keeps cannot be asked for."""
     tasks: Mapping[str, TaskSet] = field(default_factory=dict)
-    """What environment protocols hand out, by name."""
+    """Tasks that environment protocols hand out, by name."""
     logged: set[str] = field(default_factory=set)
 
     def log_once(self, kind: str) -> None:
@@ -141,7 +140,8 @@ def ask_messages(
 
 
 def _envelope(label: object) -> KnownRow | None:
-    """What a label says that names its data source itself, as a prepared row or as verl's."""
+    """Return the data source and ground truth of a label that names its data source itself, as a prepared row
+    or as verl's."""
     label = _object(label)
     if label is None or not isinstance(label.get("data_source"), str):
         return None
@@ -166,7 +166,7 @@ def _object(label: object) -> Mapping[str, Any] | None:
 
 
 def _known(data_source: str, row: Mapping[str, Any]) -> KnownRow | None:
-    """What a label that is an object says; None where it holds no ground truth."""
+    """Return the ground truth of a label that is an object; None where it holds none."""
     name = first_of(_TRUTHS, partial(has_value, row))
     if name is None:
         return None
@@ -276,7 +276,7 @@ def _refusing_alone(asked: Sequence[SampleOrProblem]) -> list[SampleOrProblem]:
 
 
 def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -> str | None:
-    """What to say of a request that has no ground truths and needs them.
+    """Return the message about a request that has no ground truths and needs them.
 
     A reward that needs a ground truth calls a sample without one invalid; one that needs none does not.
     """
@@ -367,7 +367,7 @@ def described(
     path: Mapping[str, str] = {},
     headers: Mapping[str, str] = {},
 ) -> dict[str, Any]:
-    """What an OpenAPI document says of a route that reads its request itself; `/docs` sends these examples.
+    """Return the OpenAPI description of a route that reads its request itself; `/docs` sends these examples.
 
     Args:
         body: an example of a JSON body; None: it has none.

@@ -57,7 +57,7 @@ _STATE = {
 
 
 class _RefusedMessage(Exception):
-    """What a message asks for cannot be had. `code` is OpenEnv's."""
+    """Message that asks for something that cannot be had. `code` is OpenEnv's."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -74,7 +74,7 @@ _decode: BodyDecoder[_Message] = BodyDecoder(_Message, "a message")
 
 @dataclass
 class _Episode:
-    """What one connection is at."""
+    """State of one connection."""
 
     id: str | None = None
     split: str = ""

@@ -59,7 +59,7 @@ _IN_SESSION = ("create", "ping", "delete", "delete_session", "prompt", "messages
 
 
 class Which(msgspec.Struct):
-    """Which tasks are asked for."""
+    """Tasks that are asked for."""
 
     split: str
     index: int = 0
@@ -292,7 +292,7 @@ class _Environments:
             yield _event("end" if start + _CHUNK >= len(text) else "chunk", text[start : start + _CHUNK])
 
     async def _outcome(self, call_id: str) -> dict[str, Any] | None:
-        """What has become of a call, waited for a little while it runs; None if it is not known."""
+        """Return the outcome of a call, after a short wait if it runs; None if it is not known."""
         kept = self._calls.get(call_id)
         if kept is None:
             return None

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 Entropy = Literal["no", "value", "value and squares", "loss"]
-"""Whether entropies are computed: not, as figures only (also with sums of squared probabilities beside them),
-or as part of a loss."""
+"""Use of entropies: not computed, as figures only (also with sums of squared probabilities beside them), or
+as part of a loss."""
 
 RULED_OUT = torch.finfo(torch.float32).min
 """In place of the log p of -inf of a token that is ruled out: its p log p is 0 then, and not NaN."""

@@ -1,4 +1,4 @@
-"""What a policy loss is, and the one function that applies it. The losses are in `losses.py`.
+"""Policy losses as a type, and the one function that applies them. The losses are in `losses.py`.
 
 A loss gives a figure per token; masking, aggregation, importance weights and statistics are the same for all
 of them and are here. Signs are those of a loss: to be minimised.
@@ -55,7 +55,7 @@ class PolicyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an objective is made of; (B, T) each, 0 where masked."""
+    """Terms of an objective; (B, T) each, 0 where masked."""
 
     log_probs: Tensor
     log_ratio: Tensor

@@ -1,4 +1,4 @@
-"""What went wrong with a checkpoint's files, in one line: they are damaged, or cannot be written."""
+"""Reasons why a checkpoint's files cannot be used, in one line: they are damaged, or cannot be written."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
 
 
 def _model_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """What was said of the model that learned, by PPO or another stage."""
+    """Return the settings of the model that learned, by PPO or another stage."""
     settings: dict[str, Any] = config.get("actor_rollout_ref", config)["model"]
     return settings
 

@@ -21,14 +21,14 @@ from rewardkit.trainer.config.root import RunConfig, StageConfig
 
 TRACKER = "latest_checkpointed_iteration.txt"
 FACTS = "trainer.json"
-"""What of a checkpoint is not tensors."""
+"""File of a checkpoint's values that are not tensors."""
 RESTARTED = "REWARDKIT_RESTARTED"
 """Set in processes that replace those that died."""
 RESUME_ANOTHER = (
     "set trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
     "trainer.resume_mode=disable to start from scratch"
 )
-"""What to do about a checkpoint that cannot be resumed from."""
+"""Advice for a checkpoint that cannot be resumed from."""
 
 
 def find_checkpoint(config: RunConfig) -> Path | None:
@@ -54,7 +54,7 @@ def find_checkpoint(config: RunConfig) -> Path | None:
 
 
 def restarted() -> bool:
-    """Whether this process replaces one that died."""
+    """Return True if this process replaces one that died."""
     return RESTARTED in os.environ or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
 
 

@@ -65,17 +65,17 @@ from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.critic import Critic
 
 NEEDED = {"step", "metrics", "loader", "feed", "kl_coef", "alarms", "random", "config"}
-"""What a resume needs of what is not tensors."""
+"""Keys, other than tensors, that a resume needs."""
 TURNS = "turns"
 LOCK = ".lock"
 """In a run's folder, the file that the run has locked."""
 RESTART_S = 30.0
-"""How long a run that is restarted waits for the folder of the one that died."""
+"""Seconds that a run that is restarted waits for the folder of the one that died."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What changes while a run goes on: saved in every checkpoint, brought back by a resume."""
+    """State that changes while a run goes on: saved in every checkpoint, brought back by a resume."""
 
     actor: Actor
     critic: Critic | None
@@ -412,7 +412,8 @@ def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> 
 
 
 def _read_turns(checkpoint: Path, rank: int | None) -> dict[int, pa.Table]:
-    """What a process had drawn, by step; `None`: all of them, since others now have its prompts."""
+    """Return the turns that a process had drawn, by step; `None`: all of them, since others now have its
+    prompts."""
     name = "" if rank is None else f"process_{rank}.parquet"
     folders = (checkpoint / TURNS).glob("step_*")
     return {int(f.name.removeprefix("step_")): pq.read_table(f / name, schema=SCHEMA) for f in folders}

@@ -28,7 +28,7 @@ _CHOICE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Where files are sought, and the options that an `override` chose for groups."""
+    """Folders in which files are sought, and the options that an `override` chose for groups."""
 
     folders: tuple[Path, ...]
     chosen: dict[str, Any]
@@ -93,7 +93,7 @@ def _composed(loaded: Any, path: Path, name: str, package: str, search: _Search)
 
 
 def _entries(defaults: Any) -> Iterator[tuple[str, Any]]:
-    """What the list has: a group and its option, or a file of the same group and None."""
+    """Return the entries of the list: a group and its option, or a file of the same group and None."""
     entries: Any = OmegaConf.to_container(defaults) if defaults else []
     for entry in entries:
         if isinstance(entry, dict):

@@ -77,10 +77,10 @@ class Layers:
     recipe: Any
     command_line: Any
     notes: list[str]
-    """What of the recipe and the command line is taken, but not as given; a line each."""
+    """Notes on settings of the recipe and the command line that are not taken as given; a line each."""
 
     def sets(self, key: str) -> bool:
-        """Whether the recipe or the command line sets a dotted key."""
+        """Return True if the recipe or the command line sets a dotted key."""
         return any(OmegaConf.select(layer, key) is not None for layer in (self.recipe, self.command_line))
 
 
@@ -155,7 +155,7 @@ def _type_of(defaults: Any, key: str, default: Any) -> Any:
 
 
 def _in_words(kind: Any, found: Any, default: Any) -> str:
-    """What a setting must be, with an example."""
+    """Return the type of a setting in words, with an example."""
     what = _KINDS.get(kind, "a text or a list")
     if kind is list and not isinstance(found, list | dict):
         return f"{what}, such as [{found}]"

@@ -40,8 +40,8 @@ class DataConfig:
     filter_overlong_prompts: bool = False
     """Skip prompts that are longer than `max_prompt_length`. The filter is applied before `truncation`."""
     truncation: str = "error"
-    """What to do with prompts that are longer than `max_prompt_length`. `error` stops the run. `left`,
-    `right` and `middle` cut off that part of the prompt."""
+    """Treatment of prompts that are longer than `max_prompt_length`. `error` stops the run. `left`, `right`
+    and `middle` cut off that part of the prompt."""
     apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     """Arguments for the tokenizer's chat template, such as `enable_thinking`."""
 
@@ -99,7 +99,7 @@ class RolloutCorrectionConfig:
 
     @property
     def on(self) -> bool:
-        """Whether anything here asks for the rollout engine's log-probabilities."""
+        """True if anything here asks for the rollout engine's log-probabilities."""
         return bool(self.bypass_mode or self.rollout_is or self.rollout_rs)
 
 
@@ -143,7 +143,7 @@ class AlgorithmConfig:
     scores."""
     pf_ppo: PfPpoConfig = field(default_factory=PfPpoConfig)
     turn_advantages: str = "summed"
-    """How group estimators use the rewards of turns. `summed` adds up the rewards of an episode. `per_turn`
+    """Use of the rewards of turns by group estimators. `summed` adds up the rewards of an episode. `per_turn`
     compares turns with the same number, and each token gets the sum of the advantages of its own turn and all
     later turns."""
     mask_truncated_completions: bool = False
@@ -189,7 +189,7 @@ class DistillationConfig:
 
     @property
     def rewards_tokens(self) -> bool:
-        """Whether the teacher changes the advantages."""
+        """True if the teacher changes the advantages."""
         return self.enabled and self.distillation_loss.use_policy_gradient
 
     @property
@@ -255,16 +255,16 @@ class RewardConfig:
     """Lock file (docs/lock.md). The run stops with an error if a reward for its training data has changed.
     Not used with `url`."""
     mode: str = "trajectory"
-    """Where the rewards of an episode are placed. `trajectory` places the score of the episode on the last
-    token. `turn` places the rewards from tools and interactions on the last token of each turn. `mixed` uses
+    """Position of the rewards of an episode. `trajectory` places the score of the episode on the last token.
+    `turn` places the rewards from tools and interactions on the last token of each turn. `mixed` uses
     both."""
     turn_weight: float = 1.0
     """Weight of the rewards of turns, with `mode=mixed`."""
     trajectory_weight: float = 1.0
     """Weight of the score of the episode, with `mode=mixed`."""
     on_error: str = "mask"
-    """What to do with responses that could not be scored. `mask` excludes them from the loss, `raise` stops
-    the run, and `value` gives them the score `reward.error_value`."""
+    """Treatment of responses that could not be scored. `mask` excludes them from the loss, `raise` stops the
+    run, and `value` gives them the score `reward.error_value`."""
     error_value: float = 0.0
     """Score for responses that could not be scored, with `on_error=value`."""
     timeout_s: float = 600.0
@@ -325,7 +325,7 @@ class StageConfig:
     experiment_name: str = "ppo"
     """Name of the run in trackers. It is also part of the default checkpoint folder."""
     logger: Any = field(default_factory=lambda: ["console", "jsonl"])
-    """Where to log metrics: one or more of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`,
+    """Destinations of metrics: one or more of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`,
     `mlflow` and `trackio`."""
     nnodes: int = 1
     """Number of machines."""
@@ -367,7 +367,7 @@ class StageConfig:
     del_local_ckpt_after_load: bool = False
     """Must be false, because a run cannot be resumed again without its checkpoint."""
     launcher: str = "torchrun"
-    """How to start the processes: `torchrun` on this machine, or `ray` on a Ray cluster."""
+    """Program that starts the processes: `torchrun` on this machine, or `ray` on a Ray cluster."""
     max_restarts: int = 0
     """Maximum number of times that the run is restarted from the last checkpoint after a process has died."""
 
@@ -393,8 +393,8 @@ class TrainerConfig(StageConfig):
     """With `mode=async`, the maximum number of steps by which the weights for the first token of a response
     can be older than the policy. 0 gives the same results as `mode=sync`."""
     alarm: str = "warn"
-    """What to do when an alarm is raised. `warn` prints a warning, `stop` saves a checkpoint and ends the
-    run, and `off` disables alarms."""
+    """Action when an alarm is raised. `warn` prints a warning, `stop` saves a checkpoint and ends the run,
+    and `off` disables alarms."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
     """Thresholds of the alarms (docs/watching.md)."""
     critic_warmup: int = 0
@@ -419,7 +419,7 @@ class RunConfig(Protocol):
 
     @property
     def trainer(self) -> StageConfig:
-        """Where it runs, and how long."""
+        """Settings of the run: where it runs, and how long."""
         ...
 
 

@@ -60,9 +60,10 @@ class Translation:
     values: dict[str, Any]
     """By dotted key."""
     notes: list[str]
-    """What is taken, but not as given."""
+    """Notes on settings that are not taken as given."""
     twice: list[str]
-    """What stands in it under our name and under verl's, with other values. verl's own files have such."""
+    """Settings that stand in it under our name and under verl's, with other values. verl's own files have
+    such."""
 
 
 def leaves(section: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -130,7 +131,7 @@ def _value(key: str, value: Any, schema: Schema[Any]) -> Any:
 
 
 def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str) -> bool:
-    """Whether a key that is no setting of ours is a section of them, without a setting.
+    """Return True if a key that is no setting of ours is a section of them, without a setting.
 
     Raises:
         ConfigError: the section has a value.

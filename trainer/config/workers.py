@@ -54,7 +54,7 @@ class ModelConfig:
 
 
 def has_adapter(model: ModelConfig) -> bool:
-    """Whether an adapter is trained, and not the model."""
+    """True if an adapter is trained, and not the model."""
     return model.lora_rank > 0 or model.lora_adapter_path is not None
 
 
@@ -135,12 +135,12 @@ def computing_dtype(fsdp: FsdpConfig) -> str:
 
 
 def offloads(fsdp: FsdpConfig) -> bool:
-    """Whether weights live in the host's memory."""
+    """True if weights live in the host's memory."""
     return fsdp.param_offload or fsdp.offload_policy
 
 
 def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
-    """Whether there is nothing to shard, to cast or to bring from elsewhere: one process with its weights."""
+    """True if there is nothing to shard, to cast or to bring from elsewhere: one process with its weights."""
     same = DTYPE_NAMES[fsdp.model_dtype] == computing_dtype(fsdp)
     return processes == 1 and not offloads(fsdp) and same
 
@@ -225,8 +225,8 @@ class ActorConfig:
     """SAPO: temperature for advantages that are zero or negative."""
     policy_loss: PolicyLossConfig = field(default_factory=PolicyLossConfig)
     loss_agg_mode: str = "token-mean"
-    """How token losses are aggregated: `token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean`
-    or `seq-mean-token-sum-norm` (Dr.GRPO)."""
+    """Aggregation of token losses: `token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean` or
+    `seq-mean-token-sum-norm` (Dr.GRPO)."""
     loss_scale_factor: int = II("actor_rollout_ref.rollout.response_length")
     """Divisor for the sum of a sequence, with `loss_agg_mode=seq-mean-token-sum-norm`."""
     use_kl_loss: bool = False

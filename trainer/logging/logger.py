@@ -1,4 +1,4 @@
-"""Where metrics go: a Logger passes each step to the chosen sinks. Only the main process logs.
+"""Destinations of metrics: a Logger passes each step to the chosen sinks. Only the main process logs.
 
 How metrics look on the console is in `console.py`. A sink that fails is disabled with one line and never
 ends a run; metrics.jsonl replaces a sink that is not installed.

@@ -1,5 +1,5 @@
-"""How well the machine is used: model FLOPs utilization, what the updates compute as a share of what the GPUs
-could in that time; and a trace of chosen steps by torch's profiler."""
+"""Use of the machine: model FLOPs utilization, the computation of the updates as a share of the GPUs'
+capacity in that time; and a trace of chosen steps by torch's profiler."""
 
 from __future__ import annotations
 

@@ -30,27 +30,27 @@ from rewardkit.trainer.models.sequence import to_heads, to_tokens
 T = TypeVar("T")
 
 ATTENTION = "rewardkit_packed"
-"""What `attn_implementation` is in a model that attends by these functions."""
+"""Value of `attn_implementation` in a model that attends by these functions."""
 
 KNOWN_LAYERS = {"full_attention", "sliding_attention"}
 HALF = (torch.float16, torch.bfloat16)
 
 BLOCKS_ON = frozenset({"cpu"})
-"""Where sequences of like length are attended to together; other devices have a kernel for all."""
+"""Devices on which sequences of like length are attended to together; others have a kernel for all."""
 BLOCK_PAIRS = 1024
 """On a CPU a call of torch's attention costs about as much as so many pairs of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """How sequences are made from a row in which a beginning that some have in common stands once."""
+    """Making of sequences from a row in which their common beginning stands once."""
 
     index: Tensor
     """(V,): where in the row each token of the sequences stands."""
     inverse: Tensor
     """(W,): for each token of the row one that is its copy."""
     repeated: tuple[tuple[int, Tensor], ...]
-    """Where a beginning stands in the row, and where its copies do, (copies, tokens)."""
+    """Places of a beginning in the row, and of its copies, (copies, tokens)."""
     blocks: tuple[tuple[int, int], ...] | None
     """Sequences and width of each block of sequences of like length, which are padded to it; None: they
     follow each other as they are."""
@@ -148,20 +148,20 @@ class Packed:
     lengths: tuple[int, ...]
     """Of each sequence, in their order; padding at the end counts to the last."""
     bounds: Tensor
-    """Where they begin and the row ends, int32, (len(lengths) + 1,)."""
+    """Starts of the sequences and end of the row, int32, (len(lengths) + 1,)."""
     sharing: World | None = None
     """Each of these holds an equal part of the row; None: this process holds all of it."""
     copies: Copies | None = None
-    """Where the row is not just its sequences one after the other."""
+    """Copies, where the row is not just its sequences one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """What models carry to their layers in place of a mask."""
+    """Attributes that models carry to their layers in place of a mask."""
 
     packed: Packed
     window: int | None
-    """How many tokens a token sees, itself included; None: all before it in its sequence."""
+    """Number of tokens that a token sees, itself included; None: all before it in its sequence."""
 
 
 _packed: ContextVar[Packed | None] = ContextVar("packed", default=None)

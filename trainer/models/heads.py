@@ -37,7 +37,7 @@ class PolicyModel(nn.Module):
         self.body = body
         self.packing: Packing = "off"
         self.compiled = False
-        """Whether log-probabilities come of logits by a compiled function."""
+        """True if log-probabilities are computed from logits by a compiled function."""
         self._routing: RouterReplay | None = None
         self._cap = _softcap(body)
         self._scale: float | None = None
@@ -176,7 +176,7 @@ class ValueModel(nn.Module):
 
 
 def has_no_weights(model: nn.Module) -> bool:
-    """Whether a model is an outline, whose weights are read once it is sharded."""
+    """Return True if a model is an outline, whose weights are read once it is sharded."""
     return any(parameter.is_meta for parameter in model.parameters())
 
 
@@ -223,7 +223,7 @@ def _by_part(
 
 @torch.no_grad()
 def keeps_apart(body: Any, device: torch.device) -> bool:
-    """Whether sequences packed into one row do not see each other; in recurrent layers they may.
+    """Return True if sequences packed into one row do not see each other; in recurrent layers they may.
 
     Found by trying: a config does not say it.
     """

@@ -158,7 +158,7 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
 
 
 def _attention(config: Any) -> dict[str, str]:
-    """What to ask transformers for: torch's own attention leaves a cap of logits out, and says nothing."""
+    """Return the attention to ask transformers for: torch's own silently leaves a cap of logits out."""
     capped = getattr(config.get_text_config(), "attn_logit_softcapping", None)
     return {"attn_implementation": "eager"} if capped else {}
 

@@ -85,7 +85,7 @@ def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_p
 
 @cache
 def _can_compile() -> bool:
-    """Whether Triton, which comes with torch for CUDA, and the C compiler that it calls are there."""
+    """Return True if Triton, which comes with torch for CUDA, and the C compiler that it calls are there."""
     compilers = [os.environ.get("CC"), "gcc", "clang", "cc"]
     can = find_spec("triton") is not None and any(shutil.which(name) for name in compilers if name)
     if not can:

@@ -25,7 +25,7 @@ class RouterReplay:
     def __init__(self, body: nn.Module) -> None:
         self.routers: list[nn.Module] = []
         self._normed: bool | None = None
-        """Whether the weights of a token's experts add up to 1; found at the first token."""
+        """True if the weights of a token's experts add up to 1; found at the first token."""
         self._routes: Tensor | None = None
         """(layers, N, k); kept for the backward, which may compute layers again."""
         for module in body.modules():
@@ -73,7 +73,7 @@ class RouterReplay:
 
 
 def _are_normed(shares: Tensor, weights: Tensor) -> bool:
-    """Whether experts are weighed by their probabilities, (N, k), as these are or divided by their sum."""
+    """Return True if experts are weighed by their probabilities, (N, k), divided by their sum."""
     for normed, expected in ((True, shares / shares.sum(dim=-1, keepdim=True)), (False, shares)):
         if bool((weights - expected).abs().max() < 0.01):
             return normed

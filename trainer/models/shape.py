@@ -1,4 +1,4 @@
-"""What a model's config.json and the headers of its weight files say about it.
+"""Facts about a model from its config.json and the headers of its weight files.
 
 No weight is read and torch is not imported: milliseconds for any size.
 """

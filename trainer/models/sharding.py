@@ -100,7 +100,7 @@ def language_model(model: nn.Module) -> nn.Module:
 
 
 def is_adapted(model: nn.Module) -> bool:
-    """Whether a policy learns through an adapter."""
+    """Return True if a policy learns through an adapter."""
     return bool(getattr(language_model(model), "peft_config", None))
 
 

@@ -27,7 +27,7 @@ Saved = dict[str, tuple[tuple[int, ...], torch.dtype]]
 
 @dataclass(frozen=True, slots=True)
 class ShardPlaces:
-    """Where the weights of a model lie."""
+    """Places of the weights of a model."""
 
     folder: Path
     names: Mapping[str, str]
@@ -80,7 +80,8 @@ def match(model: Any, folder: Path) -> ShardPlaces | None:
 
 
 def converts(model: Any) -> bool:
-    """Whether transformers changes tensors of this model between file and memory, beyond their names."""
+    """Return True if transformers changes tensors of this model between file and memory, beyond their
+    names."""
     try:
         from transformers.conversion_mapping import WeightConverter, get_model_conversion_mapping
     except ImportError:
@@ -102,7 +103,7 @@ def fill(model: Any, places: ShardPlaces, device: torch.device) -> None:
 
 
 def _give_memory(model: Any, device: torch.device) -> None:
-    """What `to_empty` does, for parameters without memory alone; one that is tied stays one."""
+    """Give memory to parameters that have none, as `to_empty` does for all; one that is tied stays one."""
     made: dict[nn.Parameter, nn.Parameter] = {}
     for module in model.modules():
         for name, parameter in list(module.named_parameters(recurse=False)):

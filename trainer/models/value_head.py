@@ -10,12 +10,12 @@ from torch import Tensor
 from rewardkit.model_folders import model_folder
 
 NAMES = ("score", "classifier", "v_head.summary", "value_head")
-"""What transformers, TRL and others call the layer that makes one number of a hidden state."""
+"""Names that transformers, TRL and others give to the layer that makes one number of a hidden state."""
 
 
 @dataclass(frozen=True)
 class SavedHead:
-    """What was found in a model's folder."""
+    """Value head that was found in a model's folder."""
 
     weight: Tensor | None
     """(1, hidden size), or None where there is no head that fits."""

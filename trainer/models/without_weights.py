@@ -27,7 +27,7 @@ from rewardkit.trainer.models.shards import converts, match
 NAMED = 3
 """So many tensors are named where more are wrong."""
 PLACES = ("wpe", "embed_positions", "position_embeddings")
-"""What models call the embeddings of places, where these are learned."""
+"""Names that models give to the embeddings of places, where these are learned."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class TrialModel:
     longest: int
     """Tokens of the longest sequence."""
     limit: str = "prompt_length + response_length are"
-    """What says how long that is."""
+    """Words for the settings that say how long that is."""
     value: bool = False
     """A value model, not a language model."""
     sequence_parallel: int = 1
@@ -147,7 +147,7 @@ def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) ->
 
 
 def _loading_info(kind: Any, config: Any, options: ModelConfig) -> dict[str, Any]:
-    """What transformers' own loader says of names and shapes; it brings no tensor into memory for long."""
+    """Return the loader's own report on names and shapes; it brings no tensor into memory for long."""
     _, found = kind.from_pretrained(
         options.path,
         config=config,

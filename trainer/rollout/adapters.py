@@ -27,7 +27,7 @@ from rewardkit.trainer.rollout.serving import ask_all, post
 from rewardkit.trainer.rollout.shared_folder import shared_folder
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""What vLLM makes room for (`max_lora_rank`)."""
+"""Ranks for which vLLM makes room (`max_lora_rank`)."""
 KEY = "actor_rollout_ref.rollout.lora_sync"
 HERE = ("127.0.0.1", "localhost", "::1")
 

@@ -19,7 +19,8 @@ from rewardkit.trainer.models.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to draw responses; given with every call, so that training and validation may differ."""
+    """Settings by which responses are drawn; given with every call, so that training and validation may
+    differ."""
 
     n: int = 1
     """Responses per prompt."""
@@ -69,7 +70,7 @@ Play = Callable[[TokenModel, E], Coroutine[Any, Any, R]]
 
 @dataclass(frozen=True, slots=True)
 class TurnCosts:
-    """What the turns of all episodes cost an engine."""
+    """Cost of the turns of all episodes for an engine."""
 
     turns: int = 0
     prompt_tokens: int = 0
@@ -149,7 +150,7 @@ class RolloutEngine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineSetup:
-    """What an engine is opened with."""
+    """Arguments with which an engine is opened."""
 
     policy: ActorRolloutRefConfig
     model: Any

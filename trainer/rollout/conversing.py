@@ -50,7 +50,7 @@ class Ask:
 
 
 class Answers(Protocol):
-    """What takes the asks of an engine's episodes."""
+    """Receiver of the requests of an engine's episodes."""
 
     def ask(self, ask: Ask) -> None:
         """Take an ask, and settle or fail it in the event loop some time."""
@@ -180,7 +180,7 @@ class Rounds:
         self._draw = draw
         self._waiting: list[Ask] = []
         self.error: Exception | None = None
-        """What has ended the engine, if something has; the episodes cannot tell it from a tool's error."""
+        """Error that has ended the engine, if one has; the episodes cannot tell it from a tool's error."""
 
     def ask(self, ask: Ask) -> None:
         """See `Answers.ask`."""

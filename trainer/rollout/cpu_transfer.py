@@ -79,12 +79,13 @@ class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
 
 
 class Extension:
-    """What `--worker-extension-cls` names; vLLM imports it in each worker before it looks for a backend."""
+    """Worker extension that `--worker-extension-cls` names; vLLM imports it in each worker before it looks
+    for a backend."""
 
 
 @dataclass
 class ShmTrainerInit(TrainerInitInfo):  # type: ignore[misc]
-    """What the trainer's side is opened with."""
+    """Arguments with which the trainer's side is opened."""
 
     backend: ClassVar[str] = NAME
     bucket_bytes: int

@@ -25,12 +25,12 @@ from rewardkit.trainer.batch import positions
 from rewardkit.trainer.models.attention import attention_by, why_unserved
 
 ATTENTION = "rewardkit_decoding"
-"""What `attn_implementation` is in a model that decodes by these functions."""
+"""Value of `attn_implementation` in a model that decodes by these functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What models carry to their layers in place of a mask, while one token a row is computed."""
+    """Attributes that models carry to their layers in place of a mask, while one token a row is computed."""
 
     bias: Tensor | None
     """(B, 1, 1, L): 0 where a token is seen, -inf on padding; None: there is no padding."""

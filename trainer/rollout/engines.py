@@ -34,7 +34,7 @@ ENGINES: Table[Engine] = Table(
 
 
 def fall_back(config: Config) -> list[str]:
-    """Where the engine was not asked for by name and cannot generate with the model, let transformers do it.
+    """Switch to transformers if the engine was not asked for by name and cannot generate with the model.
 
     Returns:
         a line that says so, if it came to that.

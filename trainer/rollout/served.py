@@ -169,7 +169,7 @@ class ServedRollout:
         self._processes: list[ServerProcess] = []
         self._end = weakref.finalize(self, _stop, self._processes)
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
-        """What the servers have, as this process knows it."""
+        """Versions that the servers have, as this process knows them."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
         self.fleet.adapters = self._config.lora_sync == "adapter"
         self._publisher = self._open_publisher()

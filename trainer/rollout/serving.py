@@ -48,15 +48,15 @@ class ServerProcess:
     url: str
     process: subprocess.Popen[bytes]
     log: IO[bytes]
-    """What it prints; without a name, so that it goes with the two of us however we end."""
+    """Output of the process, in a file without a name, so that it goes with the two of us however we end."""
 
     @property
     def ended(self) -> bool:
-        """Whether it has; its exit status says nothing, it is 0 after a crash too."""
+        """Return True if it has ended; its exit status says nothing, it is 0 after a crash too."""
         return self.process.poll() is not None
 
     def last_lines(self) -> list[str]:
-        """What it said last."""
+        """Return the last lines of its output."""
         opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")  # the position in the other is the server's
         return opened_anew.read_text(errors="replace").strip().splitlines()[-15:]
 
@@ -130,7 +130,7 @@ def await_servers(servers: Sequence[ServerProcess]) -> None:
 
 
 def answers(url: str) -> bool:
-    """Whether a server is there and its engine lives."""
+    """Return True if a server is there and its engine lives."""
     try:
         call(f"{url}/weight_info", limit_s=5.0)
     except (OSError, ValueError):

@@ -103,7 +103,7 @@ class Stepper:
         """By name, those that are waited for; for the event loop's thread alone."""
         self._names = count()
         self._error: Exception | None = None
-        """What has ended the engine."""
+        """Error that has ended the engine."""
         self._where: TracebackType | None = None
         """Of that: each episode that it is raised in adds to the error's own."""
         self._loop: asyncio.AbstractEventLoop | None = None

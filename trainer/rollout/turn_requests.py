@@ -58,8 +58,8 @@ class Fleet:
 
     servers: list[RolloutServer]
     published: dict[str, int] = field(default_factory=dict)
-    """What the trainer calls each of a run's weights, by the name that the servers know them by, in order;
-    those that are on their way too."""
+    """Trainer's name of each of a run's weights, by the name that the servers know them by, in order; those
+    that are on their way too."""
     current: str = ""
     """The name of the last weights that have been published whole."""
     adapters: bool = False
@@ -97,7 +97,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """What an answer may be, and how long it may take."""
+    """Limits of an answer: its size, and the time that it may take."""
 
     vocabulary: int
     max_len: int
@@ -142,7 +142,7 @@ class TurnUsage(msgspec.Struct):
 
 
 class TurnAnswer(msgspec.Struct):
-    """What `/inference/v1/generate` answers."""
+    """Answer of `/inference/v1/generate`."""
 
     choices: list[TurnChoice]
     usage: TurnUsage | None = None
@@ -177,11 +177,11 @@ class Asking:
         self._group = group
         self._tasks: dict[Ask, asyncio.Task[None]] = {}
         self._homes: dict[int, RolloutServer] = {}
-        """Where the turns of a group go."""
+        """Server of the turns of each group."""
         self._busy: Counter[RolloutServer] = Counter()
         """Turns that wait for each server, in its queue or in ours."""
         self.error: Exception | None = None
-        """What has ended all; the episodes cannot tell it from a tool's error."""
+        """Error that has ended all; the episodes cannot tell it from a tool's error."""
         self.costs = TurnCosts()
 
     async def run(self, play: Play[E, R], episodes: Sequence[E], told: Callable[[int, R], None]) -> list[R]:

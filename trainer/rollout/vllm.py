@@ -108,7 +108,7 @@ def why_not(model_config: Mapping[str, Any], config: Config) -> str | None:
 
 
 def is_on_cpu(config: Config) -> bool:
-    """Whether a run computes on CPUs."""
+    """Return True if a run computes on CPUs."""
     device = config.trainer.device
     return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
 

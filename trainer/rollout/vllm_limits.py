@@ -1,4 +1,4 @@
-"""Which models vLLM cannot generate with, from config.json alone, before vLLM is imported."""
+"""Models that vLLM cannot generate with, told from config.json alone, before vLLM is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What vLLM changes in a process when it starts there, and how that is undone."""
+"""Changes that vLLM makes in a process when it starts there, and how they are undone."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
 
 
 def no_compiling(eager: bool) -> Any:
-    """Where nothing shall be compiled, run vLLM's small compiled kernels as they are too."""
+    """Run vLLM's small compiled kernels as they are too, where nothing shall be compiled."""
     return torch.compiler.set_stance("force_eager") if eager else nullcontext()
 
 

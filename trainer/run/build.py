@@ -207,7 +207,7 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
 
 
 def needs_old_log_probs(config: Config) -> bool:
-    """Whether the policy's log-probabilities must be known before its update.
+    """Return True if the policy's log-probabilities must be known before its update.
 
     Not where a batch is one optimizer step and nothing else asks for them: the update's own are the old ones.
     """
@@ -232,7 +232,7 @@ def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokeni
 
 
 def _open_agents(config: Config, tokenizer: Any) -> EpisodeSetup | None:
-    """What episodes have in common, if any row of the data has one."""
+    """Return the shared setup of episodes, if any row of the data has one."""
     data = config.data
     files = (*file_list(data.train_files), *file_list(data.val_files))
     if not uses_agents(config, (name for path in files for name in agent_names(path, data.prompt_key))):

@@ -229,7 +229,7 @@ SETTINGS: tuple[tuple[str, Check], ...] = (
     ("loggers", check_loggers),
     ("contents of checkpoints", _check_contents),
 )
-"""What settings ask of each other and of what is installed; the rest is in `preflight.CHECKS`."""
+"""Checks of settings against each other and the installed packages; the rest is in `preflight.CHECKS`."""
 
 
 def run_checks(checks: Iterable[tuple[str, Check]], config: RunConfig) -> list[str]:

@@ -95,7 +95,8 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
 
 
 def _launch_config(processes: int) -> LaunchConfig:
-    """What `torchrun --standalone` asks for; processes meet on the loopback, whatever the host is called."""
+    """Return the configuration that `torchrun --standalone` would use; processes meet on the loopback,
+    whatever the host is called."""
     return LaunchConfig(
         min_nodes=1,
         max_nodes=1,

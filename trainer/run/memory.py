@@ -32,8 +32,8 @@ KEPT_BYTES = 12
 USUAL_RANK = 64
 """Of an adapter that is loaded: small beside the rest, whatever it is."""
 LEFT_WIDTHS = (8, 3, 4)
-"""What a decoder layer leaves for its backward, in numbers a token: so many times its hidden width, the width
-of its keys and values, and that of its feed-forward part. Measured for five shapes: benchmarks/RESULTS.md."""
+"""Numbers a token that a decoder layer leaves for its backward: so many times its hidden width, the width of
+its keys and values, and that of its feed-forward part. Measured for five shapes: benchmarks/RESULTS.md."""
 LAYER_WIDTHS = (14, 3, 6)
 """The same with what is computed in its backward."""
 TOKEN_BYTES = 3 * 8

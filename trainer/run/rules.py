@@ -238,7 +238,7 @@ SAID: tuple[Rule, ...] = (
         "strategy=fsdp uses FSDP2, which gives the same results; FSDP1 is not supported",
     ),
 )
-"""What is taken, but not as given."""
+"""Notes on settings that are not taken as given."""
 
 
 def check_rules(config: RunConfig, rules: Sequence[Rule]) -> None:

@@ -32,10 +32,10 @@ class Interval:
     high: float = math.inf
     open_low: bool = False
     endless: bool = False
-    """Whether infinity is in it."""
+    """True if infinity is in it."""
 
     def holds(self, value: float) -> bool:
-        """Whether a number is in it."""
+        """Return True if a number is in it."""
         above = value > self.low if self.open_low else value >= self.low
         return above and value <= self.high and (value < math.inf or self.endless)
 
@@ -236,8 +236,8 @@ INSTEAD = {
     ),
     "trainer.device": "expected {known}; set trainer.device=cuda, or leave trainer.device out",
 }
-"""What to say of a value that is no misspelling, such as those of verl that we have not, where the list alone
-would not say what to do."""
+"""Advice for a value that is no misspelling, such as those of verl that we have not, where the list alone
+would not help."""
 
 
 def check_values(config: RunConfig, table: Mapping[str, Mapping[str, Values]]) -> None:

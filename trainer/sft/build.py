@@ -50,7 +50,7 @@ COLUMNS = {
     "tokens/s": "perf/throughput",
     "s/step": "timing_s/step",
 }
-"""What the console shows of each step."""
+"""Columns that the console shows of each step."""
 
 
 @dataclass(frozen=True)

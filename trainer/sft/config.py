@@ -53,8 +53,8 @@ class SftDataConfig:
     max_length: int = 1024
     """Maximum number of tokens for a prompt and its response together."""
     truncation: str = "error"
-    """What to do with rows that are longer than `max_length`. `error` stops the run. `right` and `left` cut
-    off that side. Rows that lose all tokens to train on are skipped."""
+    """Treatment of rows that are longer than `max_length`. `error` stops the run. `right` and `left` cut off
+    that side. Rows that lose all tokens to train on are skipped."""
     train_batch_size: int = 256
     """Number of rows per optimizer step, over all processes."""
     micro_batch_size_per_gpu: int | None = 4

@@ -47,11 +47,11 @@ class SftRow:
     """One row, as tokens."""
 
     token_ids: list[int]
-    """What stands before the first token that is trained on."""
+    """Tokens before the first one that is trained on."""
     response_ids: list[int]
     """From there to the last one that is."""
     trained: list[bool]
-    """Which of these are."""
+    """True for each of the tokens that is trained on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""What one step of training is made of, in the order of `loop.py`."""
+"""Parts of one step of training, in the order of `loop.py`."""

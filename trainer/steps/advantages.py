@@ -71,7 +71,8 @@ def _experience(run: TrainingRun, batch: Batch) -> Experience:
 
 
 def _turns(run: TrainingRun, batch: Batch) -> dict[str, torch.Tensor]:
-    """What an estimator needs that compares episodes turn by turn, where that is asked for."""
+    """Return the tensors that an estimator needs that compares episodes turn by turn, where that is asked
+    for."""
     if run.config.algorithm.turn_advantages == "summed" or "turns" not in batch.tensors:
         return {}
     return {"turns": batch["turns"], "of_trajectory": batch["trajectory_scores"]}

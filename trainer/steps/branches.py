@@ -95,7 +95,7 @@ def _further(run: TrainingRun, batch: Batch, owners: list[int], filled: list[int
 
 
 def _evaluate(run: TrainingRun, batch: Batch) -> None:
-    """What policy, reference and teacher say to each token, as in the loop."""
+    """Compute the log-probabilities of policy, reference and teacher for each token, as in the loop."""
     if run.needs_old_log_probs:
         batch["old_log_probs"], batch["entropys"] = run.actor.log_probs_and_entropies(batch)
     if run.reference is not None:
@@ -105,7 +105,7 @@ def _evaluate(run: TrainingRun, batch: Batch) -> None:
 
 
 def _kept(run: TrainingRun, batch: Batch) -> Tensor:
-    """Which episodes are learned from, (B,)."""
+    """Return the episodes that are learned from, (B,)."""
     kept = batch["scored"].bool()
     if run.config.algorithm.mask_truncated_completions:
         kept = kept & ~batch["truncated"]

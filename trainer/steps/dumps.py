@@ -107,7 +107,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
 
 
 def has_samples(step: int) -> bool:
-    """Whether responses of a step are kept: of each up to 100, every tenth up to 1,000, and so on."""
+    """Return True if responses of a step are kept: of each up to 100, every tenth up to 1,000, and so on."""
     return step % 10 ** max(0, len(str(step - 1)) - 2) == 0 if step > 0 else True
 
 

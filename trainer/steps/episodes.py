@@ -34,10 +34,10 @@ CUT_OFF = ("response_tokens", "context_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What an episode came to, as plain data: it may come from another process."""
+    """Result of an episode, as plain data: it may come from another process."""
 
     prompt_ids: list[int]
-    """What the model was asked, which an environment may have written; empty: no turn has begun."""
+    """Prompt that the model was asked, which an environment may have written; empty: no turn has begun."""
     response_ids: list[int]
     response_mask: list[int]
     log_probs: list[float]
@@ -94,7 +94,7 @@ class Played:
 
     @property
     def turn_rewards(self) -> list[float | None]:
-        """What each turn of the model earned; None: nothing was said of it.
+        """Rewards of the model's turns; None: nothing was said of that turn.
 
         What the tools' states are worth at the end is of the last turn.
         """

@@ -88,7 +88,7 @@ class PendingScores:
             self._error = error
 
     def _by_group(self, row: int) -> bool:
-        """Whether a row's reward has to see the whole group, which comes a few responses at a time."""
+        """Return True if a row's reward has to see the whole group, which comes a few responses at a time."""
         return self._source.scores_by_group(self._rows[row].data_source)
 
     def _submit(self, rows: list[int]) -> None:

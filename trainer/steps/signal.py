@@ -1,4 +1,4 @@
-"""Where the advantages of a step come from; `rewardkit gradient` shows the same for a file of rollouts."""
+"""Sources of the advantages of a step; `rewardkit gradient` shows the same for a file of rollouts."""
 
 from __future__ import annotations
 

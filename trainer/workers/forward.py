@@ -37,7 +37,7 @@ class TokenLayout:
     places: Tensor
     """(N,): where in the flattened ids the token before each of them stands."""
     packed: Packed | None = None
-    """Where there is one row, its sequences."""
+    """Sequences of the row, where there is one."""
     routes: Tensor | None = None
     """(R, W, layers * k), where experts are replayed; see `models/routing.py`."""
 

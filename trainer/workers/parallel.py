@@ -1,4 +1,5 @@
-"""How processes share one model's work: rows among groups of processes, each row's tokens within a group.
+"""Sharing of one model's work among processes: rows among groups of processes, each row's tokens within a
+group.
 
 Outside of the workers every process has rows of its own; in them, those of a group compute theirs together.
 """

@@ -1,4 +1,5 @@
-"""What the updates of actor and critic share: mini-batches, micro-batches, denominators, the optimizer."""
+"""Shared parts of the updates of actor and critic: mini-batches, micro-batches, denominators, the
+optimizer."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
 mini-batch's (see `algorithms/losses.py`)."""
 
 LiveIn = Callable[[Batch], Tensor]
-"""Which rows have a gradient, (B,) bool. The others are not computed; they count in all denominators but
+"""Rows that have a gradient, (B,) bool. The others are not computed; they count in all denominators but
 `Totals.computed`."""
 
 
@@ -107,7 +108,7 @@ def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """How an actor or a critic goes through its rows in one training step."""
+    """Order in which an actor or a critic goes through its rows in one training step."""
 
     mini_batch_size: int
     """Rows of this process in a mini-batch, or of all that share rows with it."""

@@ -24,7 +24,7 @@ from rewardkit.types import Message
 TOO_LONG = "context_length_exceeded"
 """The code by which programs know that they have to shorten their history."""
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""What is compared of a message: its role, text, and calls."""
+"""Parts of a message that are compared: its role, text and calls."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class EpisodeBranches:
 
     @property
     def full(self) -> bool:
-        """Whether no further one may begin."""
+        """Return True if no further branch may begin."""
         return len(self.all) >= self._most
 
     def find(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]] | None:
@@ -194,7 +194,8 @@ def _canonical(arguments: str) -> str:
 
 
 def _shared(branch: EpisodeBranch, keys: Sequence[Key]) -> int:
-    """How many messages a request shares with a branch, up to the last turn of the model among them; or 0."""
+    """Return the number of messages that a request shares with a branch, up to the last turn of the model
+    among them; or 0."""
     equal = next((i for i, (a, b) in enumerate(zip(branch.keys, keys, strict=False)) if a != b), None)
     length = min(len(branch.keys), len(keys)) if equal is None else equal
     return max((messages for messages in branch.ends if messages <= length), default=0)

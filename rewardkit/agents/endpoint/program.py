@@ -43,7 +43,7 @@ class HarnessProgram:
     timeout_s: float = 600.0
     """Time for an episode; then the program is killed, with its process group."""
     max_branches: int = 16
-    """How often it may write its history anew. Each branch is a sample in training."""
+    """Number of times that the program may rewrite its history. Each branch is a sample in training."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.function):
@@ -183,5 +183,5 @@ def _environment(base_url: str) -> Mapping[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form of, as a row read from a table may hold it."""
+    """Turn a value that JSON has no form of, as a row read from a table may hold it, into one that it has."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

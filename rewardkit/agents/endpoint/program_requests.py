@@ -1,6 +1,5 @@
-"""What a program asks of the endpoint, in either API's form: the fields that are honoured, those that are the
-run's own, and those that are refused. The forms themselves are in `chat.py` and `responses.py`.
-"""
+"""Requests of a program to the endpoint, in either API's form: the fields that are honoured, those that are
+the run's own, and those that are refused. The forms themselves are in `chat.py` and `responses.py`."""
 
 from __future__ import annotations
 
@@ -19,14 +18,15 @@ RUNS_OWN = frozenset(
     {"temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty"}
     | {"repetition_penalty", "reasoning", "reasoning_effort", "verbosity"}
 )
-"""What decides how tokens are drawn. In training a token that was drawn otherwise is not the policy's."""
+"""Fields that decide how tokens are drawn. In training a token that was drawn otherwise is not the
+policy's."""
 HARMLESS = frozenset(
     {"model", "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier", "include"}
     | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata", "usage"}
 )
-"""What changes no token."""
+"""Fields that change no token."""
 _OF_THE_API = ("strict", "type", "defer_loading")
-"""What an API says of a function, and no model is shown."""
+"""Keys of a function that only the API reads, and no model is shown."""
 
 
 class ApiError(Exception):

@@ -31,7 +31,7 @@ class ApiForm:
     answer: Callable[[AskedTurn, SaidTurn], dict[str, Any]]
     events: Callable[[AskedTurn, SaidTurn], Iterable[tuple[str | None, Any]]]
     end: str
-    """What follows the last event of a stream."""
+    """Line after the last event of a stream."""
     keep: Callable[[AskedTurn, SaidTurn, ProgramSession], None]
     """Keeps what later requests may refer to."""
 

@@ -23,7 +23,7 @@ OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")
 
 
 class ProgramSession:
-    """What the endpoint knows of one episode."""
+    """State of the endpoint for one episode."""
 
     def __init__(self, episode: Episode, most_branches: int) -> None:
         """Begin with no turn, and at most so many branches."""
@@ -34,7 +34,7 @@ class ProgramSession:
         self.refused: str | None = None
         """The limit that the last request was over, one of `ENDED`."""
         self.failed: BaseException | None = None
-        """What the engine, or we, have met with."""
+        """Failure of the engine or of the endpoint itself, if there was one."""
         self.earlier: dict[str, list[Message]] = {}
         """Conversations by the id of a response."""
         self.answers: dict[str, asyncio.Task[Any]] = {}

@@ -1,4 +1,4 @@
-"""What an environment is to an episode, and how a run or a row names one."""
+"""Environments as an episode sees them, and the ways in which a run or a row names one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class EnvironmentFailed(RuntimeError):
 
 
 class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which environment, and what its rewards are."""
+    """One environment, and the rewards that are taken from it."""
 
     kind: str
     target: Address
     """A URL, a folder, or a name, as the kind has it."""
     name: str = ""
-    """Which environment of a server that has several; empty: its first."""
+    """Name of an environment of a server that has several; empty: its first."""
     reward: Literal["last", "sum"] = "last"
     """Of the rewards of the steps: which is the episode's."""
     without_reward: float | None = None
@@ -41,12 +41,12 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What an episode begins with."""
+    """Beginning of an episode."""
 
     messages: Sequence[Message] = ()
     """The prompt in place of the row's, below its system message; none: the row's stays."""
     text: str = ""
-    """What is put behind the row's prompt."""
+    """Text that is put behind the row's prompt."""
     tools: Sequence[Mapping[str, Any]] = ()
     """OpenAI's function schemas."""
 

@@ -28,7 +28,7 @@ from rewardkit.types import Message, Sample, Score
 
 _SCRIPT = Path(__file__).with_name("verifiers_tasks.py")
 _LOAD_S = 600.0
-"""How long a taskset may take to load; some fetch their data."""
+"""Seconds that a taskset may take to load; some fetch their data."""
 _MOST = 100_000
 """Tasks of a taskset that are read; some have no end."""
 _loading = threading.Lock()

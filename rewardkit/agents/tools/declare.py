@@ -284,7 +284,7 @@ def _snake(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a tool's function takes, read from its type hints and docstring."""
+    """Parameters of a tool's function, read from its type hints and docstring."""
 
     parameters: Mapping[str, Any]
     """JSON schema of an object."""

@@ -1,1 +1,1 @@
-"""What several commands share: options, by what they are about, and how results are printed. No command."""
+"""Options that several commands share, by subject, and the printing of results. No command."""

@@ -39,4 +39,4 @@ ABOVE_0 = FiniteRange(min=0, min_open=True)
 COUNT = click.IntRange(min=1)
 COUNT_OR_0 = click.IntRange(min=0)
 SEED = click.IntRange(-(2**31), 2**31 - 1)
-"""What every generator of random numbers takes."""
+"""Type of a seed that every generator of random numbers takes."""

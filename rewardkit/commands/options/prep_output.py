@@ -1,4 +1,4 @@
-"""What `rewardkit prep` prints: the table of datasets, and what became of a run, as table or JSON."""
+"""Output of `rewardkit prep`: the table of datasets and the outcome of a run, as table or JSON."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 
 _ALL = "every data source"
-"""What a reward without a data source of its own scores."""
+"""Name of the data source of a reward that scores all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewardOptions:
-    """What a command gets of the options that `reward_options` adds, but for those of neural rewards."""
+    """Values of the options that `reward_options` adds to a command, but for those of neural rewards."""
 
     files: tuple[str, ...]
     """Of `--reward`."""
@@ -156,7 +156,7 @@ COMPOSITIONS: dict[str, Any] = {
     "metavar": "FILE.yaml",
     "help": "YAML file that defines composed or imported rewards (docs/compose.md). May be repeated.",
 }
-"""What `--rewards` is, for commands that make their options one by one."""
+"""The option `--rewards`, for commands that make their options one by one."""
 
 
 def given_to_run() -> GivenRewards:

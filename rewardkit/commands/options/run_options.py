@@ -1,4 +1,4 @@
-"""What all commands that score files share: the options of a run, the run itself, and its report."""
+"""Shared parts of all commands that score files: the options of a run, the run itself, and its report."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _files_table(files: Sequence[FileOutcome]) -> Table:
 
 
 def _costs(costs: Mapping[str, float]) -> str:
-    """What asking models has cost, in one line."""
+    """Return the cost of asking models, in one line."""
     tokens = f"{costs['input_tokens']:,.0f} + {costs['output_tokens']:,.0f} tokens"
     usd = f", ${costs['cost_usd']:.4g}" if costs["cost_usd"] else ""
     overruled = f"; models overruled a rule for {costs[OVERRULED]:,.0f} samples" if costs[OVERRULED] else ""

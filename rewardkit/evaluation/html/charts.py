@@ -59,7 +59,7 @@ class Chart:
     ticks: Labels | None = None
     """Labels of the axis of x; default: the first and the last step."""
     names: Labels = field(default_factory=dict)
-    """What each x is called; default: `step 7`."""
+    """Name of each x; default: `step 7`."""
 
 
 def draw(chart: Chart) -> str:
@@ -145,7 +145,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where values lie in the picture."""
+    """Positions of values in the picture."""
 
     across: Range
     """The x at the left and at the right."""

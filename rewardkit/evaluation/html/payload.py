@@ -26,7 +26,7 @@ STATUSES = (*types.STATUSES, "unscored")
 
 
 class Payload:
-    """What goes into the page of some rows; what it holds in memory is packed, but for the numbers."""
+    """Data of some rows that goes into the page; in memory it is packed, but for the numbers."""
 
     def __init__(self, rows: Iterable[ScoredRow]) -> None:
         self.responses: list[ScoredResponse] = []

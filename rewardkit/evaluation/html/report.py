@@ -95,7 +95,7 @@ def _with_interval(estimate: Estimate | None) -> str:
 
 
 def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:
-    """How many responses have which score."""
+    """Draw how many responses have each score."""
     scores = [one.score for one in responses if one.score is not None]
     ticks = axis(min(scores, default=0.0), max(scores, default=0.0))
     low = min(ticks)

@@ -38,18 +38,18 @@ Sources = dict[str, tuple[str, str]]
 
 MAIN = "rewardkit_imported_"
 _ENTRY_NAMES = ("compute_score", "reward_func", "reward_fn")
-"""How these projects call the function of a file, where the spec does not name it."""
+"""Names that these projects give to the function of a file, where the spec does not name it."""
 
 
 class LoadRequest(NamedTuple):
-    """What the client asks a host to load."""
+    """Request of the client to load a reward."""
 
     target: str
     kind: str = ""
     options: Mapping[str, Any] = {}
     columns: Mapping[str, str] = {}
     module: str = ""
-    """How an earlier host named the module of the target."""
+    """Name that an earlier host gave to the module of the target."""
     sources: Mapping[str, Sequence[str]] = {}
     """Module -> path and text, as an earlier host has read them."""
 
@@ -238,7 +238,7 @@ def require(package: str, shown: str) -> None:
 
 
 def for_us() -> str:
-    """Where a missing package has to be."""
+    """Return the words for where a missing package has to be."""
     return f"for {sys.executable}, or set `python:` to an interpreter that has the package"
 
 
@@ -282,7 +282,8 @@ def _instance(found: Any, options: Mapping[str, Any]) -> Any:
 
 
 def _made_by(found: Callable[..., Any], options: Mapping[str, Any]) -> Any | None:
-    """What a factory returns that needs nothing but the options; None of what is none."""
+    """Return the product of a factory that needs nothing but the options; None if the function is no such
+    factory."""
     parameters = FunctionParameters(found)
     missing = [name for name in parameters.required if name not in options]
     strange = [name for name in options if name not in parameters.names and not parameters.takes_any]

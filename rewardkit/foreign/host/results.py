@@ -1,4 +1,4 @@
-"""What reward functions return, read into one form. A failure is never a number.
+"""Results of reward functions, read into one form. A failure is never a number.
 
 A result is `{"score": ...}` with `correct`, `extracted`, `parts` (numbers by name) and `detail` where there
 are any; `{"error": why}`; or `{"invalid": why}` of a row that cannot be scored.

@@ -1,4 +1,5 @@
-"""How other projects call a reward function: for each kind, which parameters give it away and what they get.
+"""Call shapes of other projects' reward functions: for each kind, the parameters that give it away and their
+arguments.
 
 A row is a mapping with `data_source, response, ground_truth, prompt, extra_info`, as in a `Sample`, and with
 `prompt_text`: the text of the prompt's messages, one below the other.
@@ -170,7 +171,7 @@ class FunctionParameters:
         self.required = [one.name for one in named if one.default is one.empty]
 
     def annotation(self, name: str) -> str:
-        """What a parameter is annotated with, as text; empty without."""
+        """Return a parameter's annotation as text; empty without one."""
         found = self._annotations.get(name, inspect.Parameter.empty)
         return "" if found is inspect.Parameter.empty else str(found)
 
@@ -248,7 +249,7 @@ class FunctionCall:
             )
 
     def _roles(self) -> set[str]:
-        """What of a row some parameter gets."""
+        """Return the fields of a row that some parameter gets."""
         names = self.parameters.names
         if self.shape.columns:
             return {"response"} | {name for name in ("ground_truth",) if name in names}
@@ -318,12 +319,12 @@ class LibraryCall:
 
 
 _SHOWS = {"reward_input": "sample", "task_info": "ground_truth"}
-"""What a field holds of the two that every reward is about."""
+"""Field, of the two that every reward is about, that a getter shows."""
 _OF_THE_TRAINER = ("trainer_state", "log_extra", "log_metric", "environments")
 
 
 class CallNotes:
-    """What a function of TRL's logs during a call, and the state of a trainer that there is not."""
+    """Notes that a function of TRL's logs during a call, and a stand-in for the state of its trainer."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, float] = {}
@@ -341,7 +342,7 @@ class CallNotes:
 
 
 def is_async(function: Any) -> bool:
-    """Whether a callable is an `async` one."""
+    """Return True if a callable is an `async` one."""
     call = getattr(function, "__call__", None)  # noqa: B004  (of an object)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 

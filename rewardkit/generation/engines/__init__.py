@@ -19,11 +19,11 @@ class EngineEntry:
 
     module: str
     slice_size: int
-    """How many requests the engine is given together. A resumed run repeats a slice whole or not at all,
-    since the other responses of a batch can change the last bits of a response. 1 where they cannot."""
+    """Number of requests that the engine is given together. A resumed run repeats a slice whole or not at
+    all, since the other responses of a batch can change the last bits of a response. 1 where they cannot."""
     packages: tuple[str, ...]
     extra: str
-    """What it needs, and the extra of ours that brings it."""
+    """Extra of ours that brings these packages."""
     settings: tuple[str, ...]
     """Names of the `EngineSettings` that it uses, of those that not every engine uses."""
     loads_model: bool = True
