@@ -44,9 +44,9 @@ class AskedProblem:
 
     data_source: str
     columns: tuple[str, str]
-    """Of the problem and of its solution; columns that the script does not use stay in its rows."""
+    """Columns of the problem and of its solution; columns that the script does not use stay in its rows."""
     instruction: str
-    """Behind the problem, after a blank."""
+    """Text behind the problem, after a blank."""
     truth: Callable[[str], str | None] = str
     """Reads the ground truth from the solution; None where there is none."""
     keeps: bool = True
@@ -231,7 +231,8 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "dapo-math": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool}},
     "aime": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool_aime}},
 }
-"""By set, by form, and by the release from which on verl's script makes these rows; None: it has none."""
+"""Functions by set, by form, and by the release from which on verl's script makes these rows; None: it has
+none."""
 
 _LIKE = re.compile(r"(?P<who>\w+)(?:@v?(?P<release>[\w.]+))?(?P<script>:.*)?")
 

@@ -142,7 +142,7 @@ def reason_of(error: BaseException) -> str:
 
 
 MISSPELT = 0.8
-"""From this share of equal characters on, one name is taken for a misspelling of another."""
+"""Share of equal characters from which on one name is taken for a misspelling of another."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:

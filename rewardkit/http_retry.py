@@ -1,4 +1,5 @@
-"""When an HTTP request is worth another try, and how long its server asks to wait. Makes no requests."""
+"""HTTP requests that are worth another try, and the time that their server asks to wait. Makes no
+requests."""
 
 from __future__ import annotations
 

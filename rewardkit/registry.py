@@ -55,12 +55,13 @@ class Running:
     """Workers of its own, at most this many, rather than a share of the scorer's. 0: none, but one for a
     `model`."""
     chunk: int = 0
-    """At most this many samples go to a worker at once, those of several callers together; of an `async`
+    """Number of samples at most that go to a worker at once, those of several callers together; of an `async`
     reward with `processes` this many are in flight in each. 0: as the scorer sees fit, never those of several
     callers."""
     each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
-    """Like `Reward.target`, of several samples: yields the results that are there, in order. For a reward in
-    another process, which then works on the next samples while results are on their way."""
+    """Function of several samples that yields the results that are there, in order, and does otherwise as
+    `Reward.target`. For a reward in another process, which then works on the next samples while results are
+    on their way."""
     load: Callable[[Any], object] | None = None
     """Called with the options in a worker before its first sample: slow work such as loading a model."""
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -273,7 +274,7 @@ class Registry:
         return found
 
     def find(self, data_source: str) -> Reward | None:
-        """Like `resolve`; None where there is none."""
+        """Return the reward for a data source as `resolve` does; None where there is none."""
         if self.for_all is not None:
             return self.for_all
         found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob stands for itself too

@@ -23,7 +23,7 @@ ON_EXCEPTION = "on_exception"
 """The name of that setting among options."""
 
 FILE = "rewardkit.file"
-"""In the metadata of an option: it names a file or folder, of which the content decides scores."""
+"""Key in the metadata of an option that names a file or folder, of which the content decides scores."""
 
 
 def file_option(default: Any) -> Any:
@@ -32,7 +32,7 @@ def file_option(default: Any) -> Any:
 
 
 TEXT = "rewardkit.text"
-"""In the metadata of an option: it is a text such as a template, known by its digest."""
+"""Key in the metadata of an option that is a text such as a template, known by its digest."""
 
 
 def text_option(default: str = "") -> Any:

@@ -47,8 +47,8 @@ END_OF_TEXT = re.compile(
     r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn|seed:eos|/longcat_s"
     r"|SPECIAL_\d{1,3}|extra_id_1)>"
 )
-"""With one of these, wherever it stands, a response has ended. Tokens that announce what comes (a box, a
-channel, a call, a solution) are none of them."""
+"""Tokens that end a response, wherever they stand. Tokens that announce what comes (a box, a channel, a call,
+a solution) are none of them."""
 _ELSEWHERE_TEXT = (
     r"</?(?:eos|eot|eod|EOS|EOT|EOD|PAD|UNK|endoftext|end_of_text|start_of_turn|end_of_utterance"
     r"|im_end|eom|eot_id|eos_token|pad_token)>|\[(?:SEP|EOT)\]"

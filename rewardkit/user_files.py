@@ -27,7 +27,7 @@ class UserFile:
     """A file as this process has read it."""
 
     name: str
-    """Of the module that it is."""
+    """Name of the module that it is."""
     path: str
     source: bytes
     beside: tuple[UserFile, ...] = ()

@@ -57,7 +57,7 @@ class Raised(NamedTuple):
 
 
 _kept_reports: list[tuple[str, Raised]] | None = None
-"""In a worker: what its parent is to log. None: this process logs itself."""
+"""Reports of a worker for its parent to log. None: this process logs itself."""
 _seen: set[tuple[str, int, str]] = set()
 """Kinds of exceptions whose traceback this process has made: file, line and class."""
 _logged: set[tuple[str, str, int, str]] = set()

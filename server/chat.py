@@ -37,7 +37,7 @@ _BARE_MARKER = re.compile(
 _SPECIALS_FIRST = re.compile(rf"(?:\s*(?:{SPECIAL.pattern}))*")
 
 _DEEPSEEK_BEGINS = "<｜begin▁of▁sentence｜>"
-"""After it a text may begin with a system prompt that no marker precedes."""
+"""Token after which a text may begin with a system prompt that no marker precedes."""
 
 _OWN_FAMILY = frozenset({"chatml", "llama3", "gemma", "phi", "harmony"})
 """Groups of the pattern that are a template's only ones; the others are those of Llama 2 and Mistral."""

@@ -13,14 +13,15 @@ import logging
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEADER_BYTES = 64 << 10
-"""Of the request line, the headers, and whatever else is no body, that may wait for what ends it."""
+"""Size of the request line, the headers, and whatever else is no body, that may wait for what ends it."""
 
 REQUEST_TIMEOUT_S = 10.0
 """Seconds that a request that has begun may take until its headers are complete. A connection that says
 nothing may stay: a busy client opens thousands before it gets round to the first request."""
 
 _GRACE_S = 1.0
-"""After that time: what came within it may be unread yet, where this process was busy."""
+"""Seconds after that time in which bytes may be unread yet that came within it, where this process was
+busy."""
 
 _CLOSED_TOGETHER = 100
 """The share of the places, one in so many, that is made free when none is left."""
@@ -39,7 +40,7 @@ class LimitedHeaders(HttpToolsProtocol):
     _unread = 0
     """Bytes since the last that were of a body or ended a request's headers."""
     _heard = 0.0
-    """When it last sent something, by the loop's clock."""
+    """Time at which it last sent something, by the loop's clock."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -118,7 +118,8 @@ class GroundTruthIndex:
         return None
 
     def _find(self, whole: int, without_system: int) -> KnownRow | Ambiguous | None:
-        """With its system prompt; the row has none; the row has another one, or the text has lost it."""
+        """Find a prompt with its system prompt; the row has none; the row has another one, or the text has
+        lost it."""
         tries = (
             (self._whole, whole),
             (self._whole, without_system),

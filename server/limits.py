@@ -34,7 +34,7 @@ BODY_TIMEOUT_S = 60.0
 """Seconds that each piece of a body may take to arrive."""
 
 _MAX_DIGITS = 20
-"""Of a length: it is far too large with as many, and int() takes long over many more."""
+"""Digits of a length: it is far too large with as many, and int() takes long over many more."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the mean of seconds per sample."""
@@ -136,8 +136,8 @@ class Admission:
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
     def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
-        """When a newcomer would be done: before it, every request of its client has had as much time as it
-        needs itself, and every other client as much as all those together."""
+        """Return the time at which a newcomer would be done: before it, every request of its client has had
+        as much time as it needs itself, and every other client as much as all those together."""
         own_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
         if not own_s:
             return 0.0

@@ -34,7 +34,7 @@ OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
 """Paths that probes and browsers may ask for without a token."""
 
 _POLICY_VIOLATION = 1008
-"""Why a WebSocket is closed: RFC 6455, 7.4.1."""
+"""Code with which a WebSocket is closed: RFC 6455, 7.4.1."""
 
 _SWITCHED = 101
 """The status of a connection that became a WebSocket."""
@@ -225,7 +225,7 @@ def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
 
 
 def _client(scope: Scope, headers: dict[bytes, bytes]) -> str:
-    """Who asks: what it calls itself, or else its address."""
+    """Return the client that asks: the name that it gives itself, or else its address."""
     address = scope.get("client")
     named = headers.get(b"x-client-id", b"")[:_MAX_CLIENT_ID]
     return named.decode("latin-1") or (address[0] if address else "")

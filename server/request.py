@@ -43,7 +43,7 @@ class CurrentRequest:
     receive: Receive
     """Once the body has been read, it answers only when the client has gone."""
     client: str = ""
-    """Who asks: clients share the workers' time."""
+    """Client that asks: clients share the workers' time."""
     timeout_s: float | None = None
     """Seconds that the client asked for in `X-Timeout-S`."""
     body_read: bool = False
@@ -52,11 +52,11 @@ class CurrentRequest:
     samples: int = 0
     """Scored on its behalf so far."""
     status: int = 0
-    """Of the answer, once it has begun."""
+    """Status of the answer, once it has begun."""
     started: float = field(default_factory=time.perf_counter)
     """`time.perf_counter` at its arrival."""
     clock: float = 0.0
-    """From when its deadline counts: its arrival, or for a stream that of the lines being scored."""
+    """Time from which its deadline counts: its arrival, or for a stream that of the lines being scored."""
     trace: Trace | None = None
     """Its span; None where nobody wants spans."""
 

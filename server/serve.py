@@ -36,7 +36,7 @@ from rewardkit.server.observability.health import Health
 from rewardkit.server.observability.logs import write_line
 
 LAME_DUCK_S = 1.0
-"""After SIGTERM requests are still accepted for so long, each answer asking to close its connection, so
+"""Seconds after SIGTERM for which requests are still accepted, each answer asking to close its connection, so
 that no request crosses with a connection that we close."""
 
 SAME_SIGNAL_S = 2.0

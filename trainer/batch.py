@@ -75,7 +75,7 @@ class ScoredRollout(NamedTuple):
     text: str
     score: Score
     episode: dict[str, Any] | None = None
-    """Of an episode: its turns and its end, for dumps."""
+    """Turns and end of an episode, for dumps."""
 
 
 @dataclass

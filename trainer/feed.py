@@ -32,7 +32,7 @@ class StepPrompts(Generic[T]):
 
     step: int
     places: list[int]
-    """Of the prompts among the loader's."""
+    """Places of the prompts among the loader's."""
     epoch: int
     journal: TurnJournal | None = None
     drawn: Future[T] = field(default_factory=Future)

@@ -22,7 +22,7 @@ _BASES = ("alpine", "bash", "busybox", "debian", "python", "ubuntu")
 _HARMLESS = ("FROM", "WORKDIR", "CMD", "LABEL")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _MOST_BYTES = 4 << 20
-"""Of all files of the tests."""
+"""Size of all files of the tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class HarborTask:
     tests: tuple[tuple[str, bytes], ...]
     """Relative paths and contents; `test.sh` is among them."""
     timeout_s: float = 600.0
-    """Of the grader."""
+    """Time limit of the grader in seconds."""
     agent_timeout_s: float | None = None
     memory_mb: int = 1024
     env: Mapping[str, str] = field(default_factory=dict)
-    """Of the grader; resolved with the environment of this process."""
+    """Environment of the grader; resolved with the environment of this process."""
 
 
 def read_task(folder: Path) -> HarborTask:
@@ -89,7 +89,7 @@ def task_folder(root: Path, name: Any) -> Path:
 
 
 def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
-    """Why a task needs more than the sandbox has; None: it does not."""
+    """Return the reason why a task needs more than the sandbox has; None: it does not."""
     environment = _table(said, "environment")
     image = str(environment.get("docker_image") or "")
     if (folder / "steps").is_dir() or said.get("steps"):
@@ -107,7 +107,7 @@ def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
 
 
 def _why_image(folder: Path) -> str | None:
-    """Why an environment's own image is needed; None: it holds nothing of its own."""
+    """Return the reason why an environment's own image is needed; None: it holds nothing of its own."""
     if any(folder.glob("docker-compose.y*ml")):
         return "the task has several containers"
     try:

@@ -15,7 +15,7 @@ from rewardkit.errors import require
 from rewardkit.rewards.structure.overlap import words
 
 _MAX_CHARS = 20_000
-"""Of longer texts the starts are compared: time grows with the product of the lengths."""
+"""Length of the starts that are compared of longer texts: time grows with the product of the lengths."""
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
 """Packages that a metric needs, of the extra `metrics`."""
 REFUSED = {

@@ -14,7 +14,7 @@ from rewardkit_extras.ors.ors_client import OrsOutcome, OrsSession
 from rewardkit_extras.ors.ors_reward import task_of
 
 REQUEST_S = 600.0
-"""For one request; the episode's own limits end it earlier."""
+"""Seconds for one request; the episode's own limits end it earlier."""
 
 
 class OrsEnvironment:

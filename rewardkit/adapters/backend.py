@@ -34,7 +34,7 @@ class _Backends:
     def __init__(self) -> None:
         self.making = threading.Lock()
         self.scorers: dict[tuple[str, ...], Scorer] = {}
-        """By the files of rewards that were registered for them."""
+        """Scorers, by the files of rewards that were registered for them."""
         self.clients: dict[str, Client] = {}
         self.async_clients: dict[tuple[asyncio.AbstractEventLoop, str], AsyncClient] = {}
 
@@ -112,7 +112,7 @@ def score_batch(
 async def ascore_batch(
     samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
 ) -> list[Score]:
-    """Like `score_batch`, without holding the event loop."""
+    """Score as `score_batch` does, without holding the event loop."""
     address, files = _chosen(url, rewards)
     backend = _backends.async_remote(address) if address else _backends.local(files)
     return await backend.ascore_batch(samples)
@@ -130,7 +130,7 @@ async def ascore(sample: Sample, url: str | None = None, rewards: RewardFiles = 
 
 
 def score_one(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
-    """Like `ascore`, from a thread."""
+    """Score as `ascore` does, from a thread."""
     address, files = _chosen(url, rewards)
     backend = _backends.remote(address) if address else _backends.local(files)
     return _unless_alone(sample, backend.score(sample))

@@ -38,7 +38,8 @@ class RewardFunction:
 
 
 class AsyncRewardFunction(partial[Awaitable[list[float | None]]]):
-    """Like `RewardFunction`, as a coroutine function; `inspect.iscoroutinefunction` recognises it."""
+    """Reward function like `RewardFunction`, as a coroutine function, which `inspect.iscoroutinefunction`
+    recognises."""
 
     def __new__(
         cls,
@@ -79,7 +80,7 @@ def make_async_reward(
     on_failure: float | None = None,
     rewards: RewardFiles = None,
 ) -> AsyncRewardFunction:
-    """Like `make_reward`, for a coroutine function."""
+    """Return a reward like that of `make_reward`, as a coroutine function."""
     files = None if rewards is None else reward_files(rewards)
     return AsyncRewardFunction(data_source, url, on_failure, files)
 

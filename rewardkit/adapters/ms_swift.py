@@ -27,7 +27,7 @@ class RewardkitORM:
 
 
 class RewardkitAsyncORM:
-    """Like `RewardkitORM`, beside other asynchronous rewards."""
+    """Reward like `RewardkitORM`, beside other asynchronous rewards."""
 
     def __init__(self, args: Any = None, **_: Any) -> None:
         self.args = args

@@ -58,7 +58,7 @@ async def acompute_score(
     on_failure: float = 0.0,
     **_: Any,
 ) -> dict[str, Any]:
-    """Like `compute_score`, without a thread for each sample."""
+    """Score as `compute_score` does, without a thread for each sample."""
     sample = sample_of(data_source, solution_str, ground_truth, None, extra_info)
     score = await ascore(sample, url, rewards)
     return _answer(score, on_failure)

@@ -94,7 +94,7 @@ class Episode:
         """Number of messages that are the prompt."""
         self.schemas = list(schemas)
         self.tools: dict[str, Tool] = dict(tools or {})
-        """By name, in the order in which they are offered."""
+        """Tools by name, in the order in which they are offered."""
         self.tools_as_text = tools_as_text
         self.interaction = interaction
         self.prompt_ids: list[int] = []
@@ -110,9 +110,9 @@ class Episode:
         """See `Reply.weight_versions`. 0 for appended tokens, and for all tokens if the engine gives none."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
-        """For the loop's own use."""
+        """Values for the loop's own use."""
         self.ended: str | None = None
-        """Why it ended: one of `ENDED`. None while it goes on."""
+        """Reason why it ended: one of `ENDED`. None while it goes on."""
         self.status: Status = "ok"
         """`ok`: the episode can be scored. `timeout`, `error`: it ended for a reason other than the model."""
         self.detail: str | None = None

@@ -56,7 +56,7 @@ class _Kind:
     """One kind of thing that is loaded: tools, or interactions."""
 
     what: str
-    """In the singular, for messages."""
+    """Name of the kind in the singular, for messages."""
     key: str
     """The key of a YAML file's list of entries."""
     fields: tuple[str, ...]
@@ -93,7 +93,7 @@ class Toolbox:
 
     @property
     def makers(self) -> dict[str, Callable[[], OpenTool]]:
-        """By name, a function that makes a new tool for an episode."""
+        """Return the functions that make a new tool for an episode, by name."""
         return {name: kind.open for name, kind in self.kinds.items()}
 
     def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:

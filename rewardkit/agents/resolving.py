@@ -35,9 +35,9 @@ class EpisodeSetup:
     transcript: Transcript | None = None
     """Transcript of the model's tokenizer. None for a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
-    """By name, a function that makes a new tool for an episode."""
+    """Functions that make a new tool for an episode, by name."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
-    """By name, a function that makes a new interaction for an episode."""
+    """Functions that make a new interaction for an episode, by name."""
     calls: str = "hermes"
     """The format in which the model writes calls, see `tool_calls/formats.py`."""
     default_agent: str | None = None
@@ -222,7 +222,8 @@ class RowTools:
     selection: tuple[str, ...] | None
     """Names, from `tool_selection`; None: all tools of the run."""
     create_kwargs: Mapping[str, Mapping[str, Any]]
-    """By tool, `tools_kwargs[tool]["create_kwargs"]`. Tools without settings in the row are left out."""
+    """Values of `tools_kwargs[tool]["create_kwargs"]`, by tool. Tools without settings in the row are left
+    out."""
 
 
 def tools_of(extra_info: Mapping[str, Any]) -> RowTools:

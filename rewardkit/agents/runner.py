@@ -34,9 +34,9 @@ class EpisodePrompt:
     episode: ResolvedEpisode
     messages: list[Message]
     schemas: list[Mapping[str, Any]]
-    """Of the tools that the template shows."""
+    """Schemas of the tools that the template shows."""
     tools: dict[str, Tool]
-    """By name; `create` has not been called yet."""
+    """Tools by name; `create` has not been called yet."""
 
 
 def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:

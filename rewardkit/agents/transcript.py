@@ -41,7 +41,7 @@ class Skeleton:
     closing: tuple[int, ...]
     """Ids at the start of the first part that close the assistant's turn."""
     contents: tuple[Callable[[str], str], ...]
-    """For each content a function that changes it as the template does: not at all, trimmed, or to JSON."""
+    """Functions that change each content as the template does: not at all, trimmed, or to JSON."""
 
 
 @dataclass

@@ -28,7 +28,7 @@ ENDED = (
     "cancelled",
     "error",  # the loop itself raised
 )
-"""Why an episode ended: exactly one of these. Whatever the reason, the episode's tokens are kept."""
+"""Reasons why an episode ended: exactly one of these. Whatever the reason, the episode's tokens are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Reply:
 
     text: str
     token_ids: Sequence[int] = ()
-    """As the model produced them, the end token included; empty where the engine shows no tokens."""
+    """Ids as the model produced them, the end token included; empty where the engine shows no tokens."""
     log_probs: Sequence[float] | None = None
     finish_reason: Literal["stop", "length", "aborted"] = "stop"
     calls: Sequence[Call] | None = None
@@ -195,10 +195,10 @@ class Turn:
     """Exclusive. A tool's or user's turn has the template's tokens around it too, all with mask 0."""
     calls: list[Call] = field(default_factory=list)
     reward: float | None = None
-    """Of an assistant's turn: the sum of what the tools, the interaction and the loop gave for it."""
+    """Sum of the rewards that tools, interaction and loop gave for an assistant's turn."""
     statuses: list[str] = field(default_factory=list)
-    """Of a tool's turn: the status of each observation."""
+    """Status of each observation in a tool's turn."""
     finish_reason: str | None = None
-    """Of an assistant's turn: as in `Reply`."""
+    """Finish reason of an assistant's turn, as in `Reply`."""
     tokens: int | None = None
-    """Of an assistant's turn whose ids are not shown: as in `Reply`."""
+    """Number of tokens of an assistant's turn whose ids are not shown, as in `Reply`."""

@@ -40,7 +40,7 @@ class CheckSettings:
     names: RowNames = field(default_factory=RowNames)
     """Columns by name; None: the first that is there of those that are known."""
     data_source: str | None = None
-    """Of every row, whatever the files say."""
+    """Data source of every row, whatever the files say."""
     known: Known = field(default_factory=lambda: Known(REGISTRY))
     lengths: Lengths | None = None
     against: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class EvalQuestion:
     """A question of an evaluation set."""
 
     forms: list[list[str]]
-    """As `question_tokens` returns it."""
+    """Forms of the question, as `question_tokens` returns them."""
     place: str
     """Its file and row."""
     media: object

@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|[^\W\d_]+|[^\w\s]")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _IGNORED = frozenset(".,;:!?\"'`$\\{}“”‘’…_~#")
 _TEMPLATE_ROWS = 32
-"""In so many prompts a common beginning or end is taken for a template."""
+"""Number of prompts from which on a common beginning or end is taken for a template."""
 
 
 def tokens_of(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
 _MOST = 0.5
-"""From this share of the rows on a reward reads a file."""
+"""Share of the rows from which on a reward reads a file."""
 _OFFERED = 0.2
 """A reward that scores fewer of the rows as right is not offered."""
 

@@ -1,4 +1,4 @@
-"""When a request is sent again, and when the client gives up."""
+"""Repeated requests: when one is sent again, and when the client gives up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST_PAUSE_S = 0.05
 
 
 class Attempts:
-    """When to send a request again, and when to give up."""
+    """Rule for when to send a request again, and when to give up."""
 
     def __init__(self, url: Address, timeout_s: float) -> None:
         self.url = url

@@ -92,7 +92,7 @@ def join(parts: Sequence[bytes]) -> RequestBatch:
 
 
 def join_singles(parts: Sequence[bytes]) -> RequestBatch:
-    """Like `join`, for samples that were given one by one: whatever came together here is no group."""
+    """Join samples as `join` does that were given one by one: whatever came together here is no group."""
     return RequestBatch(join(parts).body, len(parts), "/score?each=1")
 
 

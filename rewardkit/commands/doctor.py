@@ -80,7 +80,7 @@ class Standing:
     title: str
     version: str | None
     problem: str | None
-    """Why programs in it cannot be run here, and what to do about it. None: they can."""
+    """Reason why programs in it cannot be run here, and the remedy. None: they can."""
 
 
 def _languages(level: IsolationLevel) -> list[Standing]:

@@ -75,7 +75,7 @@ def command(
 
 
 def _exit_code(score: Score) -> int:
-    """As of `score` for a file with this row alone."""
+    """Return the exit code of `score` for a file with this row alone."""
     return 0 if score.ok else 1
 
 

@@ -11,7 +11,7 @@ from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
 _MAX_TRIED = 10
-"""For up to so many parts every combination of lowest and highest scores is tried. Further parts only have
+"""Number of parts for which every combination of lowest and highest scores is tried. Further parts only have
 their worst score."""
 _FORMAT_SCORES = {"gsm8k": 0.1, "geometry3k": 0.1}
 """The default score of a wrong answer in the right format, by reward."""

@@ -51,7 +51,7 @@ class Member:
 
     path: str
     reward: Reward
-    """With the options and the deadline that the composition gives it."""
+    """Reward with the options and the deadline that the composition gives it."""
     options: Any
     weight: float = 1.0
     on_failure: OnFailure = "fail"
@@ -75,8 +75,8 @@ class Combine:
     then: tuple[CompositionNode, ...] = ()
     otherwise: tuple[CompositionNode, ...] = ()
     until: Literal["decided", "right"] = "decided"
-    """When `first` stops: `decided`, at an item that did not fail and says right or wrong; `right`, at one
-    that says right."""
+    """Condition that stops `first`: `decided`, at an item that did not fail and says right or wrong; `right`,
+    at one that says right."""
     threshold: float = 1.0
     """An item that does not say what is correct counts as right from this score on."""
     weight: float = 1.0
@@ -163,7 +163,7 @@ class _TreeReader:
         self.taken: set[str] = set()
         self.count = 0
         self.place = place
-        """Of the innermost mapping of a file that is being read."""
+        """Place of the innermost mapping of a file that is being read."""
 
     def item(self, spec: Any, above: str) -> CompositionNode:
         outer = self.place

@@ -50,7 +50,7 @@ class Comparison:
 
     sources: dict[str, SourceComparison]
     flips: list[PromptFlip]
-    """By data source, those that got worse first."""
+    """Flips by data source, those that got worse first."""
     only_first: int
     """Prompts that only the first file has; 0 unless that was allowed."""
     only_second: int

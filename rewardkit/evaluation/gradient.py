@@ -28,13 +28,14 @@ class Signal:
     total: float
     """Summed |advantage|; where it is 0, nothing is learned and all shares are 0."""
     nobody_right: float
-    """From groups in which no response is correct."""
+    """Share from groups in which no response is correct."""
     mixed: float
     everybody_right: float
     parts: dict[str, float]
-    """By component of the score: `correct`, the reward's parts, and the `rest`; they sum to 1."""
+    """Shares by component of the score: `correct`, the reward's parts, and the `rest`; they sum to 1."""
     long_quarter: float
-    """From the longest quarter of the responses, each weighted by its length as in a mean over tokens."""
+    """Share from the longest quarter of the responses, each weighted by its length as in a mean over
+    tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,22 +25,22 @@ class Ledger:
 
     responses: int
     failed: float
-    """Of the responses: those that could not be scored."""
+    """Share of the responses that could not be scored."""
     right: float | None
-    """Of the scored responses; None where their rewards do not say what is correct."""
+    """Share of the scored responses that are correct; None where their rewards do not say what is correct."""
     equal: float | None
-    """Of the groups with two scored responses or more: those whose scores are all equal."""
+    """Share of the groups with two scored responses or more whose scores are all equal."""
     failures: float
-    """Of the gradient of a trainer that scores a failure 0: what the failures make of it, at their own
+    """Share of the gradient of a trainer that scores a failure 0 that comes from the failures, at their own
     responses and, through the mean and the spread of their group, at the others."""
     nobody_right: float | None
-    """Of |advantage|: what comes from groups in which no response is correct."""
+    """Share of |advantage| from groups in which no response is correct."""
     format: float | None
-    """Of |advantage|: what lies between responses of a group that are equally right, so that only format,
-    length or style can have made it."""
+    """Share of |advantage| that lies between responses of a group that are equally right, so that only
+    format, length or style can have made it."""
     length: float
-    """Of the advantages' variance within groups: what the length of a response predicts among those that are
-    equally right (wrong responses may well be the longer ones)."""
+    """Share of the advantages' variance within groups that the length of a response predicts among those that
+    are equally right (wrong responses may well be the longer ones)."""
 
 
 def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:

@@ -65,7 +65,7 @@ class SourceDifference:
     groups: int = 0
     """Groups of several responses that both scorers score."""
     groups_changed: int = 0
-    """Of those, groups in which some advantage changes."""
+    """Number of these groups in which some advantage changes."""
     signs_changed: int = 0
     """Responses whose advantage under GRPO has the other sign."""
     advantage_change: float = 0.0

@@ -37,7 +37,7 @@ LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_token
 """Columns with the number of tokens of a response; without one its characters are counted."""
 
 LARGEST = 1e100
-"""Of scores: sums of squares of much larger ones are no numbers any more."""
+"""Largest score: sums of squares of much larger ones are no numbers any more."""
 
 _SHORT = 40
 """A ground truth of at most so many characters stands in a prompt's key as it is, a longer one as a
@@ -54,17 +54,18 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     prompt: str
     """A key for its prompt within the data source. Prompts with the same text have the same key."""
     status: str
-    """As in `Score`, or `unscored` if the row has no score."""
+    """Status as in `Score`, or `unscored` if the row has no score."""
     score: float | None
     correct: bool | None
     extracted: str | None
     parts: dict[str, float]
     length: int
-    """In tokens if the row says how many, otherwise in characters."""
+    """Length in tokens if the row says how many, otherwise in characters."""
     truncated: bool | None
     """True if the response was cut off at the length limit; None: the row does not say."""
     ground_truth: str = ""
-    """By which prompts with the same text are told apart: a digest if it is long; empty if there is none."""
+    """Text by which prompts with the same text are told apart: a digest if it is long; empty if there is
+    none."""
 
     @property
     def ok(self) -> bool:

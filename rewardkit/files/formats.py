@@ -491,7 +491,7 @@ class _Readable:
     def __init__(self, rows: Iterator[Any]) -> None:
         self._rows = rows
         self.damaged = ""
-        """Why the rest cannot be read."""
+        """Reason why the rest cannot be read."""
 
     def __iter__(self) -> Iterator[Any]:
         try:

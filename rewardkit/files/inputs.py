@@ -37,10 +37,11 @@ FORMATS: dict[str, str] = {
 COMPRESSIONS = (".gz", ".zst")
 ZIP = ".zip"
 RECEIPT = ".receipt"
-"""Behind the name of a scored file: its receipt (`rewardkit.offline.receipt`), which has no rows."""
+"""Suffix behind the name of a scored file that makes the name of its receipt (`rewardkit.offline.receipt`),
+which has no rows."""
 STDIN = "-"
 SAMPLE = "sample://"
-"""Before the name of a file that ships with the package: `sample://responses.jsonl`."""
+"""Prefix of the name of a file that ships with the package: `sample://responses.jsonl`."""
 
 _DRIVERS = {
     "s3": "s3fs",

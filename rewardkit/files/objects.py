@@ -211,4 +211,4 @@ def _member(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> bytes:
 
 _ZSTD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
-"""Of a file in a zip, before its name and what else is said of it, whose lengths it ends with."""
+"""Header of a file in a zip, before its name and extra fields, whose lengths it ends with."""

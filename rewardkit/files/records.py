@@ -85,7 +85,7 @@ class Records:
     lines: tuple[bytes, ...] = ()
     """Rows that are JSON objects, one a line, without line ends. An empty one is no row."""
     damaged: str | None = None
-    """Why none of these rows can be read."""
+    """Reason why none of these rows can be read."""
     place: FileRange | None = None
     """Place where another process can read these lines; None: only here."""
 

@@ -27,7 +27,7 @@ from rewardkit.types import Score
 from rewardkit.users_code import Raised
 
 _NOTE_S = 5.0
-"""After this time whoever waits for an import is told so."""
+"""Seconds after which whoever waits for an import is told so."""
 
 _PIPE_BYTES = 1 << 15
 """Requests that are sent ahead: a pipe holds twice as much, so that sending them never waits for the host,
@@ -225,7 +225,7 @@ class RewardHost:
                 yield [_score(answer.results[0]) for answer in found]
 
     async def ask_at_once(self, rows: Sequence[HostRow]) -> list[HostScore]:
-        """Like `ask`, of an `async` function, many at a time; to be called on one event loop only."""
+        """Ask as `ask` does for an `async` function, many at a time; to be called on one event loop only."""
         loop = asyncio.get_running_loop()
         assert self.process.stdout is not None
         if not self._reading:

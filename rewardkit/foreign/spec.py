@@ -74,7 +74,7 @@ class ForeignSpec:
     batch: Literal["sample", "group"] = "sample"
     """Rows that a function of lists gets in one call: one response, or all responses to a prompt."""
     name: str = ""
-    """Of the reward; empty: that of the function."""
+    """Name of the reward; empty: that of the function."""
     data_sources: tuple[str, ...] = ()
     """Data sources that it scores; empty: it can be a member of compositions."""
     timeout_s: float = 10.0

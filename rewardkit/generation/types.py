@@ -78,7 +78,7 @@ class EngineSettings(NetworkSettings):
     """`vllm`, `hf` or `endpoint`."""
     model: str
     url: Address | None = None
-    """Of an OpenAI-compatible server, up to and with `/v1`."""
+    """URL of an OpenAI-compatible server, up to and with `/v1`."""
     api_key_env: str = "OPENAI_API_KEY"
     """Environment variable that holds the endpoint's key."""
     concurrency: int = 64
@@ -98,7 +98,7 @@ class GenerationRequest(msgspec.Struct, frozen=True):
     """One response that is wanted."""
 
     row: int
-    """Of the prompt in its file, from 0."""
+    """Number of the prompt in its file, from 0."""
     sample: int
     """Number of the response to it, from 0."""
     messages: list[Message]
@@ -119,7 +119,7 @@ class TurnRecord(msgspec.Struct, frozen=True):
     calls: list[str] = msgspec.field(default_factory=list)
     """Calls of tools, each as JSON with `name`, `arguments` and, if it could not be read, `error`."""
     statuses: list[str] = msgspec.field(default_factory=list)
-    """Of a tool's turn: the status of each observation."""
+    """Status of each observation in a tool's turn."""
 
 
 class EpisodeRecord(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ class EpisodeRecord(msgspec.Struct, frozen=True):
 
     agent: str
     ended: str
-    """Why it ended: one of `rewardkit.agents.types.ENDED`."""
+    """Reason why it ended: one of `rewardkit.agents.types.ENDED`."""
     status: Status
     turns: list[TurnRecord]
     detail: str | None = None

@@ -42,7 +42,7 @@ class Disagreement:
     answer: str
     """The other answer, as one of the responses states it."""
     votes: tuple[Vote, ...]
-    """Of our grader first. Graders that find an answer in none of the responses are left out."""
+    """Votes, of our grader first. Graders that find an answer in none of the responses are left out."""
 
     @property
     def weight(self) -> float:

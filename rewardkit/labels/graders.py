@@ -29,8 +29,7 @@ _OTHERS: Mapping[str, tuple[tuple[str, str, dict[str, Any]], ...]] = {
     ),
     "qa": (("verl", "qa", {"compat": "verl"}),),
 }
-"""For each reward the other graders of its answers: a name, and the reward with the options that imitate
-it."""
+"""Other graders of the answers of each reward: a name, and the reward with the options that imitate it."""
 OURS = "rewardkit"
 _READ_BY = {"gsm8k": "math"}
 """Rewards that demand a form of answers -> a data source whose reward reads the same answers in any form

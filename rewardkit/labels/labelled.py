@@ -33,7 +33,7 @@ class Labelled:
     asked: list[list[str]] = field(repr=False)
     responses: list[str] = field(default_factory=list)
     generators: list[int] = field(default_factory=list)
-    """For each response the number of its file."""
+    """Number of the file of each response."""
 
     @property
     def solution(self) -> str:

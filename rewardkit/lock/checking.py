@@ -37,7 +37,7 @@ class Lock(msgspec.Struct, frozen=True):
     folder: str
     """Folder that paths in these words are relative to, seen from the folder of the lock."""
     rewards: dict[str, Identity]
-    """By data source."""
+    """Identities by data source."""
     pins: list[Pin]
 
 

@@ -118,7 +118,7 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
 
 
 _PASSED_WITH = {"source": "--reward", "items": "--rewards"}
-"""By the key that only the identity of a user's own reward has: the option that names such rewards."""
+"""Option that names a user's own rewards, by the key that only the identity of such a reward has."""
 
 
 def _require_rewards(was: Mapping[str, Identity], now: Mapping[str, Identity], path: Path) -> None:

@@ -26,7 +26,7 @@ class LogKind:
     """A kind of log."""
 
     name: str
-    """As it is said to the user: `verl rollout dump`."""
+    """Name as users read it: `verl rollout dump`."""
     shape: LogShape
     """Values that tell its rows from others: the fewest that do."""
     read: Callable[[RawRow], Fields]

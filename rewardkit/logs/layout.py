@@ -71,7 +71,7 @@ class ReadOptions:
     names: RowNames = field(default_factory=RowNames)
     """Columns by name; None: the first that is there of the names in `rewardkit.rows`."""
     data_source: str | None = None
-    """Of every row, whatever the file says."""
+    """Data source of every row, whatever the file says."""
     join: Joined | None = None
     reward_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options of rewards by data source, as a Scorer takes them, with which readings of a log are tried."""
@@ -90,7 +90,7 @@ class RowLayout:
     """The name of the kind of log; None: the fields stand under `names`."""
     names: RowNames
     data_source: str | None
-    """Of every row; None: the rows say it."""
+    """Data source of every row; None: the rows say it."""
     many: bool
     """A row holds a list of responses."""
     filters: tuple[Any, ...] | None = None

@@ -44,7 +44,7 @@ class SampleBatch:
     samples: list[Sample]
     """One for each response, in order. That of a row that cannot be used has failed (`Sample.known`)."""
     bad: dict[int, str]
-    """Why rows cannot be used, by the index of their samples."""
+    """Reasons why rows cannot be used, by the index of their samples."""
     lengths: list[int] | None = None
     """Number of samples of each row. None: one each. None: one each."""
     skipped: frozenset[int] = frozenset()
@@ -52,7 +52,8 @@ class SampleBatch:
     parsed: Sequence[RawRow | BadRowError | None] = ()
     """The rows that are lines as mappings, or why one is none; None: an empty line."""
     finish_reasons: list[str | None] | None = None
-    """Why each response ended, where the log says it in its own way; None: a column says it, or nothing."""
+    """Reasons why responses ended, where the log says it in its own way; None: a column says it, or
+    nothing."""
 
     @property
     def usable(self) -> Sequence[Sample]:
@@ -166,7 +167,7 @@ def _from_rows(
 
 
 def _finish_reasons(row: RawRow | BadRowError | None, kind: str, count: int) -> list[str | None]:
-    """Why the responses of a log's row ended."""
+    """Return the reasons why the responses of a log's row ended."""
     said = facts_of(row, kind).get("finish_reason") if isinstance(row, Mapping) else None
     said = said if isinstance(said, list) else [said] * count
     return [None if one is None else str(one) for one in (*said, *[None] * count)[:count]]
@@ -332,9 +333,9 @@ class _Columns:
     """Values of the rows of a chunk, a list for each field of a Sample."""
 
     values: Sequence[Sequence[Any]]
-    """In the order of `Fields`, then the columns of `RowLayout.reports`."""
+    """Values in the order of `Fields`, then the columns of `RowLayout.reports`."""
     bad: Mapping[int, str]
-    """Why rows cannot be read, by their index; they lack a value."""
+    """Reasons why rows cannot be read, by their index; they lack a value."""
 
 
 def _table_columns(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> _Columns:

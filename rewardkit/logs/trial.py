@@ -39,9 +39,10 @@ if TYPE_CHECKING:  # a worker reads layouts, and makes none
 ROWS = 50
 """Rows that are scored."""
 AGREES = 0.8
-"""From this share of the rows on a reading agrees with a log's verdicts. In 50 logs with verdicts the reading
-taken agrees in 90 to 100 percent; the few readings of wrong columns that were right about anything, in 64 or
-less. It does not tell rewards apart: a reward that is not meant may reach 95, so the best one is taken."""
+"""Share of the rows from which on a reading agrees with a log's verdicts. In 50 logs with verdicts the
+reading taken agrees in 90 to 100 percent; the few readings of wrong columns that were right about anything,
+in 64 or less. It does not tell rewards apart: a reward that is not meant may reach 95, so the best one is
+taken."""
 _LENIENT = 0.9
 """The same for rewards with an option that lets them guess."""
 _OF_EACH = 0.5

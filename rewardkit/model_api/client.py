@@ -40,7 +40,7 @@ _LONGEST_REST_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(NetworkSettings):
-    """Who is asked, and how often."""
+    """Server that is asked, and the limits of its use."""
 
     url: Address
     """Base of the API, such as `http://localhost:8000/v1`. Name and password in it are its key."""
@@ -48,7 +48,7 @@ class Endpoint(NetworkSettings):
     api_key_env: str = ""
     """The environment variable with the key; empty: none is sent."""
     request_timeout_s: float = 60.0
-    """For one attempt."""
+    """Time limit of one attempt in seconds."""
     retries: int = 4
     who: str = "the server"
     """Name of the server in errors."""
@@ -169,7 +169,7 @@ class _Connections:
             api_key="of each request", base_url="of each request", http_client=http
         )
         self._resting_until: dict[str, float] = {}
-        """When a host has asked us to wait: no request starts before this time of the loop's clock."""
+        """Time, by the loop's clock, before which no request to a host starts that has asked us to wait."""
         self.of_new_limit: set[Endpoint] = set()
         """Servers and models that take `max_completion_tokens`."""
 

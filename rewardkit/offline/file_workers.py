@@ -38,9 +38,9 @@ class _SentRecords(msgspec.Struct):
     count: int
     place: FileRange | None = None
     table: bytes = b""
-    """In Arrow's stream format; empty where the rows are lines."""
+    """Table in Arrow's stream format; empty where the rows are lines."""
     lines: bytes = b""
-    """With line ends between."""
+    """Lines with line ends between them."""
 
 
 _encoder = msgspec.msgpack.Encoder()

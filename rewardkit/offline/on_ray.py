@@ -37,7 +37,7 @@ to."""
 EVENTS_S = 2.0
 """Seconds that a timeline waits for the last events, which reach the cluster's store once a second."""
 OBJECT_STORE_BYTES = 512 << 20
-"""Of a cluster that is started here: some chunks are on their way at once."""
+"""Size of the object store of a cluster that is started here: some chunks are on their way at once."""
 
 _results = msgspec.msgpack.Decoder(ChunkResult)
 
@@ -47,9 +47,9 @@ class RaySettings:
     """Address and environment of a cluster."""
 
     address: str | None = None
-    """Of a cluster that runs; None: `RAY_ADDRESS`, or one for this run alone."""
+    """Address of a cluster that runs; None: `RAY_ADDRESS`, or one for this run alone."""
     num_cpus: int | None = None
-    """Of a cluster that is started here."""
+    """Number of CPUs of a cluster that is started here."""
     timeline: str | None = None
     """File for a timeline of the run, in Chrome's trace format."""
 

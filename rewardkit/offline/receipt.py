@@ -25,7 +25,7 @@ from rewardkit.identity.reward_identity import Identity
 from rewardkit.json_objects import NOT_JSON
 
 KEY = b"rewardkit.receipt"
-"""In a parquet's metadata."""
+"""Key in a parquet's metadata."""
 _BLOCK = 1 << 20
 
 
@@ -33,9 +33,9 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """Record of everything that decided the scores of one file."""
 
     rewards: dict[str, Identity]
-    """By data source."""
+    """Identities of the rewards, by data source."""
     prefix: str = ""
-    """Of the score columns."""
+    """Prefix of the score columns."""
     content: str = ""
     """`content_digest` of the file; empty in files of rewardkit 0.1."""
 
@@ -93,7 +93,7 @@ class DigestingSink(io.BufferedIOBase):
 
     @property
     def digest(self) -> str:
-        """Of all that was written so far, as `content_digest`."""
+        """Return the digest of all that was written so far, as `content_digest` computes it."""
         return self._digest.hexdigest()
 
 

@@ -131,7 +131,7 @@ class FileOutcome:
     out: str
     sources: dict[str, SourceReport] = field(default_factory=dict)
     why_not: str | None = None
-    """Why it was not scored; None: it was."""
+    """Reason why it was not scored; None: it was."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

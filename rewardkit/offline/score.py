@@ -328,7 +328,8 @@ class _FileRun:
         return known
 
     def _setups(self, rewards: Rewards) -> list[FileSetup] | None:
-        """For workers of their own, where they take these files and rewards; None: as the scorer sees fit."""
+        """Return the setups for workers of their own, where they take these files and rewards; None: as the
+        scorer sees fit."""
         takes = (
             all(_is_inline(reward) for reward, _ in rewards.values()) and bytes_of(self.files) >= SMALL_BYTES
         )

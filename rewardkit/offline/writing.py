@@ -29,7 +29,7 @@ from rewardkit.offline.receipt import KEY, Receipt, encoded
 from rewardkit.tables import is_text
 
 RUN_KEY = b"rewardkit.run"
-"""In a parquet's metadata: the fingerprint of the run that wrote it."""
+"""Key in a parquet's metadata for the fingerprint of the run that wrote it."""
 
 _encoder = msgspec.json.Encoder(enc_hook=moment_text)
 

@@ -145,12 +145,12 @@ Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
 
 
 class ScoringTurn(NamedTuple):
-    """For whom a batch is scored: chunks of different ones take turns."""
+    """Client and request for which a batch is scored: chunks of different ones take turns."""
 
     client: Hashable = None
     request: Hashable = None
     watch: Watch | None = None
-    """Who wants to know what becomes of it: `queue`, `score` and `sandbox`."""
+    """Function that is told of the progress: `queue`, `score` and `sandbox`."""
 
 
 NOBODY = ScoringTurn()
@@ -174,7 +174,7 @@ class Chunk:
         self.watching = [turn.watch] if turn.watch is not None else []
         self.since = time.monotonic()
         self.begun = 0.0
-        """When a worker was given it."""
+        """Time at which a worker was given it."""
         self.cost_s = len(samples) * job.expected_s
         """Worker time that it is expected to take."""
         self.done = 0

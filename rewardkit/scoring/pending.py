@@ -114,7 +114,7 @@ class Pending:
     # --- for event loops -----------------------------------------------------------------------------
 
     async def score(self, timeout_s: float | None = None) -> list[Score]:
-        """Like `start` and `wait`, in turns of a few milliseconds. Cancelling it kills the workers."""
+        """Do as `start` and `wait` do, in turns of a few milliseconds. Cancelling it kills the workers."""
         deadline = None if timeout_s is None else time.perf_counter() + timeout_s
         try:
             if await _in_turns(self._start(), deadline) and await self._finished(deadline):

@@ -47,9 +47,9 @@ class Counts:
 
     started: int = 0
     died: int = 0
-    """By themselves, or by someone else's hand."""
+    """Number that died by themselves, or by someone else's hand."""
     killed: int = 0
-    """By us: a sample overran its deadline, or whoever asked had gone."""
+    """Number that we killed: a sample overran its deadline, or whoever asked had gone."""
     begun: int = 0
     """Chunks of samples that a worker began."""
     waited_s: float = 0.0
@@ -159,10 +159,10 @@ class _Loop:
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.wake_read, selectors.EVENT_READ)
         self.owner = SharedOwner()
-        """Of what runs once for all the workers, such as the maths reward's SymPy."""
+        """Owner of the servers that run once for all the workers, such as the maths reward's SymPy."""
         self.stopped_by: Exception | None = None
         self.look_again = float("inf")
-        """When a chunk that waits may get a worker though none has become free."""
+        """Time at which a chunk that waits may get a worker though none has become free."""
         self.prune = False
         """Something was cancelled: chunks of it that still wait are to be let go."""
 

@@ -133,13 +133,13 @@ class Scorer:
         return pending
 
     async def ascore(self, sample: Sample) -> Score:
-        """Like `score`, without holding the event loop. Cancelling it kills the worker."""
+        """Score as `score` does, without holding the event loop. Cancelling it kills the worker."""
         return self._refused_alone(sample) or (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
         self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: ScoringTurn = NOBODY
     ) -> list[Score]:
-        """Like `score_batch`, never holding the event loop for more than some milliseconds.
+        """Score as `score_batch` does, never holding the event loop for more than some milliseconds.
 
         Cancelling it kills the workers that are busy with it.
 

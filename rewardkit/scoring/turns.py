@@ -1,4 +1,4 @@
-"""Whose turn it is: the chunks that wait for a worker, shared out fairly among clients and their requests.
+"""Turns of the chunks that wait for a worker, shared out fairly among clients and their requests.
 
 Weighted fair queueing: each client gets the same share of the workers' time, however much it asks for, and
 within a client so does each request; those that need little are done soon, and none waits for ever. What
@@ -26,7 +26,7 @@ class _Client:
         """Worker time that each of its requests has had, if they had it evenly."""
         self.chunks: list[tuple[float, int, Chunk]] = []
         self.ends: dict[Hashable, float] = {}
-        """When the last chunk of each request would end."""
+        """Time at which the last chunk of each request would end."""
         self.waiting: dict[Hashable, int] = {}
 
     def add(self, chunk: Chunk, order: int) -> None:

@@ -106,7 +106,7 @@ class Reported(msgspec.Struct, tag="reported"):
 
 
 _own_pid = 0
-"""Of the worker, in the worker."""
+"""Process id of the worker, in the worker."""
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Load | WorkerRun | WorkerFlight)
 

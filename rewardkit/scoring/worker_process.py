@@ -45,7 +45,7 @@ class WorkerProcess:
         self.chunk: Chunk | None = None
         self.flights = Flights()
         self.since = 0.0
-        """When it was given the sample that it works on."""
+        """Time at which it was given the sample that it works on."""
         self.deadline = float("inf")
         self.outgoing = memoryview(b"")
         self.incoming = bytearray()

@@ -27,8 +27,8 @@ class Call:
     arguments: Mapping[str, Any]
     id: str = ""
     error: str | None = None
-    """Why it cannot be executed (malformed JSON, no name, ...). An agent tells its model, and a reward takes
-    the call for none that was asked for."""
+    """Reason why it cannot be executed (malformed JSON, no name, ...). An agent tells its model, and a reward
+    takes the call for none that was asked for."""
     untyped: bool = False
     """Its format has texts only, so a number may stand as one."""
 

@@ -82,7 +82,7 @@ FORMATS: Table[Format] = Table(
         "json": Format(json.read, bare=True),
     },
 )
-"""By the names in `multi_turn.format` and the option `formats` of `tool_call`."""
+"""Formats by the names in `multi_turn.format` and the option `formats` of `tool_call`."""
 NAMES_ELSEWHERE = {"gpt-oss": "harmony", "llama3_json": "llama3"}
 """verl's and vLLM's names of formats that have another name here."""
 _SIGNS = (

@@ -51,7 +51,7 @@ class _Part(NamedTuple):
     """Content behind a label."""
 
     label: str
-    """In lower case."""
+    """Label in lower case."""
     text: str
     start: int
 

@@ -26,7 +26,7 @@ class Health:
     def __init__(self, needs: Mapping[str, Callable[[], object]]) -> None:
         self.needs = needs
         self.waiting_for = dict.fromkeys(needs, "not done yet")
-        """By the name of the need, why it is not met."""
+        """Reasons why needs are not met, by name."""
         self.draining = False
         """Requests are still answered, but no more should be sent here."""
 

@@ -20,15 +20,15 @@ VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "scored", "failed")
 """`scored`: by a reward that knows no right and wrong."""
 
 KEPT = 20
-"""Of each data source and verdict."""
+"""Number of samples that are kept of each data source and verdict."""
 PER_SECOND = 100
 """Looked at in one second; failures, which are few or the news, beyond that."""
 MAX_BYTES = 16 << 20
-"""Of all that are kept."""
+"""Size of all that are kept."""
 LONGEST = 256 << 10
 """A longer sample is shown, and cannot be opened."""
 LISTED = 100
-"""In one answer."""
+"""Number of samples in one answer."""
 SHOWN = 300
 """Characters of a text in a list."""
 

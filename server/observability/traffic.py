@@ -17,7 +17,7 @@ from rewardkit.types import Sample, Score
 SECONDS = 120
 """Seconds that the rates go back."""
 BINS = 20
-"""Of the distribution of scores."""
+"""Number of bins of the distribution of scores."""
 MAX_SOURCES = 50
 """Further data sources are counted together: the names are the callers' to choose."""
 OTHERS = "(others)"
@@ -31,7 +31,7 @@ class _Source:
     scored: int = 0
     sum: float = 0.0
     decided: int = 0
-    """Of the scored ones those that were called right or wrong: some rewards know neither."""
+    """Number of the scored ones that were called right or wrong: some rewards know neither."""
     correct: int = 0
     failed: int = 0
     scores: dict[float, int] = field(default_factory=dict)

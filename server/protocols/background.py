@@ -26,7 +26,7 @@ ASKED_KEPT_S = 60.0
 """The same once it has been asked for and answered: the answer may have been lost on its way."""
 
 ELSEWHERE = "behind a load balancer, a client must always reach the same server"
-"""Why else something may not be known here that was begun."""
+"""Further reason why something may not be known here that was begun."""
 
 _SWEEP_EVERY_S = 1.0
 """Seconds between searches for expired samples."""
@@ -46,7 +46,7 @@ class BackgroundSubmission:
     """Scores it; None when it has."""
     answer: bytes | None = None
     failed: str | None = None
-    """Why there will be no answer."""
+    """Reason why there will be no answer."""
 
 
 class Store:

@@ -40,7 +40,7 @@ class OpenRlhfRequest(msgspec.Struct):
 class OpenRlhfAnswer(msgspec.Struct):
     rewards: list[float]
     scores: list[float]
-    """For dynamic filtering: 1.0 where correct."""
+    """Scores for dynamic filtering: 1.0 where correct."""
     extra_logs: dict[str, float]
     """Means over the samples of the request."""
 

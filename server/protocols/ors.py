@@ -78,7 +78,7 @@ class OrsCall(msgspec.Struct):
     name: str
     input: dict[str, Any]
     task_id: str | None = None
-    """Of a call whose connection broke: its answer is asked for again."""
+    """Id of the task of a call whose connection broke: its answer is asked for again."""
 
 
 _decode_which: BodyDecoder[Which] = BodyDecoder(Which, "a question for tasks")

@@ -180,4 +180,5 @@ ESTIMATORS: Table[Estimator] = Table(
         "tir_optimal_token_baseline": OTB,
     },
 )
-"""By the names of `algorithm.adv_estimator`; each says what it needs (docs/extending_trainer.md)."""
+"""Estimators by the names of `algorithm.adv_estimator`; each says what it needs
+(docs/extending_trainer.md)."""

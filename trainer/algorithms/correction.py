@@ -70,7 +70,7 @@ REJECTIONS = (
     "seq_max_k2",
     "seq_max_k3",
 )
-"""By the names of `algorithm.rollout_correction.rollout_rs`."""
+"""Functions by the names of `algorithm.rollout_correction.rollout_rs`."""
 
 
 def read_rejections(names: str, thresholds: object) -> list[Rejection]:

@@ -49,7 +49,8 @@ def straight_through(penalty: Penalty) -> Penalty:
 _ESTIMATORS = {"kl": k1, "k1": k1, "abs": absolute, "mse": k2, "k2": k2, "low_var_kl": k3, "k3": k3}
 
 PENALTIES: dict[str, Penalty] = _ESTIMATORS | {f"{n}+": straight_through(f) for n, f in _ESTIMATORS.items()}
-"""By the names of `algorithm.kl_penalty` and `kl_loss_type`; a `+` asks for the straight-through gradient."""
+"""Penalties by the names of `algorithm.kl_penalty` and `kl_loss_type`; a `+` asks for the straight-through
+gradient."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ Entropy = Literal["no", "value", "value and squares", "loss"]
 as part of a loss."""
 
 RULED_OUT = torch.finfo(torch.float32).min
-"""In place of the log p of -inf of a token that is ruled out: its p log p is 0 then, and not NaN."""
+"""Value in place of the log p of -inf of a token that is ruled out: its p log p is 0 then, and not NaN."""
 
 
 class _ChosenLogProbs(torch.autograd.Function):

@@ -164,7 +164,7 @@ POLICY_LOSSES: Table[PolicyLoss] = Table(
         "kl_cov": PolicyLoss(kl_cov, choose=choose_largest, at_zero="chosen"),
     },
 )
-"""By the names of `actor.policy_loss.loss_mode`; each row says what its loss needs."""
+"""Losses by the names of `actor.policy_loss.loss_mode`; each row says what its loss needs."""
 
 
 def value_loss(

@@ -59,7 +59,7 @@ class Terms:
 
     log_probs: Tensor
     log_ratio: Tensor
-    """Of the policy to the one that acted."""
+    """Log-ratio of the policy to the one that acted."""
     advantages: Tensor
     mask: Tensor
     chosen: Tensor

@@ -42,7 +42,7 @@ AGGREGATIONS = (
     "seq-mean-token-mean",
     "seq-mean-token-sum-norm",
 )
-"""By the names of `loss_agg_mode`."""
+"""Functions by the names of `loss_agg_mode`."""
 
 
 def aggregate(values: Tensor, mask: Tensor, totals: Totals, mode: str, horizon: int) -> Tensor:

@@ -68,7 +68,7 @@ NEEDED = {"step", "metrics", "loader", "feed", "kl_coef", "alarms", "random", "c
 """Keys, other than tensors, that a resume needs."""
 TURNS = "turns"
 LOCK = ".lock"
-"""In a run's folder, the file that the run has locked."""
+"""Name of the file in a run's folder that the run has locked."""
 RESTART_S = 30.0
 """Seconds that a run that is restarted waits for the folder of the one that died."""
 
@@ -101,7 +101,7 @@ class Content:
     """Tensors by name, for `actor` and `critic`; sharded."""
     facts: dict[str, Any]
     turns: dict[int, pa.Table]
-    """By step: what this process has drawn for steps to come."""
+    """Turns that this process has drawn for steps to come, by step."""
     weights: dict[str, Tensor] | None
     """Whole tensors for the Hugging Face folder; filled in the main process."""
     adapter: AdapterParts | None

@@ -386,9 +386,10 @@ class TrainerConfig(StageConfig):
     val_only: bool = False
     """Only validate, without training."""
     mode: str = "sync"
-    """When responses are generated. `sync` generates with the current weights. `one_step_off` generates while
-    the policy trains on the previous step. `async` generates up to `max_staleness` steps ahead, even while
-    weights are updated. `one_step_off` and `async` require `rollout.name=vllm_server` (docs/async.md)."""
+    """Time at which responses are generated. `sync` generates with the current weights. `one_step_off`
+    generates while the policy trains on the previous step. `async` generates up to `max_staleness` steps
+    ahead, even while weights are updated. `one_step_off` and `async` require `rollout.name=vllm_server`
+    (docs/async.md)."""
     max_staleness: int = 1
     """With `mode=async`, the maximum number of steps by which the weights for the first token of a response
     can be older than the policy. 0 gives the same results as `mode=sync`."""

@@ -58,7 +58,7 @@ class Translation:
     """One layer of settings, in our keys."""
 
     values: dict[str, Any]
-    """By dotted key."""
+    """Values by dotted key."""
     notes: list[str]
     """Notes on settings that are not taken as given."""
     twice: list[str]

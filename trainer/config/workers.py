@@ -176,7 +176,7 @@ class PolicyLossConfig:
 
 @dataclass
 class CheckpointConfig:
-    """Of the whole checkpoint, actor and critic; it stands with the actor, as in verl."""
+    """Settings of the whole checkpoint, actor and critic; it stands with the actor, as in verl."""
 
     save_contents: list[str] = field(default_factory=lambda: ["model", "optimizer", "extra"])
     """Contents of a checkpoint. `model`, `optimizer` and `extra` (data position, random states and so on) are
@@ -296,7 +296,7 @@ def _default_engine() -> str:
 
 @dataclass
 class MultiTurnConfig:
-    """Of rows with an agent of several turns; which rows have one, `agent_name` says."""
+    """Settings of rows with an agent of several turns; which rows have one, `agent_name` says."""
 
     tool_config_path: str | None = None
     """Tools: a YAML file in verl's format, or names separated by commas, such as `calculator` or

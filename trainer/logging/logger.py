@@ -250,7 +250,7 @@ SINKS: Table[OpenSink] = Table(
         "trackio": TrackioSink,
     },
 )
-"""By the names in `trainer.logger`: the class of the sink, or a function that opens one."""
+"""Trackers by the names in `trainer.logger`: the class of the sink, or a function that opens one."""
 
 
 def logger_choices() -> tuple[str, ...]:

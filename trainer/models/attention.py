@@ -38,7 +38,7 @@ HALF = (torch.float16, torch.bfloat16)
 BLOCKS_ON = frozenset({"cpu"})
 """Devices on which sequences of like length are attended to together; others have a kernel for all."""
 BLOCK_PAIRS = 1024
-"""On a CPU a call of torch's attention costs about as much as so many pairs of tokens."""
+"""Pairs of tokens that cost about as much on a CPU as a call of torch's attention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _select(tokens: Tensor, index: Tensor) -> Tensor:
 
 
 class _Spread(torch.autograd.Function):
-    """Not by indexing, whose backward adds up token by token."""
+    """Spreading of rows without indexing, whose backward adds up token by token."""
 
     @staticmethod
     def forward(ctx: Any, tokens: Tensor, copies: Copies) -> Tensor:
@@ -146,7 +146,7 @@ class Packed:
     """The sequences of one row, and the processes that share its tokens."""
 
     lengths: tuple[int, ...]
-    """Of each sequence, in their order; padding at the end counts to the last."""
+    """Length of each sequence, in their order; padding at the end counts to the last."""
     bounds: Tensor
     """Starts of the sequences and end of the row, int32, (len(lengths) + 1,)."""
     sharing: World | None = None

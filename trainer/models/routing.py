@@ -16,7 +16,7 @@ from rewardkit.errors import ConfigError
 
 KEY = "actor_rollout_ref.rollout.router_replay"
 ROUTES = "routed_experts"
-"""In a batch: (B, L, layers * k) int32; -1 where a token's experts are not known."""
+"""Name of the tensor in a batch: (B, L, layers * k) int32; -1 where a token's experts are not known."""
 
 
 class RouterReplay:

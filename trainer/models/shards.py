@@ -31,7 +31,7 @@ class ShardPlaces:
 
     folder: Path
     names: Mapping[str, str]
-    """Of a parameter or buffer -> of the tensor in the folder's files."""
+    """Name of the tensor in the folder's files, by the name of a parameter or buffer."""
 
 
 def read_saved(folder: Path) -> Saved:

@@ -56,7 +56,7 @@ class TriedModel:
     """A model that could be trained."""
 
     model: PolicyModel | ValueModel
-    """Without weights; an adapter is on it where there is one."""
+    """Model without weights; an adapter is on it where there is one."""
     notes: list[str]
     """Lines that are worth saying."""
 

@@ -55,7 +55,7 @@ class Rollout:
     """(B * n, T) int64: of the weights that each token was drawn with, from an engine that may draw during a
     sync."""
     routed_experts: list[Any] | None = None
-    """Of each row's tokens, prompt and response without padding; see `Reply.routed_experts`."""
+    """Experts of each row's tokens, prompt and response without padding; see `Reply.routed_experts`."""
 
 
 OnEnded = Callable[[dict[int, list[int]]], None]
@@ -76,7 +76,7 @@ class TurnCosts:
     prompt_tokens: int = 0
     """Tokens that turns began with, those of earlier turns included."""
     cached_tokens: int = 0
-    """Of those the ones that were not computed again."""
+    """Number of these tokens that were not computed again."""
 
 
 class RolloutEngine(Protocol):
@@ -88,7 +88,7 @@ class RolloutEngine(Protocol):
 
     @property
     def turn_costs(self) -> TurnCosts:
-        """Of the last `converse`, in this process."""
+        """Return the costs of the last `converse`, in this process."""
         ...
 
     def generate(

@@ -24,7 +24,7 @@ class Ask:
     """One turn that an episode wants from the model."""
 
     place: int
-    """Of the episode."""
+    """Place of the episode."""
     token_ids: list[int]
     seed: int
     max_tokens: int

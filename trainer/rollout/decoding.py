@@ -90,7 +90,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         super().__init__()
         self._most = most
         self._space: tuple[Tensor, Tensor] | None = None
-        """Until there is some, keys and values are what the prompts left."""
+        """Space for keys and values; until there is some, they are the ones that the prompts left."""
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any

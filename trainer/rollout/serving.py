@@ -148,7 +148,7 @@ def call(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) 
 
 
 def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> bytes:
-    """As `call`, for an answer that need not be JSON."""
+    """Post as `call` does, for an answer that need not be JSON."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches them

@@ -100,12 +100,12 @@ class Stepper:
         self._vocabulary = vocabulary
         self._commands: SimpleQueue[TurnCommand] = SimpleQueue()
         self._asks: dict[str, Ask] = {}
-        """By name, those that are waited for; for the event loop's thread alone."""
+        """Requests that are waited for, by name; for the event loop's thread alone."""
         self._names = count()
         self._error: Exception | None = None
         """Error that has ended the engine."""
         self._where: TracebackType | None = None
-        """Of that: each episode that it is raised in adds to the error's own."""
+        """Place of that error: each episode that it is raised in adds to the error's own."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self.costs = TurnCosts()
 

@@ -61,7 +61,7 @@ class ServerChannel:
         self._limit_s = limit_s
         self.targets: list[str] = []
         self.failed: dict[str, str] = {}
-        """Why a server is left out, by URL."""
+        """Reasons why servers are left out, by URL."""
         self.version = ""
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:

@@ -66,7 +66,7 @@ from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
 
 LEARNING = {"actor_rollout_ref.model": "actor", "critic.model": "critic"}
-"""Of the settings of a model, what it is called in a checkpoint; a teacher is in none."""
+"""Name in a checkpoint of each model in the settings; a teacher is in none."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Data:
     val_rows: Sequence[PromptRow]
     data_sources: set[str]
     largest_id: int
-    """Of a token in a prompt."""
+    """Largest id of a token in a prompt."""
     total_steps: int
 
 
@@ -176,8 +176,8 @@ def _try_models(
 
 
 def _asked_models(config: Config, device: torch.device, used: int, known: int) -> Iterator[TrialModel]:
-    """Of `known` tokens the policy meets those in `used`, and draws none without an embedding; the critic
-    meets what the policy draws."""
+    """Return the models that are asked for: of `known` tokens the policy meets those in `used`, and draws
+    none without an embedding; the critic meets those that the policy draws."""
     policy = config.actor_rollout_ref
     critic = config.critic
     rollout = policy.rollout

@@ -28,16 +28,16 @@ from rewardkit.trainer.rollout.engines import ENGINES
 
 GIB = 1 << 30
 KEPT_BYTES = 12
-"""For each parameter that learns: float32 weight and Adam's two moments."""
+"""Bytes for each parameter that learns: float32 weight and Adam's two moments."""
 USUAL_RANK = 64
-"""Of an adapter that is loaded: small beside the rest, whatever it is."""
+"""Rank of an adapter that is loaded: small beside the rest, whatever it is."""
 LEFT_WIDTHS = (8, 3, 4)
 """Numbers a token that a decoder layer leaves for its backward: so many times its hidden width, the width of
 its keys and values, and that of its feed-forward part. Measured for five shapes: benchmarks/RESULTS.md."""
 LAYER_WIDTHS = (14, 3, 6)
 """The same with what is computed in its backward."""
 TOKEN_BYTES = 3 * 8
-"""Of a step's batch, for each token: `input_ids`, `attention_mask`, `position_ids`."""
+"""Bytes of a step's batch for each token: `input_ids`, `attention_mask`, `position_ids`."""
 RESPONSE_BYTES = 8 + 5 * 4
 """More for each place of a response: its id, its mask, and four figures that no run is without."""
 LOGIT_COPIES = 3

@@ -17,7 +17,7 @@ from rewardkit.trainer.config.root import RunConfig, TrainerConfig, loss_mode, s
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 
 Rule = tuple[Callable[[Any], object], str]
-"""When it speaks, and what it says; `{c.data.seed}` stands for a setting."""
+"""Rule between settings: its condition and its line, in which `{c.data.seed}` stands for a setting."""
 
 
 def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Rule, ...]:

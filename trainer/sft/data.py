@@ -37,7 +37,7 @@ PAIRS = (
 )
 """Columns of prompts and responses; the first that a file has count. `rewardkit prep` writes the last."""
 MARKED = re.compile(r"\{%-?\s*generation\s*-?%\}")
-"""In a chat template that marks what the assistant says."""
+"""Mark in a chat template that marks the assistant's words."""
 
 Turns = list[dict[str, Any]]
 
@@ -49,7 +49,7 @@ class SftRow:
     token_ids: list[int]
     """Tokens before the first one that is trained on."""
     response_ids: list[int]
-    """From there to the last one that is."""
+    """Tokens from there to the last one that is."""
     trained: list[bool]
     """True for each of the tokens that is trained on."""
 
@@ -60,7 +60,7 @@ class Conversation:
 
     turns: Turns
     first: int
-    """From this turn on the assistant's are trained on."""
+    """Number of the turn from which on the assistant's are trained on."""
     tools: Any = None
 
 

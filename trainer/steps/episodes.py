@@ -82,7 +82,8 @@ class Played:
 
     @property
     def num_turns(self) -> int:
-        """Of the model, the tools and users, and the prompt, as verl counts them."""
+        """Return the number of turns of the model, the tools and users, and the prompt, as verl counts
+        them."""
         return len(self.turns) + 1
 
     @property

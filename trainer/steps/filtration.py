@@ -50,7 +50,7 @@ REWEIGHTINGS: dict[str, Callable[[Tensor, float], Tensor]] = {
     "max_min": _extremes,
     "max_random": _best,
 }
-"""By the names of `algorithm.pf_ppo.reweight_method`."""
+"""Functions by the names of `algorithm.pf_ppo.reweight_method`."""
 
 
 def draw(scores: Tensor, scored: Tensor, method: str, power: float, seed: int) -> Tensor:

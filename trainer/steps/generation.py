@@ -30,7 +30,7 @@ TRAINING = 0
 FIRST_PROOFS = 2
 """Syncs that are proved at the start: into an engine that is new, and into one that was released."""
 PROOF_EVERY = 20
-"""After that one sync in so many is: it takes twice the time."""
+"""Number of syncs after that of which one is proved: it takes twice the time."""
 
 
 def generate(

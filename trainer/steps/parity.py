@@ -19,7 +19,7 @@ from rewardkit.trainer.training_run import TrainingRun
 N_PROBES = 2
 """Prompts in a probe, in each process."""
 PROBE_TOKENS = 32
-"""Of a response that is drawn for the probe alone: enough to tell weights apart, and soon there."""
+"""Tokens of a response that is drawn for the probe alone: enough to tell weights apart, and soon there."""
 PROBE = 2
 """First part of the key of a probe's seed; training's is 0, validation's 1."""
 FLOAT32_LIMITS = (1e-7, 1e-5)

@@ -52,9 +52,9 @@ class PendingScores:
         self._scores: dict[int, Score] = {}
         """Those that nobody has to be asked for."""
         self.episodes: dict[int, Played] = {}
-        """Of rows that are episodes."""
+        """Episodes of the rows that are such."""
         self.costs = TurnCosts()
-        """Of their turns."""
+        """Costs of their turns."""
 
     def take(self, responses: dict[int, list[int]]) -> None:
         """Start scoring these responses, token ids by row. Each must come once.

@@ -33,9 +33,9 @@ class EpisodeBranch:
 
     episode: Episode
     keys: list[Key]
-    """Of all its messages."""
+    """Keys of all its messages."""
     ends: dict[int, int] = field(default_factory=dict)
-    """By the number of messages up to and with a turn of the model, the number of the episode's turns."""
+    """Number of the episode's turns, by the number of messages up to and with a turn of the model."""
     made: int = 0
     """Turns of the model that were generated on it."""
 

@@ -57,7 +57,7 @@ class AskedTurn:
     stop: tuple[str, ...]
     stream: bool
     one_call: bool
-    """Of several calls only the first is handed out."""
+    """True if only the first of several calls is handed out."""
     body: Mapping[str, Any]
 
 
@@ -66,10 +66,10 @@ class SaidTurn:
     """One turn of the model, as it is handed out."""
 
     number: str
-    """Of the turn, for ids."""
+    """Number of the turn, for ids."""
     text: str
     calls: list[dict[str, Any]]
-    """As an assistant's message of chat completions has them."""
+    """Calls as an assistant's message of chat completions has them."""
     cut: bool
     """A limit of tokens has ended it."""
     prompt_tokens: int

@@ -20,7 +20,7 @@ from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, Said
 from rewardkit.agents.endpoint.session import ProgramSession
 
 MOST_BYTES = 256 * 1024**2
-"""Of a request: a history of many turns is sent with each."""
+"""Largest size of a request, which contains the history of many turns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from rewardkit.types import Message
 REFUSALS = 16
 """Requests one after the other that are over a limit: then the episode ends, whatever the program does."""
 KEPT_ANSWERS = 8
-"""That are there still for a request that is sent again."""
+"""Number of answers that are kept for a request that is sent again."""
 OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")
 """Limits of a history, which a program may write anew to go on."""
 
@@ -38,7 +38,7 @@ class ProgramSession:
         self.earlier: dict[str, list[Message]] = {}
         """Conversations by the id of a response."""
         self.answers: dict[str, asyncio.Task[Any]] = {}
-        """By the key of a request, its answer: one that is sent again has the same."""
+        """Answers by the key of their request: one that is sent again has the same."""
         self._one_at_a_time = asyncio.Lock()
         self._refusals = 0
 

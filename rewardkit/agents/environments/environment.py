@@ -30,7 +30,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     """Name of an environment of a server that has several; empty: its first."""
     reward: Literal["last", "sum"] = "last"
-    """Of the rewards of the steps: which is the episode's."""
+    """Choice of the episode's reward among the rewards of the steps."""
     without_reward: float | None = None
     """The reward of an episode for which the environment gave none; None: it is `invalid`, and not scored."""
     python: str = ""

@@ -29,7 +29,7 @@ When you have it, or see that you will not get it, say {stop_word} and nothing e
 
 @dataclass(frozen=True)
 class UserSettings(NetworkSettings):
-    """Who plays the user: the interaction's `config`."""
+    """Settings of the model that plays the user: the interaction's `config`."""
 
     url: Address = NO_ADDRESS
     """Base of the API, such as `http://localhost:8000/v1`."""
@@ -45,7 +45,7 @@ class UserSettings(NetworkSettings):
     """Name of the environment variable that holds the key; empty: no key is sent."""
     extra_body: RequestFields = field(default_factory=RequestFields)
     request_timeout_s: float = 60.0
-    """For one attempt. All attempts together have `EpisodeLimits.tool_seconds`."""
+    """Time limit of one attempt in seconds. All attempts together have `EpisodeLimits.tool_seconds`."""
     retries: int = 4
 
     def __post_init__(self) -> None:

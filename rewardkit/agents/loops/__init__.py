@@ -10,4 +10,4 @@ BUILT_IN = {
     "single_turn_agent": "rewardkit.agents.loops.single_turn:single_turn_agent",
     "tool_agent": "rewardkit.agents.loops.tool:tool_agent",
 }
-"""For `AGENTS.offer`."""
+"""Loops for `AGENTS.offer`."""

@@ -36,7 +36,7 @@ def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, An
 
 @agent("react_agent", tools="text", prepare=with_instructions, calls="react")
 async def react_agent(episode: Episode) -> None:
-    """As tool_agent, with calls and observations in plain text."""
+    """Play as tool_agent does, with calls and observations in plain text."""
     await tool_agent(episode)
 
 

@@ -156,7 +156,8 @@ _EPISODE_OPTIONS = (
         help="Time limit per episode, in seconds. Default: no limit.",
     ),
 )
-"""Of episodes of several turns; one of them, or a row that names such an agent, makes responses episodes."""
+"""Options of episodes of several turns; one of them, or a row that names such an agent, makes responses
+episodes."""
 
 GENERATION = (*_OPTIONS, *_EPISODE_OPTIONS)
 

@@ -32,9 +32,9 @@ class RewardOptions:
     """Values of the options that `reward_options` adds to a command, but for those of neural rewards."""
 
     files: tuple[str, ...]
-    """Of `--reward`."""
+    """Values of `--reward`."""
     words: tuple[str, ...]
-    """Of `--option`."""
+    """Values of `--option`."""
     options_file: Path | None
     timeout_s: float | None
 

@@ -26,9 +26,9 @@ CHARACTER = 7.2
 BETWEEN = 8.0
 """Left free between two labels."""
 POINTS = 240
-"""In one line; of more steps as many means."""
+"""Number of points in one line; of more steps as many means."""
 COLOURS = 12
-"""In page.css; a chart of more lines begins anew."""
+"""Number of colours in page.css; a chart of more lines begins anew."""
 
 Points = Sequence[tuple[float, float]]
 """x, for instance a step, and value."""
@@ -55,7 +55,7 @@ class Chart:
     whiskers: Mapping[str, Whiskers] = field(default_factory=dict)
     """The intervals of lines whose points are far apart, so that each has a dot."""
     limits: Range | None = None
-    """Of the values; default: what they need."""
+    """Range of the values; default: the one that they need."""
     ticks: Labels | None = None
     """Labels of the axis of x; default: the first and the last step."""
     names: Labels = field(default_factory=dict)

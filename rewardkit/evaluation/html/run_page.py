@@ -195,7 +195,7 @@ class _Metrics:
         return {key.removeprefix(prefix): self.points(key) for key in self._left(prefix)}
 
     def counts_below(self, prefix: str) -> dict[str, Points]:
-        """Like `below`, of counts that are logged where they are not 0."""
+        """Take counts as `below` does that are logged where they are not 0."""
         self._drawn.update(found := self._left(prefix))
         return {key.removeprefix(prefix): _or_none(self._steps, key) for key in found}
 

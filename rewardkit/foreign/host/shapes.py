@@ -201,7 +201,7 @@ class FunctionCall:
         """Parameter -> what it gets, to be shown."""
         self.is_async = is_async(function)
         self.module = ""
-        """That it was loaded from."""
+        """Module that it was loaded from."""
         self.name = getattr(function, "__name__", type(function).__name__)
         self.shown = f"{self.name}{self.parameters.signature}"
         self.sources: Mapping[str, Sequence[str]] = {}

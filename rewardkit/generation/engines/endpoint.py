@@ -147,7 +147,7 @@ class _Conversation:
     def __init__(self, engine: EndpointEngine) -> None:
         self._engine = engine
         self.prompt_tokens: int | None = 0
-        """Of all turns: what was paid for; None if the server has not counted them all."""
+        """Tokens of all turns that were paid for; None if the server has not counted them all."""
 
     async def chat(
         self,

@@ -59,10 +59,10 @@ class _Run:
         self._waiting = deque(slices)
         self._left = len(slices)
         self._asked: dict[Any, tuple[Any, Slice]] = {}
-        """By the answer to come, who was asked and for what."""
+        """Requests and the actor that was asked, by the answer to come."""
         self._idle: list[Any] = []
         self._deaths: Counter[tuple[int, int]] = Counter()
-        """Of actors, by the first request of their slice."""
+        """Deaths of actors, by the first request of their slice."""
 
     def go(self, count: int) -> None:
         """Have all slices answered by `count` actors."""
