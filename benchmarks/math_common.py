@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared" / "data"
+SHARED = Path(os.environ.get("REWARDKIT_REFERENCE_DATA") or "no reference data")
 
 sys.path.insert(0, str(ROOT))
 

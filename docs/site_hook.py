@@ -115,20 +115,27 @@ def _help(name: str) -> str:
 
 
 def settings() -> str:
-    """Every setting of `rewardkit train` and `rewardkit sft`, by section."""
+    """Return all settings of `rewardkit train` and `rewardkit sft`, by section, with anchors."""
     from rewardkit.trainer.config.explain import explain
-    from rewardkit.trainer.run.process import stage_named
+    from rewardkit.trainer.config.verl import PPO
+    from rewardkit.trainer.sft.config import SETTINGS as SFT
 
     lines = ["# Settings of the trainer"]
-    for command, stage in (("train", "ppo"), ("sft", "sft")):
+    for command, schema in (("train", PPO), ("sft", SFT)):
         lines.append(f"\n## rewardkit {command}")
         sections: dict[str, list[ConfigSetting]] = {}
-        for setting in explain(None, (), stage_named(stage).schema):
+        for setting in explain(None, (), schema):
             sections.setdefault(setting.key.rpartition(".")[0], []).append(setting)
         for section, found in sections.items():
             lines += [f"\n### {section}\n", "| setting | default | meaning |", "|---|---|---|"]
-            lines += [_row(f"`{one.key.rpartition('.')[2]}`", _default(one), one.meaning) for one in found]
+            lines += [_row(_anchored(command, one.key), _default(one), one.meaning) for one in found]
     return "\n".join(lines)
+
+
+def _anchored(command: str, key: str) -> str:
+    """Return the full name of a setting with an anchor: `#trainer.rest_s`, of SFT `#sft.trainer.rest_s`."""
+    anchor = key if command == "train" else f"{command}.{key}"
+    return f'<span id="{anchor}"></span>`{key}`'
 
 
 def _default(setting: ConfigSetting) -> str:

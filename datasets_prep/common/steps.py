@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import cloudpickle
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rewardkit import pickling
 from rewardkit.datasets_prep.common.schema import BATCH_CHARS, BATCH_ROWS
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Record
@@ -251,7 +251,7 @@ def in_processes(make: Callable[[Record], T], records: Iterable[Record], process
         return
     source = iter(records)
     context = multiprocessing.get_context("spawn")  # pyarrow's threads do not survive a fork
-    packed = cloudpickle.dumps(make)
+    packed = pickling.dumps(make)
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(packed,)) as pool:
         waiting: collections.deque[Future[list[T]]] = collections.deque()
         while chunk := list(itertools.islice(source, _CHUNK)):
@@ -267,7 +267,7 @@ _made: list[Callable[[Record], Any]] = []
 
 
 def _start(packed: bytes) -> None:
-    _made.append(cloudpickle.loads(packed))
+    _made.append(pickling.loads(packed))
 
 
 def _run(chunk: list[Record]) -> list[Any]:

@@ -13,8 +13,7 @@ from functools import partial
 from math import isfinite
 from typing import Any
 
-import cloudpickle
-
+from rewardkit import pickling
 from rewardkit.composition.combining import combine
 from rewardkit.composition.tree import Combine, Composition, CompositionNode, Member, asks_models, walk
 from rewardkit.registry import Registry, Reward, Running
@@ -257,9 +256,9 @@ def _branches(node: Member | Combine, score: Score, depth: int = 0, role: str = 
 def _pickled(composition: Composition) -> tuple[list[UserFile], bytes]:
     """The composition for another process, and the reward files to import there first."""
     files = [user_reward_file(member.reward.target) for member in composition.members]
-    return [file for file in files if file], cloudpickle.dumps(composition)
+    return [file for file in files if file], pickling.dumps(composition)
 
 
 def _unpickled(kind: type[Any], files: list[UserFile], composition: bytes) -> Any:
     import_as_read(files)
-    return kind(cloudpickle.loads(composition))
+    return kind(pickling.loads(composition))

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-import cloudpickle
 import msgspec
 
+from rewardkit import pickling
 from rewardkit.errors import ConfigError, MissingDependencyError, reason_of
 from rewardkit.files.records import Records
 from rewardkit.logs.samples import columns_needed, to_batch
@@ -108,7 +108,7 @@ class RayWorkers:
         self.size = self._wanted or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
         """Chunks on their way at once: by default one that is scored and one that waits for each CPU."""
         files, arguments = self._scorer.for_another_process()
-        self._made_of = ray.put((files, cloudpickle.dumps(arguments)))
+        self._made_of = ray.put((files, pickling.dumps(arguments)))
         own = {"env_vars": {"REWARDKIT_RUN": uuid.uuid4().hex}}  # processes that no other run has used
         self._task = ray.remote(num_cpus=1, max_retries=TRIES_AGAIN, runtime_env=own)(_score)
         return self
@@ -121,7 +121,7 @@ class RayWorkers:
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
         """Score a chunk; the future has its result, or None where the caller must score it."""
         if setup not in self._setups:
-            self._setups[setup] = cloudpickle.dumps((setup.layout, setup.reads, setup.output))
+            self._setups[setup] = pickling.dumps((setup.layout, setup.reads, setup.output))
         if records.table is not None:
             table = columns_needed(records.table, setup.layout, setup.reads)
             records = Records(records.first_row, records.count, table)
@@ -141,7 +141,7 @@ class RayWorkers:
 
 def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records) -> bytes:
     """Score a chunk on the cluster."""
-    layout, reads, output = cloudpickle.loads(setup)
+    layout, reads, output = pickling.loads(setup)
     files, arguments = made_of
     import_as_read(files)
     batch = to_batch(records, layout, reads)
@@ -154,4 +154,4 @@ def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records
 @functools.lru_cache(maxsize=1)
 def _scorer(arguments: bytes) -> Scorer:
     """Return this process' scorer, which lasts from task to task."""
-    return Scorer(**cloudpickle.loads(arguments), workers=1)
+    return Scorer(**pickling.loads(arguments), workers=1)

@@ -12,10 +12,9 @@ from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-import cloudpickle
 import msgspec
 
-from rewardkit import processes
+from rewardkit import pickling, processes
 from rewardkit.errors import InputError
 from rewardkit.registry import Reward
 from rewardkit.scoring.runner import RewardRunner, is_async
@@ -100,7 +99,7 @@ class WorkerJob:
         """Worker time of one sample: the mean of those that were, the latest weighing most."""
         self.seen = False
         """A sample has been scored, so that it is known what one costs."""
-        self.load_frame = frame(Load(job_id, cloudpickle.dumps(make_runner), list(files)))
+        self.load_frame = frame(Load(job_id, pickling.dumps(make_runner), list(files)))
 
     def learn(self, seconds: float) -> None:
         """Record the seconds that one sample kept a worker busy."""

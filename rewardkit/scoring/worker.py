@@ -7,14 +7,13 @@ It reads frames from the parent and answers with frames. It dies with its parent
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 import msgspec
 
-from rewardkit import processes
+from rewardkit import pickling, processes
 from rewardkit.errors import RewardkitError
 from rewardkit.types import Sample, Score
 from rewardkit.user_files import UserFile, import_as_read
@@ -162,7 +161,7 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
     try:
         with processes.large_imports():
             import_as_read(message.files)
-            runner: Runner = pickle.loads(message.pickled)()
+            runner: Runner = pickling.loads(message.pickled)()
         runner.load()
         runners[message.job_id] = runner
     except Exception as error:

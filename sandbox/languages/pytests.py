@@ -6,8 +6,9 @@ This is for `/run_code`: the code reward runs such tests apart from the program 
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 
-from rewardkit.sandbox.languages.base import Language, LanguageCommand, Toolchain
+from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
 from rewardkit.sandbox.outcome import Limits
 
 _FILE = "test_main.py"
@@ -21,6 +22,9 @@ sys.exit(pytest.main(["-p", "no:cacheprovider", "{_FILE}"]))
 
 
 def _discover() -> Toolchain:
+    if importlib.util.find_spec("pytest") is None:
+        raise LanguageUnavailable("pytest is not installed; pip install 'rewardkit[code]'")
+
     def run(source: str, limits: Limits) -> LanguageCommand:
         program = source.encode("utf-8", "surrogateescape")
         return LanguageCommand(script=_SCRIPT, files=((_FILE, program),), tools=False)

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewardkit.cli import run
+from tests.conftest import REFERENCE_DATA
 from tests.generation.endpoints import Server, completion
 
-RAW = Path(__file__).parents[3] / "shared" / "data"
+RAW = REFERENCE_DATA
 TINY = ("--prep", "level=tiny", "--prep", "n-test=6", "--prep", "n_train=1")
 
 

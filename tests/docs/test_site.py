@@ -63,7 +63,7 @@ def test_the_generated_pages_name_every_command_reward_and_setting(hook: Any) ->
     assert all(f"\n## rewardkit {name}\n" in pages["commands.md"] for name in COMMANDS)
     assert all(f"\n## {reward.name}\n" in pages["options.md"] for reward in REGISTRY)
     for section, setting in (("data", "train_files"), ("algorithm", "adv_estimator")):
-        assert f"| `{setting}` |" in pages["settings.md"].partition(f"\n### {section}\n")[2]
+        assert f"`{section}.{setting}` |" in pages["settings.md"].partition(f"\n### {section}\n")[2]
 
 
 @pytest.mark.slow
@@ -80,3 +80,12 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "<h1" in pages[tmp_path / "index.html"]
     unread = [str(path) for path, text in pages.items() if "<p>```" in text or "<p>|" in text]
     assert not unread, "blocks of code or tables that mkdocs does not recognise"
+
+
+def test_the_map_of_the_folders_is_that_of_the_code() -> None:
+    """After a change of the contract or of a first sentence: python docs/map.py."""
+    spec = importlib.util.spec_from_file_location("docs_map", ROOT / "docs" / "map.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.BEGIN + made.drawn() + made.END in (ROOT / "docs" / "design.md").read_text()

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from rewardkit.errors import require
 from rewardkit.rewards.code.assertions import METHOD, from_assert, from_check, with_body
 from rewardkit.rewards.code.cases import call_tests, cases_of, function_in, tests_of
 from rewardkit.rewards.code.plain_values import from_json, is_json, limits_in, list_of, text_of
@@ -157,10 +158,15 @@ _DEFINES_CHECK = re.compile(r"^(?:def check\b|check\s*=)", re.MULTILINE)
 
 
 def _source(test: str) -> CodeProblem:
-    """Python source of tests: pytest functions if it has any, else its assertions one by one."""
+    """Return the tests of a Python source: pytest functions if it has any, else its assertions one by one.
+
+    Raises:
+        MissingDependencyError: there are pytest functions, and pytest is not installed.
+    """
     source = test.replace("#<INSERT>", "")
     found = pytest_tests(source)
     if found is not None:
+        require("these tests", "pytest", "code")
         return CodeProblem(tuple(AssertTest(name) for name in found), setup=source)
     return CodeProblem(tuple(AssertTest(s, before) for before, s in script_tests(source)))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +17,7 @@ from rewardkit.trainer.config.load import config_notes, load_config
 from rewardkit.trainer.config.root import Config, logger_names
 from rewardkit.trainer.rollout import vllm
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
+from tests.conftest import REFERENCE_DATA
 
 GIVEN = ["data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=y", "critic.model.path=y"]
 FOUNDING = [
@@ -43,8 +43,7 @@ FOUNDING = [
     "trainer.total_epochs=3",
 ]
 HF = "actor_rollout_ref.rollout.name=hf"
-FOLDERS = [parent / "shared" / "data" for parent in Path(__file__).parents]
-SCRIPTS = next((folder / "verl_scripts.jsonl" for folder in FOLDERS if folder.is_dir()), None)
+SCRIPTS = REFERENCE_DATA / "verl_scripts.jsonl"
 
 
 @pytest.fixture(params=[True, False], ids=["vllm", "no vllm"])
@@ -177,7 +176,7 @@ def test_what_is_refused_names_the_one_thing_to_change(word: str, message: str) 
 
 
 def scripts() -> list[dict[str, object]]:
-    if SCRIPTS is None or not SCRIPTS.is_file():
+    if not SCRIPTS.is_file():
         return []
     return [json.loads(line) for line in SCRIPTS.read_text(encoding="utf-8").splitlines()]
 

@@ -1,0 +1,50 @@
+"""Objects and functions on their way to another process, as bytes.
+
+Functions travel by their names, as in `pickle`. Functions that another process cannot import, such as those
+of a notebook, of the main program or within another function, need cloudpickle, which sends their code.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from types import FunctionType
+from typing import Any
+
+from rewardkit.errors import require
+
+loads = pickle.loads
+"""Returns what `dumps` was given; only for bytes of our own processes."""
+
+
+class _NamelessError(Exception):
+    """A function or class that another process cannot import."""
+
+
+class _ByName(pickle.Pickler):
+    """Pickles functions and classes by their names, if another process has them under these."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, FunctionType | type) and (
+            value.__module__ == "__main__" or "<" in value.__qualname__
+        ):
+            raise _NamelessError
+        return NotImplemented
+
+
+def dumps(value: Any) -> bytes:
+    """Return an object as bytes for `loads` in another process.
+
+    Raises:
+        MissingDependencyError: it contains a function of the main program, and cloudpickle is not installed.
+    """
+    found = io.BytesIO()
+    try:
+        _ByName(found, pickle.HIGHEST_PROTOCOL).dump(value)
+    except (_NamelessError, pickle.PicklingError, AttributeError, TypeError):
+        require("a function of a notebook or of the main program", "cloudpickle", "notebook")
+        import cloudpickle
+
+        sent: bytes = cloudpickle.dumps(value)
+        return sent
+    return found.getvalue()
