@@ -13,7 +13,7 @@ SHARE = 0.11
 
 
 def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yields the line and text of each string that stands alone as a statement: all docstrings are such."""
+    """Yield the line and text of each string that stands alone as a statement: all docstrings are such."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Expr)
