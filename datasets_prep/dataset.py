@@ -24,10 +24,10 @@ class Dataset:
     raw: str
     """Arguments after its name on the command line, in an example that works."""
     module: str = ""
-    """Module below `package`, and after a colon the recipe in it (by its name, or in its table `RECIPES`);
-    empty: as the dataset is called."""
+    """Module in `package`, and after a colon its recipe (by its name, or in its table `RECIPES`); empty: the
+    name of the dataset."""
     package: str = "rewardkit.datasets_prep"
-    """Package of the module; empty: `module` is its whole name."""
+    """Package of the module; empty: `module` is the full name."""
     verifiable: bool = True
     """True if its rows have solutions and a rule that scores them."""
 

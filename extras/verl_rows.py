@@ -46,7 +46,7 @@ class AskedProblem:
     columns: tuple[str, str]
     """Columns of the problem and of its solution; columns that the script does not use stay in its rows."""
     instruction: str
-    """Text behind the problem, after a blank."""
+    """Instruction after the problem, separated by a blank."""
     truth: Callable[[str], str | None] = str
     """Returns the ground truth in a solution; None if there is none."""
     keeps: bool = True
@@ -55,7 +55,7 @@ class AskedProblem:
     agent: str = ""
     tool: str = ""
     interaction: Mapping[str, str] | None = None
-    """Content of `interaction_kwargs` besides the prompt and the ground truth; None: there are none."""
+    """Fields of `interaction_kwargs` besides the prompt and the ground truth; None: no interaction."""
     images: bool = False
 
     def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
@@ -121,7 +121,7 @@ def _search(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
 
 
 def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-    """The published row, with the settings of its tool."""
+    """Return the published row, with the settings of its tool."""
     truth = _dapo(record)["reward_model"]["ground_truth"]
     return {
         **record.values,
@@ -130,7 +130,7 @@ def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> Forme
 
 
 def _retool(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-    """The published row, with the form of the answer behind its first message."""
+    """Return the published row, with the answer format after its first message."""
     first, *others = _dapo(record)["prompt"]
     asked = {**first, "content": first["content"] + _RETOOL}
     return {**record.values, "prompt": [asked, *others], "agent_name": "tool_agent"}
@@ -231,14 +231,13 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "dapo-math": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool}},
     "aime": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool_aime}},
 }
-"""Functions by set, by form, and by the release from which on verl's script makes these rows; None: it has
-none."""
+"""Makers of rows by dataset, by form, and by the first release of verl with these rows; None: it has none."""
 
 _LIKE = re.compile(r"(?P<who>\w+)(?:@v?(?P<release>[\w.]+))?(?P<script>:.*)?")
 
 
 def form_of(dataset: str, like: str) -> RowForm:
-    """Return the script that a user asked for, of the newest release unless one is named.
+    """Return the form that a user requested; without a release, that of the newest one.
 
     Raises:
         InputError: the dataset has no such form, verl has no such release, or the release has no such script.

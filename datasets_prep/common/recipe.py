@@ -180,7 +180,7 @@ def publish(
     """
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
-    if settings.like is not None:  # the release too, which may not be the newest one later
+    if settings.like is not None:  # with the release, which may not be the newest one later
         wanted["like"] = row_forms.form_of(dataset, settings.like).name
     provenance = {
         "dataset": dataset,

@@ -72,7 +72,7 @@ def _packages(go: str, env: dict[str, str]) -> list[str]:
 
 
 def _environment(go: str) -> dict[str, str]:
-    """Return the environment for `go`: its own cache of packages where it can have one, else one of ours."""
+    """Return the environment of `go`: with its own cache of packages if possible, else with ours."""
     cache = ask(go, "env", "GOCACHE", env=_ENV).strip()  # "off" without HOME
     return _ENV if os.path.isabs(cache) and can_hold(cache) else {**_ENV, "GOCACHE": private_folder("go")}
 

@@ -70,7 +70,7 @@ def with_runner(source: str) -> tuple[str, str]:
 
 
 def _is_name(rest: str) -> bool:
-    """Return True if a test's name may go on so: `TestXxx`, where `Xxx` does not start in lower case."""
+    """Return whether the rest of a name makes it a test: in `TestXxx`, `Xxx` does not start in lower case."""
     return not rest[:1].islower()
 
 

@@ -351,7 +351,7 @@ def length_cosine() -> Function:
 
 @reward("length_budget", version=3, runs="inline", reads=("extra_info",))
 def length_budget() -> Function:
-    """How closely a response keeps to its length budget, as in the L1 paper, from 0.0 to 1.0"""
+    """Closeness of the length to its budget, as in the L1 paper, from 0.0 to 1.0"""
     from rewardkit.rewards.shaping.length import length_budget
 
     return length_budget
@@ -391,7 +391,7 @@ def rank() -> Function:
 
 @reward("diversity", version=3, runs="process", timeout_s=120.0, batch="group")
 def diversity() -> Function:
-    """How much a response differs from the other responses to its prompt, from 0.0 to 1.0"""
+    """Difference from the other responses to the prompt, from 0.0 to 1.0"""
     from rewardkit.rewards.group.diversity import diversity
 
     return diversity

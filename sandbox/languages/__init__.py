@@ -1,6 +1,6 @@
 """Languages of programs, in addition to Python, which needs none of this.
 
-To add one: a file here with a `Language` and its row in `RUNNERS`, or a package of your own
+To add one, write a file here with a `Language` and add its row to `RUNNERS`, or write a package
 (docs/extending.md).
 """
 
@@ -54,11 +54,11 @@ RUNNERS: Table[Language] = Table(
         )
     },
 )
-"""Every language by name, with those that only a request to `/run_code` names."""
+"""All languages by name, including those only for `/run_code` requests."""
 
 
 class _AnswerLanguages(Mapping[str, Language]):
-    """The languages that a response may be written in."""
+    """Languages of responses: those in `RUNNERS` with `answers`."""
 
     def __getitem__(self, name: str) -> Language:
         language = RUNNERS[name]
@@ -74,7 +74,7 @@ class _AnswerLanguages(Mapping[str, Language]):
 
 
 LANGUAGES: Mapping[str, Language] = _AnswerLanguages()
-"""The languages that a response may be written in."""
+"""Languages of responses, by name."""
 
 _JUDGES = re.compile(
     r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"

@@ -87,13 +87,13 @@ class Language:
     is_compiled: bool = False
     """True if a program is built before it is run."""
     processes: int = 0
-    """How many processes a program may start; some have to."""
+    """Maximum number of processes of a program; some programs need several."""
     answers: bool = True
-    """A response may be written in it. False: only a request to `/run_code` names it, mostly to run a program
-    with its tests."""
+    """True if responses may be written in it. False: it is only for `/run_code` requests, mostly to run a
+    program with its tests."""
     mark: str = ""
-    """Pattern of text that only programs in this language contain, for blocks of code without a language.
-    Empty: such a block is never in it."""
+    """Pattern of text that only programs in this language contain, to recognise unmarked code blocks. Empty:
+    an unmarked block is never in this language."""
 
     def scaled(self, cpu_s: float) -> float:
         """Return the CPU time that a test with the limit `cpu_s` may take in this language."""

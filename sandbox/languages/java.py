@@ -97,7 +97,7 @@ def discover() -> Toolchain:
 
 
 def jars() -> tuple[str, ...]:
-    """Return the jar files that CLASSPATH names; `FOLDER/*` stands for all in the folder, as in Java."""
+    """Return the jar files in CLASSPATH; as in Java, `FOLDER/*` means all jar files in it."""
     named = os.environ.get("CLASSPATH", "").split(os.pathsep)
     found = [
         path for name in named for path in sorted(glob.glob(f"{name}.jar" if name.endswith("/*") else name))

@@ -67,11 +67,11 @@ class CodeOptions(NetworkSettings):
     otherwise the language of the code block. Unmarked blocks are read as Python unless they clearly contain
     C++, Java, Rust or Go. Tests that call functions require Python."""
     fence: Fence = "last"
-    """Which code block contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
+    """Code block that contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
     program's language, and `whole` uses the whole response. If the tests call a function, `last` and `first`
     prefer blocks that define it."""
     comparator: Comparator | None = None
-    """How the program's standard output is compared with the expected output: `tokens`, `exact`, `verl`,
+    """Comparison of the program's standard output with the expected output: `tokens`, `exact`, `verl`,
     `livecodebench` or `apps`. None: the comparator of `compat`, otherwise the comparator in the ground truth,
     otherwise `tokens`."""
     checker: str | None = file_option(None)
@@ -92,7 +92,7 @@ class CodeOptions(NetworkSettings):
     """CPU time limit for all tests of one program together, in seconds, if the ground truth sets none. Tests
     that have not finished when this time is used up fail. None: the sum of the limits of the tests."""
     prelude: Literal["auto", "always", "never"] = "auto"
-    """Whether programs can use names such as `List`, `math` or `deque` without importing them: `always`,
+    """Availability of names such as `List`, `math` or `deque` without an import: `always`,
     `never` or `auto`. `auto` allows this unless the tests use standard input. With `compat`, it is always
     allowed."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"

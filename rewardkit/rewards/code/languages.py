@@ -19,9 +19,9 @@ _FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20"
 
 @functools.cache
 def _guessed() -> tuple[tuple[str, ...], ...]:
-    """Return groups of languages: where the fence decides, a block in an earlier group wins.
+    """Return groups of languages to choose from if the fence decides; blocks of earlier groups are preferred.
 
-    A shell block beside a program says how to run it.
+    A shell block next to a program usually shows how to run it.
     """
     compiled = tuple(name for name in LANGUAGES if name not in ("bash", "sql"))
     return (PYTHON,), compiled, ("bash",), ("sql",)
@@ -118,7 +118,7 @@ _MAIN = re.compile(r"^[^#\n]*\bmain\s*\(", re.M)
 
 
 def _told_by(source: str) -> str:
-    """Return the language of a program whose block names none: Python, unless it has another's mark."""
+    """Return the language of a program in an unmarked block: Python, unless it has another's mark."""
     if _MAIN.search(source):
         for name, language in LANGUAGES.items():
             if language.mark and re.search(language.mark, source, re.M):

@@ -115,9 +115,9 @@ _SHIPPED: dict[str, dict[str, Any]] = {
 Preset = Mapping[str, Any]
 
 PRESETS: Table[Preset] = Table("judge_presets", Mapping, _SHIPPED)
-"""Options by the name of the preset, which a file gives as `preset`."""
+"""Options by the name of the preset, for the key `preset` of a file."""
 
 
 def needs_template(preset: Preset) -> bool:
-    """Return True if the file has to bring a template, since the preset has none."""
+    """Return True if the file must supply a template because the preset has none."""
     return "prompt" not in preset and not preset.get("pairwise")
