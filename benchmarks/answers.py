@@ -60,8 +60,7 @@ def truth_of(row: Row) -> str:
 
 
 def lm_eval_gsm8k(row: Row, flexible: bool) -> bool:
-    """Read as lm-evaluation-harness, `gsm8k.yaml`: the first `####` (strict-match) or last number
-    (flexible)."""
+    """Read as lm-evaluation-harness's `gsm8k.yaml`: the first `####` (strict) or last number (flexible)."""
     if flexible:
         found = [a or b for a, b in re.findall(r"(-?[$0-9.,]{2,})|(-?[0-9]+)", row["response"])][-1:]
     else:
@@ -126,8 +125,7 @@ def grade_school_math(clone: Path) -> Iterator[Row]:
 
 
 def bbh(clone: Path) -> Iterator[Row]:
-    """Yield responses of Codex with and without chains of thought, on tasks whose ground truth is a
-    letter."""
+    """Yield responses of Codex, with and without chains of thought, on tasks with a letter as answer."""
     for path in sorted(clone.glob("code-davinci-002-outputs/*/*template_0-255000.json")):
         for output in json.loads(path.read_text(encoding="utf-8"))["outputs"]:
             truth = output["target"].strip()

@@ -159,8 +159,7 @@ def paid(scores: list[Score]) -> Paid:
 
 
 def files(rows: list[Row], options: dict[str, Any], kind: str) -> Paid:
-    """Score with `rewardkit score` on jsonl, or on parquet with texts as ground truths (a column has one
-    type)."""
+    """Score with `rewardkit score` on jsonl, or on parquet, where all ground truths are texts."""
     with tempfile.TemporaryDirectory() as folder:
         given, out = Path(folder) / f"in.{kind}", Path(folder) / "out.jsonl"
         if kind == "jsonl":

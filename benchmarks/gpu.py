@@ -85,8 +85,7 @@ def make_folder(kind: str, folder: Path) -> Path:
 
 
 def fill_up(texts: Iterable[str], size: int) -> Any:
-    """Return a tokenizer trained on the texts, with a vocabulary of `size`, most of which occurs in no
-    text."""
+    """Return a tokenizer trained on the texts, its vocabulary filled up to `size` with unused tokens."""
     from tokenizers import Tokenizer
 
     from rewardkit.demo.model import make_tokenizer

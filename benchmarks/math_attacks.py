@@ -175,8 +175,7 @@ def hunt(made: list[Row]) -> dict[str, Counter[str]]:
 
 
 def report(folder: Path, seed: int, count: int = 100) -> int:
-    """Print the accepted attacks on this many questions of each dataset; return the number that is no
-    policy."""
+    """Print the accepted attacks on this many questions of each dataset; return those that are no policy."""
     made = rows(folder, count, seed)
     print(f"\n{len(made)} questions, {sum(len(list(attacks(row))) for row in made)} attacks")
     wrong = 0

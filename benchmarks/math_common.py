@@ -91,8 +91,7 @@ def _filled(places: dict[str, str], match: re.Match[str]) -> str:
 
 
 def held_out(row: Row) -> bool:
-    """Return whether a labelled case belongs to the third that is never used for tuning, by a hash of its
-    id."""
+    """Return whether a labelled case is in the third never used for tuning, by a hash of its id."""
     return hashlib.sha256(str(row["id"]).encode()).digest()[0] % 3 == 0
 
 

@@ -155,8 +155,7 @@ def hunt(made: Sequence[Pair], preset: str) -> list[Pair]:
 
 
 def report(folder: Path, seed: int, count: int = 50_000) -> int:
-    """Print the accepted wrong answers; return their number, without `PROSE` and those of `gsm8k
-    flexible`."""
+    """Print the accepted wrong answers; return their number, except `PROSE` and `gsm8k flexible`."""
     made = pairs(count, seed, folder)
     families = Counter(pair.family for pair in made)
     print(f"\n{len(made)} pairs: {', '.join(f'{name} {n}' for name, n in families.most_common())}\n")

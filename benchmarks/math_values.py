@@ -579,8 +579,7 @@ def _scalars_differ(a: Value, b: Value) -> bool:
 
 
 def _trees_differ(a: Tree, b: Tree, x: float, y: float, rounded: bool) -> bool:
-    """Return whether two trees have different values, at both a fractional and a whole point if defined
-    there."""
+    """Return whether two trees differ, at both a fractional and a whole point if defined there."""
     seen = [False, False]
     for index, env in enumerate(_environments(a, b)):
         first, second = evaluate(a, env), evaluate(b, env)
@@ -618,8 +617,11 @@ def _difference(relation: Value) -> Tree:
 
 
 def _zeros_differ(a: Value, b: Value) -> bool:
-    """Return whether one equation has a solution that the other has not. Real solutions have priority over
-    complex ones: `x=-1` and `x^3=-1` may be taken as the same, but `x^2+1=0` and `x^2+4=0` may not."""
+    """Return whether one equation has a solution that the other has not.
+
+    Real solutions have priority over complex ones: `x=-1` and `x^3=-1` may be taken as the same, but
+    `x^2+1=0` and `x^2+4=0` may not.
+    """
     first, second = _difference(a), _difference(b)
     found = sorted(names(first) | names(second))
     if not found or names(first) != names(second):
@@ -686,8 +688,7 @@ def _holds(relation: Value, env: Env) -> bool | None:
 
 
 def agree(a: Value, b: Value) -> bool:
-    """Return whether two answers certainly mean the same: equal values in the same places of the same
-    structure."""
+    """Return whether two answers certainly mean the same: equal values at the same places."""
     if a.kind != b.kind or a.operators != b.operators or a.shape != b.shape or a.mark != b.mark:
         return False
     if a.kind == "scalar":

@@ -98,8 +98,7 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 
 
 def length_of(seed: int) -> int:
-    """Return the number of tokens of a response, which depends only on its seed, so that all modes get the
-    same."""
+    """Return the number of tokens of a response by its seed, so that all modes get the same."""
     share = random.Random(seed).random()
     i = max(1, bisect.bisect_left(SHARES, share))
     part = (share - SHARES[i - 1]) / (SHARES[i] - SHARES[i - 1])
@@ -196,8 +195,7 @@ def unlearned(folder: Path, mode: Sequence[str]) -> list[str]:
 
 
 def timed(name: str, words: Sequence[str], out: Path) -> dict[str, Any]:
-    """Train, and return means over all steps except the first, without the final validation and
-    checkpoint."""
+    """Train, and return means over all steps except the first, without the end of the run."""
     began = time.perf_counter()
     steps = log_of(words, out)[1:]
     whole = time.perf_counter() - began

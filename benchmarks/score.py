@@ -122,8 +122,7 @@ def _spoiled(answer: str, chance: float) -> str:
 
 
 def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
-    """Return the rows per CPU second of `Scorer.score_batch` and of verl's bare function, measured
-    alternately."""
+    """Return the rows per CPU second of `Scorer.score_batch` and verl's bare function, run alternately."""
     rows = pq.read_table(file).slice(0, 100_000).to_pylist()
     samples = [Sample(r["data_source"], r["response"], r["reward_model"]["ground_truth"]) for r in rows]
     scorer = Scorer()

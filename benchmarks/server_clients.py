@@ -178,8 +178,7 @@ def roll(clone: Path) -> AskAll:
 
 
 def verl(clone: Path) -> AskAll:
-    """Return `RewardLoopWorker.compute_score_disrm` as a client, without the chat template, for vLLM and
-    SGLang."""
+    """Return `RewardLoopWorker.compute_score_disrm`, without the chat template, for vLLM and SGLang."""
     path = clone / "verl/experimental/reward_loop/reward_loop.py"
     tree = ast.parse(path.read_text())
     (worker,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "RewardLoopWorker"]
@@ -260,8 +259,7 @@ def openreward() -> AskAll:
 
 
 def trl() -> AskAll:
-    """Return TRL's adapter of the Open Reward Standard, the environment_factory of `GRPOTrainer`, as a
-    client."""
+    """Return TRL's adapter of the Open Reward Standard, an environment_factory for `GRPOTrainer`."""
     from trl.experimental.openreward import OpenRewardSpec
 
     def run(server: Server, rows: list[Row]) -> list[float]:

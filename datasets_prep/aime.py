@@ -92,8 +92,7 @@ def _answer(record: Record) -> str:
 
 
 def as_response(solution: object, answer: str) -> str:
-    """Return a published solution with the ending of a response: many end in a signature or a second
-    solution."""
+    """Return a published solution ending like a response: many end in a signature or a second solution."""
     final = f"The answer is \\boxed{{{answer}}}."
     return f"{solution.rstrip()}\n\n{final}" if isinstance(solution, str) and solution.strip() else final
 

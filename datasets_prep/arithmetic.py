@@ -103,8 +103,7 @@ def capacity(level: str, split: str) -> int:
 
 
 def problems(level: str, split: str, seed: int) -> Iterator[tuple[StoryProblem, bool]]:
-    """Yield an endless sequence of different problems, and whether each template is held out from
-    training."""
+    """Yield an endless sequence of different problems, and whether each template is held out."""
     # Seeding with a string uses SHA-512, so near seeds give unrelated streams on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
     draw: Callable[[random.Random], tuple[StoryProblem, str, bool]] = (

@@ -82,8 +82,7 @@ def _wanted(record: Record, category: str) -> list[dict[str, Any]]:
 
 
 def _calls(wanted: list[dict[str, Any]]) -> str:
-    """Return calls with the first accepted value of every argument, in hermes format, without optional
-    arguments."""
+    """Return calls in hermes format with the first accepted value of each argument, without optional ones."""
     calls = []
     for call in wanted:
         ((name, arguments),) = call.items()
@@ -94,8 +93,7 @@ def _calls(wanted: list[dict[str, Any]]) -> str:
 
 
 def _first(values: list[Any]) -> Any:
-    """Return the first accepted value, also inside objects and lists, where values are lists of accepted
-    ones."""
+    """Return the first accepted value; values in objects and lists are also lists of accepted ones."""
     value = values[0]
     if isinstance(value, list):
         return [_first([item]) if isinstance(item, Mapping) else item for item in value]

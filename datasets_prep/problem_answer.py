@@ -113,8 +113,7 @@ def _answer(family: Family, record: Record) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return an answer as text, taken out of a list of one (or its JSON, as in Skywork) and out of dollar
-    signs."""
+    """Return an answer as text, without dollar signs and a list around it (or its JSON, as in Skywork)."""
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         try:
             inner = json.loads(value)

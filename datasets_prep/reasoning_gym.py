@@ -111,8 +111,10 @@ def _entries(task: str, wanted: int, start: int, seen: set[bytes]) -> Iterator[d
 
 
 def _start(task: str, split: str, seed: int) -> int:
-    """Return the first seed. The package draws problem `i` of seed `s` as problem 0 of seed `s + i`, so seeds
-    must be far apart."""
+    """Return the first seed of a task's split.
+
+    The package draws problem `i` of seed `s` as problem 0 of seed `s + i`, so seeds must be far apart.
+    """
     digest = hashlib.blake2b(f"{task} {split} {seed}".encode(), digest_size=5).digest()
     return int.from_bytes(digest, "big")
 

@@ -38,8 +38,7 @@ class SolutionBudget:
     """Time on `time.monotonic()` at which everything must have ended."""
 
     def spend(self, outcome: Outcome, *, failed: bool = False) -> None:
-        """Subtract a run's time from the budget; a run that was stopped for sleeping costs its elapsed
-        time."""
+        """Subtract a run from the budget, by CPU time, or by elapsed time if it was stopped for idling."""
         spent_s = outcome.wall_s if outcome.status == "idle_timeout" else outcome.cpu_s
         self.cpu_s -= spent_s
         if failed:

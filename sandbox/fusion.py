@@ -93,8 +93,7 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
 
 
 def _compiled(job: Job) -> dict[str, Any] | None:
-    """Return the `compile_result` of a compiled program; it has no time, because the build may be an earlier
-    one."""
+    """Return the `compile_result` of a compiled program, without a time: the build may be an earlier one."""
     if job.language == PYTHON or not RUNNERS[job.language].is_compiled:
         return None
     return _FINISHED
@@ -180,8 +179,10 @@ def _path(name: str) -> str:
 
 
 def _limits(body: Mapping[str, Any], extension: Mapping[str, Any]) -> Limits:
-    """Return the limits of a request. Its time limit is elapsed time; the CPU time is that of a program that
-    keeps a few cores busy meanwhile."""
+    """Return the limits of a request.
+
+    Its time limit is elapsed time; the CPU time is that of a program that keeps a few cores busy meanwhile.
+    """
     timeout_s = _number(body, "run_timeout", 10.0, _MAX_TIMEOUT_S)
     memory = body.get("memory_limit_MB")
     if memory is None or memory == -1:

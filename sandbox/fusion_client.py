@@ -215,8 +215,10 @@ class FusionClient:
         )
 
     def _prove_calls(self) -> Answer | None:
-        """Return None if a trial call succeeded on the service, else the failure. Its Python may be too
-        old."""
+        """Return None if a trial call succeeds on the service, else the failure.
+
+        The service's Python may be too old.
+        """
         if self._makes_calls:
             return None
         asked = fusion_calls.request("f", [], {}, "mark")

@@ -151,8 +151,7 @@ def _try(worker: Worker, escape: Escape) -> EscapeFinding:
 
 @contextmanager
 def _canaries() -> Iterator[tuple[str, int]]:
-    """Yield the content of a file that the driver may read and a port it listens on; no run may reach
-    either."""
+    """Yield the path of a file that the driver may read and a port it listens on, both closed to runs."""
     with tempfile.NamedTemporaryFile("w", prefix="sandbox-canary-") as file, socket.socket() as listener:
         file.write(_SECRET)
         file.flush()

@@ -128,8 +128,7 @@ class Job:
 
     @property
     def flavour(self) -> str:
-        """Return the kind of server it needs: with `numpy`, with pytest, plain, or with access to a
-        toolchain."""
+        """Return the kind of server it needs: with `numpy`, with pytest, plain, or with a toolchain."""
         if self.mode == "check" and RUN_TEST in self.program:
             return "pytest"
         if self.readable or self.files or self.fetch:
@@ -140,8 +139,7 @@ class Job:
 
     @property
     def resident(self) -> int:
-        """Return the bytes of memory in use at which the run is killed, with all its processes; 0: no
-        limit."""
+        """Return the memory in use, in bytes, at which the run and its processes are killed; 0: no limit."""
         watched = self.mode in ("exec", "build") and (self.reserve_mb or self.limits.processes)
         return self.limits.memory_mb << 20 if watched else 0
 
@@ -387,8 +385,10 @@ def _read(fd: int, limit: int) -> tuple[bytes, bool]:
 
 
 def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> OutcomeStatus:
-    """Return the status of a run that ended by itself. The program's own message about its failure cannot
-    improve it."""
+    """Return the status of a run that ended by itself.
+
+    The program's own message about its failure cannot improve the status.
+    """
     if exit_code == 0:
         return "ok"
     if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_s >= limits.cpu_s):

@@ -146,8 +146,7 @@ _PYTHON2_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
 
 
 def is_python3(program: str) -> bool:
-    """Return whether a solution is in Python 3; older datasets have many in Python 2. It is parsed, never
-    run."""
+    """Return whether a solution is in Python 3; older datasets have many in Python 2. Only parses it."""
     if not program.strip():
         return False
     try:

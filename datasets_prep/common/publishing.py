@@ -124,8 +124,7 @@ def _refuse_folders_in_the_way(new: Path, out: Path) -> None:
 
 
 def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Return whether an exchange loses nothing: there are no other folders, and it is not the current
-    folder."""
+    """Return whether an exchange loses nothing: no other folders, and not the current folder."""
     if os.path.ismount(out) or out == Path.cwd() or out in Path.cwd().parents:
         return False
     folders = (p.relative_to(out) for p in out.rglob("*") if p.is_dir() and not p.is_symlink())
@@ -148,8 +147,7 @@ def _stale_files(new: Path, out: Path) -> set[Path]:
 
 
 def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Exchange the folders in one step, after linking the files to keep; return False if that is
-    impossible."""
+    """Exchange the folders in one step, after linking the files to keep; return False if impossible."""
     shutil.copymode(out, new)
     try:
         for path in _files(out):

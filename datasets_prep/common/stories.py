@@ -135,8 +135,7 @@ class _Story:
         return Fraction(self.pick(range(2, dollars + 1)))
 
     def work(self, sentence: str, left: Fraction | int, sign: str, right: Fraction | int) -> Fraction:
-        """Add a sentence of the solution, with `{}` replaced by `left sign right = value`, and return the
-        value."""
+        """Add a sentence of the solution, with `left sign right = value` for `{}`, and return the value."""
         a, b = Fraction(left), Fraction(right)
         value = _OPERATORS[sign](a, b)
         shown = f"{show(a)}*{show(b)}/100" if sign == "%" else f"{show(a)}{sign}{show(b)}"

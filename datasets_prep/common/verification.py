@@ -189,8 +189,7 @@ def _unread_tests(ground_truth: str) -> str:
 
 
 def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
-    """Return the reason why a ground truth is not maths, although any text could be: it is another reward's
-    object."""
+    """Return the reason why a text is no ground truth of maths: it is an object of another reward."""
     if reward not in _OF_ANSWERS or not ground_truth.lstrip().startswith("{"):
         return ""
     try:
@@ -252,8 +251,7 @@ def is_quick(parts: Sequence[Path]) -> bool:
 
 
 def _seconds(path: Path) -> float:
-    """Return the maximum time for scoring the solutions of a file in seconds, if all rows were the slowest
-    kind."""
+    """Return the maximum seconds for scoring the solutions of a file, if all rows were the slowest kind."""
     found: set[str] = set()
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(columns=["data_source"]):

@@ -68,8 +68,10 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 @contextlib.contextmanager
 def screened(screen: Screen | None) -> Iterator[None]:
-    """Apply a screen to all rows written within this context, with `train` last, so that rows of `train` that
-    repeat other splits are left out."""
+    """Apply a screen to all rows written within this context.
+
+    `train` comes last, so that its rows that repeat other splits are left out.
+    """
     token = _SCREEN.set(screen)
     try:
         yield

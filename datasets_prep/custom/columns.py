@@ -358,8 +358,7 @@ def _last_user(chat: Any) -> str | None:
 
 
 def _asked(chat: Any) -> list[dict[str, str]]:
-    """Return the messages up to the user's last one; an assistant's reply to it is the answer, not the
-    prompt."""
+    """Return the messages up to the user's last one; a later assistant's reply is the answer."""
     if isinstance(chat, str):
         return [{"role": "user", "content": chat}]
     said = [_role_and_text(message) for message in chat or ()]

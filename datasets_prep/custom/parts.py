@@ -88,8 +88,10 @@ class QuestionParts:
         return options
 
     def letter(self, values: Values, ground_truth: str) -> str:
-        """Return the letter of the option that a ground truth names by its label or its index, from 0;
-        otherwise the ground truth itself."""
+        """Return the letter of the option named by a ground truth, or else the ground truth itself.
+
+        It names an option by its label or its index, from 0.
+        """
         labels = [label for label, _ in self.options(values)]
         label = ground_truth.strip().strip("(). ")
         if label in labels:
@@ -110,8 +112,10 @@ class QuestionParts:
 
 
 def options_in(value: Any) -> list[tuple[str, str]]:
-    """Return the label and the text of each option in a value: a list of texts, a mapping of labels to texts,
-    or ARC's labels with texts. Empty if there are none."""
+    """Return the label and the text of each option in a value; empty if there are none.
+
+    The value is a list of texts, a mapping of labels to texts, or ARC's labels with texts.
+    """
     value = plain(value)
     if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
         value = {name: [one.get(name) for one in value] for name in ("label", "text")}

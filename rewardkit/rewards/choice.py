@@ -199,8 +199,10 @@ _TELLING = re.compile(r"[^\W\d_]{3}")
 
 
 def _labels_in(text: str, choices: ChoiceList) -> set[str]:
-    """Return the labels that stand alone in a text; lower case, and A and I before a word, only in
-    brackets."""
+    """Return the labels that stand alone in a text.
+
+    Lower case, and A and I before a word, only count in brackets.
+    """
     found = set()
     for label in _LETTER.finditer(unicodedata.normalize("NFKC", text)):
         letter = label["letter"]
@@ -337,8 +339,7 @@ def _one_right(text: str, choices: ChoiceList) -> int | None:
 
 
 def fold(text: str) -> str:
-    """Return a text in the form used to compare options: case, punctuation and leading articles do not
-    matter."""
+    """Return a text for comparing options, without case, punctuation and leading articles."""
     text = LATEX.sub("", text) if "\\" in text or "$" in text else text
     plain = _ARTICLE.sub("", text.strip(DECORATION).casefold()).translate(_DASHES)
     tokens = _TOKEN.findall(plain)

@@ -89,8 +89,7 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
 
 
 def _answer(text: str) -> str:
-    """Return the content of the last frame if its adjacent frames agree; without a frame, a short
-    response."""
+    """Return the content of the last frame if adjacent frames agree; without a frame, a short response."""
     held = {frame.text for frame in last_group(text, *FRAME_KINDS)}
     if held:
         return held.pop() if len(held) == 1 else ""
@@ -178,8 +177,7 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
 
 
 def _is_near(text: str, ground_truth: str) -> bool:
-    """Return whether two probabilities are equal to three digits: `coin_flip` accepts any with the same
-    start."""
+    """Return whether two probabilities agree to three digits: `coin_flip` accepts any with the same start."""
     try:
         given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, ground_truth))
     except (ValueError, ZeroDivisionError, OverflowError):

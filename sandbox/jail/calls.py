@@ -175,8 +175,7 @@ class ProgramChannel(Channel):
         return getattr(kind, "__module__", "") == self.module.__name__
 
     def _class(self, kind: type) -> dict[str, Any]:
-        """Describe a class: its number, its name, its bases in the program, and the builtin exception it
-        derives from."""
+        """Describe a class by its number, its name, its bases in the program, and its builtin exception."""
         bases = [self._class(base) for base in kind.__bases__ if self._is_own(base)]
         raises = next((b.__name__ for b in kind.__mro__ if vars(builtins).get(b.__name__) is b), "object")
         raises = raises if issubclass(kind, BaseException) else ""

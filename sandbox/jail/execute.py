@@ -57,8 +57,7 @@ def read_plan() -> ExecutionPlan:
 
 
 def place_files(plan: ExecutionPlan, program: int) -> None:
-    """Write the program and the planned files into the working directory, where the program may change
-    them."""
+    """Write the program and the planned files into the working directory, writable for the program."""
     usual = os.umask(0)
     for name, content in plan.files.items():
         _put(name, base64.b64decode(content))

@@ -95,8 +95,7 @@ READABLE = {
 
 
 def made(value: Any) -> bool:
-    """Return whether the test has made an object itself, instead of getting it from a function of the
-    program."""
+    """Return whether the test itself made an object, instead of getting it from the program."""
     return isinstance(value, Proxy) and bool(value._Proxy__made)
 
 

@@ -49,8 +49,7 @@ def _imported(name: str, *_: Any, **__: Any) -> Any:
 
 
 def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
-    """Check like pytest's `raises`; the program's StopIteration arrives as `Stopped` outside of an
-    iteration."""
+    """Check like pytest's `raises`; the program's StopIteration may also arrive as `Stopped`."""
     kinds = expected if isinstance(expected, tuple) else (expected,)
     if StopIteration in kinds:
         expected = (*kinds, Stopped)
@@ -161,8 +160,10 @@ def _says_no(item: Any) -> bool:
 
 
 def _as_failure(error: BaseException, item: pytest.Item, when: str) -> BaseException:
-    """Return the exception of a test. A test without a mark that skips itself because of the program has
-    failed."""
+    """Return the exception of a test.
+
+    A test without a mark that skips itself because of the program has failed.
+    """
     if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | pytest.exit.Exception):
         return error
     if when == "setup" and item.get_closest_marker("skipif") and "of_the_program" not in vars(error):

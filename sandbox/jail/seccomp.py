@@ -287,8 +287,7 @@ def _counted_mapping() -> list[BpfInstruction]:
 
 
 def _any_but_first() -> list[BpfInstruction]:
-    """Return a check that allows signals by pid to the namespace or the own group, except to its first
-    process."""
+    """Return a check that allows signals to processes in the namespace, except its first process."""
     return [
         (_LOAD, 0, 0, _argument(0)),
         (_JUMP_EQUAL, 1, 0, 1),

@@ -26,8 +26,7 @@ class Seeds:
         self._said: dict[str, Any] = {}
 
     def seeded(self, seed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the seed function that a test calls; from then on the program gets the tests' random
-        states."""
+        """Call the seed function of a test; from then on the program gets the tests' random states."""
         found = seed(*args, **kwargs)
         numpy = sys.modules.get("numpy.random")
         if seed == random.seed:

@@ -97,8 +97,7 @@ def find(name: str) -> str | None:
 
 
 def find_runner(name: str) -> str | None:
-    """Return the canonical name of a language or test runner in a `/run_code` request, or None if it is
-    unknown."""
+    """Return the canonical name of a language or test runner in a `/run_code` request; None if unknown."""
     known = name.strip().casefold()
     return next((key for key, found in RUNNERS.items() if known in (key, *found.aliases)), None) or find(name)
 

@@ -110,8 +110,7 @@ def _joined(*classes: str) -> str:
 
 
 def _version(home: str, javac: str) -> str:
-    """Return the version of a JDK from its file; without one, ask javac, which takes a quarter of a
-    second."""
+    """Return the version of a JDK, from its file or, in a quarter of a second, from javac."""
     try:
         found = _RELEASE.search(Path(home, "release").read_text())
     except OSError:

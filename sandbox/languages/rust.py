@@ -78,8 +78,10 @@ def _link(rustc: str, folder: str) -> LanguageCommand:
 
 
 def _is_left_out(word: str) -> bool:
-    """Return whether a linker argument is left out: rustc's own linker starts another, and symbols are only
-    for libraries."""
+    """Return whether a linker argument is left out.
+
+    rustc's own linker starts another, and symbols are only for libraries.
+    """
     return "gcc-ld" in word or word.startswith("-fuse-ld=") or word.endswith("symbols.o")
 
 

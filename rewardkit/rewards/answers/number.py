@@ -210,8 +210,7 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
 
 
 def _follows_numbers(word: str) -> bool:
-    """Return whether letters right after a number leave its value unchanged: a unit or a noun, but not
-    `123abc`."""
+    """Return whether letters right after a number keep its value: a unit or a noun, but not `123abc`."""
     from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # imported only if a text needs them
     from rewardkit.rewards.math.units import ORDINALS, is_unit
 

@@ -390,8 +390,7 @@ def boxes(text: str) -> Iterator[Frame]:
 
 
 def _box_at(text: str, start: int) -> tuple[str | None, int]:
-    """Return the content of the box that begins at `start` and its end; None and `start` if it never
-    closes."""
+    """Return the content and the end of the box at `start`; None and `start` if it never closes."""
     box = _BOX.match(text, start)
     if box is None:
         inside = start + len(_BOX_TOKENS[0])
@@ -445,8 +444,7 @@ def _markers(text: str) -> Iterator[Frame]:
 
 
 def _announced_from(text: str, marker: re.Match[str]) -> int:
-    """Return the start of a marker that opens a line or sentence or states the answer within one; otherwise
-    -1."""
+    """Return the start of a marker that opens a line or sentence, or states the answer in one; else -1."""
     begin = max(0, marker.start() - _LEAD)
     begin = text.rfind("\n", begin, marker.start()) + 1 or begin
     before = text[begin : marker.start()]

@@ -48,8 +48,7 @@ _OUTPUTS = ("output", "expected_output", "expected", "expected_result", "stdout"
 
 
 def _named(case: Any, number: int) -> Any:
-    """Return a case with its input and output under our names; an assertion, which is a text, stays as it
-    is."""
+    """Return a case with its input and output under our names; a text, which is an assertion, as it is."""
     if isinstance(case, str):
         return case
     if not isinstance(case, dict):

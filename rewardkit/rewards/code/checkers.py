@@ -113,8 +113,10 @@ class ProgramChecker:
     source: str
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """See `OutputChecker.accepts`. An output on which it fails is wrong, provided it accepts the correct
-        one."""
+        """See `OutputChecker.accepts`.
+
+        An output on which the checker fails is wrong, provided it accepts the correct output.
+        """
         said = self._says(sandbox, checked, limits)
         if said is None and self._says(sandbox, replace(checked, got=checked.expected), limits) != "1":
             raise GroundTruthError("the program in 'generated_checker' rejects the expected output of a test")

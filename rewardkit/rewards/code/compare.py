@@ -97,8 +97,7 @@ def exact(got: str, expected: str) -> bool:
 
 
 def verl(got: str, expected: str) -> bool:
-    """Return whether the stripped, nonempty lines are equal, or all lines are close numbers, not all
-    integers."""
+    """Return whether the stripped, nonempty lines are equal, or are close numbers, not all integers."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs:
         return True
@@ -117,8 +116,7 @@ def livecodebench(got: str, expected: str) -> bool:
 
 
 def apps(got: str, expected: str) -> bool:
-    """Compare as `verl`, with integers as floats too; otherwise as sets of lines, each a set of rounded
-    tokens."""
+    """Compare as `verl`, with integers as floats too, or as sets of lines of rounded tokens."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs or _all_close(ours, theirs):
         return True
@@ -227,8 +225,10 @@ def same_as_asserted(got: Any, expected: Any) -> bool:
 
 
 def same_value_verl(got: Any, expected: Any) -> bool:
-    """Compare with `==` after turning the outer tuple into a list, also with the first item of the expected
-    value; JSON types only."""
+    """Compare with `==` after turning the outer tuple into a list.
+
+    The first item of the expected value is also accepted. JSON types only.
+    """
     if not _is_json(got):
         return False
     got = list(got) if isinstance(got, tuple) else got

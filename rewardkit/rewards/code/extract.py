@@ -137,8 +137,7 @@ def extract(
 
 
 def _choose_plain(text: str, ask: Parses) -> str | None:
-    """Return the program that is the whole text or stands between its lines of prose; None if there is
-    none."""
+    """Return the program that is the whole text or is between lines of prose; None if there is none."""
     plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
     if not (_CODE_LIKE.search(plain) or "print(" in plain):
         return None
@@ -304,8 +303,10 @@ def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int]
 
 
 def _ending(text: str, token: re.Match[str], said: str) -> tuple[int, int]:
-    """Return the end of a block and the offset to continue at. A fence with a language opens a new block,
-    because the previous one was left open."""
+    """Return the end of a block and the offset at which to continue.
+
+    A fence with a language opens a new block, because the previous one was left open.
+    """
     stop = text.find("\n", token.end())
     rest = text[token.end() : len(text) if stop < 0 else stop]
     return token.start(), (token.end() - len(said) if _reopens(rest) else token.end())

@@ -226,8 +226,7 @@ def _verdict_on_output(
 
 
 def _exited_on_purpose(outcome: Outcome) -> bool:
-    """Return whether a program ended with `sys.exit(1)`, which verl and LiveCodeBench accept after right
-    output."""
+    """Return whether a program ended with `sys.exit(1)`, a success in verl and LiveCodeBench."""
     return (
         outcome.status == "runtime_error"
         and (outcome.exit_code or 0) > 0

@@ -61,8 +61,7 @@ def _why(score: Score, scored: int) -> str:
 
 
 def shares_beaten(values: Sequence[float]) -> list[float]:
-    """Return for each value the share of the others that are below it, with ties counted half; 0.5 if
-    alone."""
+    """Return the share of the other values below each value, with ties counted half; 0.5 if alone."""
     if len(values) < 2:
         return [0.5] * len(values)
     return [

@@ -61,8 +61,7 @@ def multiple_choice_questions(text: str) -> bool:
 
 
 def _question_length(piece: str) -> int:
-    """Return the number of characters of a question with five options; 0 if it has other options or more
-    text."""
+    """Return the characters of a question with five options; 0 if it has other options or more text."""
     lines = [line.strip() for line in piece.split("\n") if line.strip()]
     start = next((i for i, line in enumerate(lines) if _OPTION.match(line)), len(lines))
     letters = [match[1].lower() for match in map(_OPTION.match, lines[start:]) if match]

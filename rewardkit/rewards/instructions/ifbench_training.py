@@ -28,8 +28,7 @@ checker("keywords:keyword_specific_position")(keyword_position)
 
 @checker("copy:repeat_phrase")
 def repeat_phrase(text: str, *, phrase: str, small_n: int) -> bool:
-    """Return whether a phrase is repeated `small_n` times, each time with a different middle word
-    exchanged."""
+    """Return whether a phrase is repeated `small_n` times, with a different middle word changed each time."""
     asked, said = bare_words(phrase), bare_words(text)
     size = len(asked)
     found = (

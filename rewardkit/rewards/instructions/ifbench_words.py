@@ -232,8 +232,7 @@ def alliteration_increment(text: str) -> bool:
 
 
 def _longest_run(letters: list[str]) -> int:
-    """Return the length of the longest run of words with the same first letter; 0 if no two neighbours have
-    one."""
+    """Return the length of the longest run of words with the same first letter; 0 without such a run."""
     longest = run = 1
     for a, b in pairwise(letters):
         run = run + 1 if a == b else 1

@@ -78,8 +78,7 @@ class Instruction:
     arguments: Mapping[str, Any]
 
     def kept(self, text: str) -> bool:
-        """Return True if a text follows the instruction, also without its comments; an empty text follows
-        none."""
+        """Return True if a text follows the instruction, also without comments; an empty text does not."""
         return all(
             says(t) and bool(self.checker.check(t, **self.arguments)) for t in {text, without_comments(text)}
         )

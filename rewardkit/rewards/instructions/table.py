@@ -54,8 +54,7 @@ class InstructionChecker:
 
 
 def _is_blank(value: Any) -> bool:
-    """Return whether an argument is empty: a blank text, or a list that is empty or has other than nonblank
-    texts."""
+    """Return whether an argument is empty: a blank text, or a list that has not only nonblank texts."""
     if isinstance(value, list | tuple):
         return not value or not all(isinstance(item, str) and item.strip() for item in value)
     return isinstance(value, str) and not value.strip()

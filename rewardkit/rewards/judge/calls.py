@@ -67,8 +67,7 @@ class JudgeCalls:
         return await self._shared(question)
 
     async def _shared(self, question: str) -> JudgeAnswer:
-        """Return the answer of a request for which several callers may wait; the last of them can cancel
-        it."""
+        """Return the answer of a request that several callers may await; the last of them can cancel it."""
         task, waiting = self._asking[question]
         waiting.append(None)
         try:

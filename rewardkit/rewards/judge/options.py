@@ -203,6 +203,5 @@ class JudgeOptions(NetworkSettings):
             raise ValueError("pairwise and criteria cannot be combined; set only one of the two")
 
     def criteria_are_positive(self) -> bool:
-        """Return whether a criterion may have points above 0. A rubric in the sample is assumed to have
-        one."""
+        """Return whether a criterion may have points above 0; true for rubrics that samples bring."""
         return self.rubric or any(one.points > 0 for one in self.criteria)

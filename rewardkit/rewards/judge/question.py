@@ -98,8 +98,10 @@ def asked_again(question: JudgeQuestion, answer: str, why: Exception, form: str)
 
 
 def answer_of(sample: Sample) -> str:
-    """Return the answer in the last frame of a response (a box, tags, `####`, "Answer:"); otherwise its text
-    without thoughts."""
+    """Return the answer in the last frame of a response, or its text without thoughts.
+
+    Frames are a box, tags, `####` and "Answer:".
+    """
     text = own_text(sample.response, sample.prompt).strip()
     group = last_group(text)
     return group[-1].text if group else text

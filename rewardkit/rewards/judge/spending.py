@@ -108,8 +108,7 @@ class JudgeBudget:
         self._calls += calls
 
     def _expected(self, model: str, characters: int) -> tuple[int, float]:
-        """Return the average cost of the requests so far; before the first answer, that of the question
-        alone."""
+        """Return the average cost of the requests so far; before the first answer, that of the question."""
         if self._calls:
             return self._tokens // self._calls, self._usd / self._calls
         tokens = characters // CHARACTERS

@@ -168,8 +168,7 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
 
 
 def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
-    """Return the match of `score_pattern` after the marker, or in the whole answer; all matches must
-    agree."""
+    """Return the match of `score_pattern` after the marker, or in the whole answer; all must agree."""
     before, _, after = said.rpartition(marker) if marker else ("", "", said)
     found = list(re.finditer(options.score_pattern, after[-_READ_CHARS:]))
     texts = {(one["score"] or "").strip().casefold() for one in found}
@@ -180,8 +179,10 @@ def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
 
 
 def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
-    """Refuse an answer with a different verdict before its last; a marker without a verdict is a mere
-    mention."""
+    """Refuse an answer with a different verdict before its last.
+
+    A marker without a verdict is a mere mention.
+    """
     words = "|".join(re.escape(str(word)) for word in options.verdicts) or _NUMBER
     begins = re.compile(rf"{_OPENING}(?P<score>{words})(?!\w)", re.IGNORECASE)
     for piece in before.split(marker)[1:] if marker else ():

@@ -80,14 +80,15 @@ _AROUND = " \t\r\n$.*"
 
 
 def _is_verbatim(slot: str, ground_truth: str) -> bool:
-    """Return whether a frame is a verbatim ground truth that parsing would cut: a sentence, a multi-line
-    formula."""
+    """Return whether a frame has a verbatim ground truth that parsing would cut, such as a sentence."""
     return bool(slot) and slot.strip(_AROUND) == ground_truth.strip(_AROUND)
 
 
 def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: Sample, kind: str) -> bool:
-    """Return whether an answer is a number in a base other than ten that neither a ground truth nor the
-    question names: `12_3` for 12."""
+    """Return whether an answer is in a base that is not ten and that nobody asked for: `12_3` for 12.
+
+    Neither a ground truth nor the question names the base.
+    """
     reading = prepare_answer(found, kind).reading
     if not isinstance(reading, Based) or reading.base == _TEN:
         return False

@@ -149,8 +149,10 @@ def _words() -> dict[str, tuple[str, bool]]:
 
 @cache
 def _folded_symbols() -> dict[str, tuple[str, int] | None]:
-    """Return the unit and power of ten, if that is a usual one, by symbol in lower case; None if capitals
-    distinguish two units."""
+    """Return unit and power of ten by symbol in lower case.
+
+    The unit is None if its power is unusual, or capitals distinguish two units.
+    """
     found: dict[str, tuple[str, int] | None] = {}
     for symbol, unit in _symbols().items():
         folded = symbol.casefold()
@@ -160,8 +162,7 @@ def _folded_symbols() -> dict[str, tuple[str, int] | None]:
 
 @cache
 def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
-    """Return symbols, words, definition (`=` and its own name for a base unit), and whether prefixes are
-    allowed."""
+    """Return symbols, words, definition (`=` and a name for a base unit), use of prefixes of each unit."""
     found = []
     for line in filter(None, unit_table.UNITS.splitlines()):
         symbols, words, definition, prefixed = (part.split() for part in line.split("|"))
@@ -178,8 +179,7 @@ def _prefixes() -> tuple[dict[str, int], dict[str, int]]:
 
 @lru_cache(maxsize=4_096)
 def _named(name: str) -> Measure | None:
-    """Return the unit of a name: a symbol as written, a word in any case, or an unambiguous symbol in any
-    case."""
+    """Return the unit of a symbol as written, a word in any case, or an unambiguous symbol in any case."""
     found = _symbols().get(name) or _in_words(name.casefold())
     if found is None and len(name) > 1:
         found = _folded_symbols().get(name.casefold())
@@ -203,8 +203,10 @@ def _in_words(word: str) -> tuple[str, int] | None:
 
 @cache
 def _defined(definition: str) -> Measure:
-    """Return the measure of a definition in `unit_table`: a number and other units; `=` precedes the name of
-    a base unit."""
+    """Return the measure of a definition in `unit_table`.
+
+    A definition is a number and other units; `=` precedes the name of a base unit.
+    """
     if definition.startswith("="):
         return Measure(((definition[1:], 1),))
     measure = Measure()

@@ -89,8 +89,7 @@ def length(sample: Sample, unit: LengthUnit) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    """Return a nonnegative whole number, which tables may have as a float or a text; None for anything
-    else."""
+    """Return a nonnegative whole number, given as an int, float or text; None for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())

@@ -71,8 +71,10 @@ def yaml(sample: Sample, options: DataOptions) -> Score:
 
 
 def _json_in(response: str) -> Any:
-    """Return the JSON value in a response: all of it, if that is JSON, because text in its strings may look
-    like a fence, a tag or the end of a text."""
+    """Return the JSON value in a response.
+
+    If the whole response is JSON, it is the value, because its strings may contain a fence or a tag.
+    """
     whole = behind_first_thought(response).strip()
     try:
         return _read_json(whole)
@@ -216,8 +218,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
 
 
 def _held(said: str, tags: list[str]) -> dict[str, str] | None:
-    """Return the texts in the tags; None unless each tag occurs once, in order, closed, nonempty, and
-    alone."""
+    """Return the texts in the tags; None unless each tag occurs once, in order, closed, filled and alone."""
     found = {}
     position = 0
     for tag in tags:

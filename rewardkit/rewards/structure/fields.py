@@ -28,8 +28,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield paths and leaves; an empty object or list is a leaf. No recursion: depth comes from the
-    response."""
+    """Yield paths and leaves, with empty objects and lists as leaves.
+
+    Without recursion, because the response determines the depth.
+    """
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     for _ in range(_MAX_LEAVES):
         if not waiting:

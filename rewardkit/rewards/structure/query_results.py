@@ -74,8 +74,10 @@ def is_ordered(query: str) -> bool:
 
 
 def with_ties(query: str, columns: int) -> tuple[str, ...]:
-    """Return an ordered query twice, with the rows that it leaves equal ascending and descending; () for a
-    query without an ORDER BY."""
+    """Return an ordered query with its ties in ascending and in descending order.
+
+    Empty for a query without an ORDER BY.
+    """
     end = _order_ends(query)
     if end is None or columns < 1:
         return ()

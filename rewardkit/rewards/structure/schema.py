@@ -144,8 +144,7 @@ def _kind() -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return a hashable value that is equal for equal JSON values. Comparing pairs of items takes too
-    long."""
+    """Return a hashable key that is equal for equal JSON values; comparing pairs would take too long."""
     if isinstance(value, dict):
         return frozenset((name, _key(inner)) for name, inner in value.items())
     if isinstance(value, list):

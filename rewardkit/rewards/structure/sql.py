@@ -231,8 +231,7 @@ def _in_json(text: str) -> str | None:
 
 
 def _in_prose(text: str) -> str:
-    """Return the only query that begins a line after prose or a label, up to its semicolon or a blank
-    line."""
+    """Return the only query that begins a line after prose or a label, up to `;` or an empty line."""
     found = list(_QUERY_LINE.finditer(text))
     if len(found) != 1 or not text[: found[0].start("query")].strip() or "```" in text:
         return text

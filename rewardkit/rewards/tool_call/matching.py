@@ -117,8 +117,10 @@ def _fits(value: Mapping[str, Any], choices: AcceptedObject) -> bool:
 
 
 def standard(text: str) -> str:
-    """Return a text as BFCL compares it: without letter case, blanks and punctuation, except that numbers and
-    the signs of formulas are kept."""
+    """Return a text as BFCL compares it: without letter case, blanks and punctuation.
+
+    Unlike BFCL, it keeps numbers and the signs of formulas.
+    """
     text = _DATE.sub(r"\1-\2-\3", text.lower().replace("'", '"').strip())
     if _FORMULA.search(text):
         return _BLANKS.sub("", text).replace("**", "^")

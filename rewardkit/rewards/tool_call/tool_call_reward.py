@@ -96,15 +96,21 @@ _SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "[//]:")
 
 
 def _hides(response: str, formats: tuple[str, ...], calls: int) -> bool:
-    """Return whether a response has fewer calls without its comments. A comment inside an argument is part of
-    it. One that begins there may remove the call's end, and then the rest cannot be parsed."""
+    """Return whether a response has fewer calls without its comments.
+
+    A comment inside an argument is part of it. One that begins there may remove the call's end, and then the
+    rest cannot be parsed.
+    """
     left = _written(without_comments(response), formats)
     return len(left) < calls and _error(left) is None
 
 
 def _written(response: str, formats: tuple[str, ...]) -> list[Call]:
-    """Return the calls of a response, including those in comments. A mark that ends a text may be inside an
-    argument, where cutting would leave half a call; and some models' calls begin with one."""
+    """Return the calls of a response, including those in comments.
+
+    A mark that ends a text may be inside an argument, where cutting would leave half a call; and some models'
+    calls begin with one.
+    """
     whole = outside_thoughts(response)
     said = _own_turn(whole)
     calls = read_any(said, formats)

@@ -110,8 +110,7 @@ _IN_SIGNS = {"both": "and", "either": "or"}
 
 
 def _has_values_and_bounds(listed: Seq) -> bool:
-    """Return whether a bare list has both values and bounds of an unknown, `x>0, 1, 2`: it is no set of
-    numbers."""
+    """Return whether a bare list has both values and bounds, `x>0, 1, 2`, and so is no set of numbers."""
     items, _ = sequences.declared(listed.items)
     bounds = [isinstance(item, Rel) and any(op != "=" for op in item.ops) for item in items]
     values = [not isinstance(item, (Rel, Logic)) for item in items]

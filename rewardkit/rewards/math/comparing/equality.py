@@ -77,8 +77,7 @@ def _by_components(a: Node, b: Node, options: MathOptions) -> Node:
 
 
 def _settled(node: Node) -> Node:
-    """Evaluate the matrix arithmetic in a tree, find its names, and turn a set that names its members into a
-    list."""
+    """Evaluate the matrix arithmetic in a tree, find its names, and turn sets of named members into lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
     if isinstance(node, (Add, Mul, Div, Pow)):
@@ -163,8 +162,7 @@ def _time(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 
 def _date(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Return False: a date equals only itself, which was checked before, and a missing year matches no
-    year."""
+    """Return False: equal dates were found before, and a missing year matches no year."""
     return False
 
 

@@ -212,8 +212,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def _is_plain_content(text: str) -> bool:
-    """Return whether the content of an option is a value and no statement about it: "(C) 12", not "(C) or
-    (D)"."""
+    """Return whether an option's content is a value and not a statement: "(C) 12", not "(C) or (D)"."""
     if words.fold(text) in ("true", "yes"):
         return True
     reading = prepare(text).reading
@@ -269,8 +268,7 @@ def _unparsed(ground_truth: PreparedAnswer, answer: PreparedAnswer, reason: str)
 
 
 def _as_prose(text: str) -> str:
-    """Return a text that cannot be parsed in the form used for comparison: without spaces and capitals of
-    words."""
+    """Return an unparsable text for comparison: without spaces and capitals of words."""
     return _CAPITALISED.sub(lambda m: m.group().lower(), " ".join(text.split()))
 
 

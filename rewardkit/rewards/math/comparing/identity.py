@@ -41,8 +41,7 @@ _PARTS = frozenset({"re", "im", "arg"})
 
 
 def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
-    """Return whether two trees have the same value for all values of the variables; None if that remains
-    open."""
+    """Return whether two trees have the same value for all variables; None if that remains open."""
     functions = Functions.of(a, b, names)
     if any(isinstance(part, Fn) and part.name in _PARTS for part in functions.parts):
         a, b = _complex(a, names), _complex(b, names)
@@ -149,8 +148,10 @@ class _Comparison(NamedTuple):
             return None
 
     def _other_ground(self, found: bool | str | None) -> bool:
-        """Return whether a missing value on one side proves a difference. An integer may only be out of
-        range."""
+        """Return whether a missing value on one side proves a difference.
+
+        An integer may merely be out of range.
+        """
         return self.real and (found == "unreal" or (found == "pole" and not self.functions.whole))
 
     def _differ_elsewhere(self) -> bool:

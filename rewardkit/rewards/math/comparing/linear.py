@@ -89,8 +89,7 @@ def _map(matrix: Matrix, change: object) -> Matrix:
 
 
 def transpose(node: Node) -> Node | None:
-    """Return the transpose of a matrix; a tuple is its own transpose, because rows and columns equal
-    tuples."""
+    """Return the transpose of a matrix; a tuple is its own, because rows and columns equal tuples."""
     if isinstance(node, Matrix):
         return Matrix(tuple(zip(*node.rows, strict=True)))
     return node if isinstance(node, Seq) else None

@@ -154,8 +154,7 @@ def base_name(label: Node) -> str:
 
 
 def captures(label: Node, value: Node, model: Node) -> bool:
-    """Return whether renaming a definition's arguments would capture a letter that is no argument: `f(y) =
-    x^2`."""
+    """Return whether renaming a definition's arguments would capture another letter: `f(y) = x^2`."""
     if not (isinstance(label, App) and isinstance(model, App)):
         return False
     return bool((symbols(model) - symbols(label)) & symbols(value))
@@ -180,8 +179,7 @@ def rename_head(label: Node, value: Node, model: Node) -> Node:
 
 
 def named(node: Node) -> Node:
-    """Return a node that names a value as `NamedValue`, and one that names several as a tuple or list of
-    these."""
+    """Return a node that names values as `NamedValue`, or as a tuple or list of these."""
     match node:
         case Rel() | Mul() if (found := assignment(node)) is not None:
             return _with_name(*found)
@@ -195,8 +193,7 @@ def named(node: Node) -> Node:
 
 
 def _with_name(name: Node, value: Node) -> Node:
-    """Return a named value; a tuple of several if the name is a tuple, the plain value if the name is
-    empty."""
+    """Return a named value; a tuple of them for a tuple of names, the plain value for "the answer is"."""
     if isinstance(name, Text) and LEADS.issuperset(name.text.casefold().replace(":", " ").split()):
         return value
     if parts := _components(name):
@@ -218,8 +215,10 @@ def _components(value: Node) -> Sequence[Node]:
 
 
 def _spread(items: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the items of a list, each with the name that is written only once: `(x, y) = (1, 2), (3, 4)`;
-    also `x: 1, y: 2`, which is not a list of ratios."""
+    """Return the items of a list, each with the name that is written only once.
+
+    For example `(x, y) = (1, 2), (3, 4)`; also `x: 1, y: 2`, which is not a list of ratios.
+    """
     pairs = [item.parts for item in items if isinstance(item, Ratio) and len(item.parts) == 2]
     if len(pairs) == len(items) and all(is_label(name) and not symbols(value) for name, value in pairs):
         return tuple(NamedValue(*pair) for pair in pairs)

@@ -426,8 +426,7 @@ class _RangeEvaluator(Evaluator):
         return value
 
     def _function(self, name: str, values: list[Value]) -> Value:
-        """Evaluate a function; the distance from a limit that it approaches counts as an intermediate
-        value."""
+        """Evaluate a function; its distance from a limit counts as an intermediate value."""
         if name in _LEVELLING and self.mp.mag(values[0]) > 3:
             size = abs(values[0])
             self.low = min(self.low, -int(2 * size ** (2 if name == "erf" else 1)) - 1)

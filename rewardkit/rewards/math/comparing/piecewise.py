@@ -31,8 +31,7 @@ class _CasePiece(NamedTuple):
 
 
 def cases(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare values by cases: equal if they have the same rows in any order, or the same values
-    everywhere."""
+    """Return whether values by cases have the same rows in any order, or the same values everywhere."""
     assert isinstance(a, Cases)
     if isinstance(b, Cases):
         first, second = ([Seq("(", ")", row) for row in side.rows] for side in (a, b))

@@ -112,8 +112,10 @@ def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
 
 
 def _integer_names(parts: list[Node]) -> frozenset[str]:
-    """Return the variables in a factorial, a bound, a power of a negative, a remainder; in a floor, by
-    letter."""
+    """Return the variables that are integers.
+
+    These are in a factorial, a bound, a power of a negative or a remainder; in a floor, their letter decides.
+    """
     found: set[str] = set()
     for part in parts:
         match part:
@@ -178,8 +180,10 @@ def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterato
 
 
 def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
-    """Yield points with all variables far out on one side, the only places at which a constant among them is
-    the largest or smallest."""
+    """Yield points with all variables far out on one side.
+
+    Only there is a constant among them the largest or smallest.
+    """
     for rung in scale.rungs:
         env = _point(functions, 0)
         moved = (Fraction(rung).limit_denominator(1_000) * (1 + Fraction(k, 7)) for k in range(len(env)))
@@ -209,8 +213,7 @@ def _whole_sizes(sizes: set[float], summed: bool) -> list[int]:
 
 
 def _integers(functions: Functions, sizes: list[int]) -> Iterator[Point]:
-    """Yield points with integers of both parities and signs, small ones and some suggested by the
-    constants."""
+    """Yield points with integers of both parities and signs, small or suggested by the constants."""
     moving = [name for name in functions.names if name in functions.whole]
     rows = _single(sizes) if len(moving) == 1 else _several(moving, sizes)
     for count, row in enumerate(rows):
@@ -225,8 +228,7 @@ def _single(sizes: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _several(moving: list[str], sizes: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield independent draws: small integers, integers of both signs, multiples of one number and
-    neighbours."""
+    """Yield independent draws: small integers, both signs, multiples of one number and neighbours."""
     factors = [*sizes, 2, 3, 4, 6, 10]
     for index in range(_MOST_INTEGER_POINTS):
         draws = [seed(f"{name}/whole/{index}") for name in moving]

@@ -86,8 +86,10 @@ def spans(node: Node) -> Spans:
 
 
 def _whole_condition(node: Builder) -> tuple[Node, Node]:
-    """Return head and condition of `{x in D | ...}`, with the membership added to the conditions unless D is
-    the reals."""
+    """Return head and condition of `{x in D | ...}`.
+
+    The membership is added to the conditions unless D is the reals.
+    """
     match node.head:
         case Rel(ops=("in",), sides=(Sym() as name, domain)):
             if domain in _REALS:
@@ -379,8 +381,7 @@ def inside(items: Spans, x: Any) -> bool | None:
 
 
 def agrees(items: Spans, node: Node, name: str) -> bool | None:
-    """Return whether a condition holds exactly on the spans, tested at their ends, next to them and
-    between."""
+    """Return whether a condition holds exactly on the spans, tested at, next to and between their ends."""
     mp = context(30)
     ends = [
         v for s in items for end in (s.low, s.high) if (v := real_value(end)) is not None and mp.isfinite(v)

@@ -90,8 +90,7 @@ def _proportional(a: Rel, b: Rel) -> bool | None:
 def _where_neither_is_zero(
     left: Node, right: Node, names: list[str]
 ) -> tuple[dict[str, Fraction], Value] | None:
-    """Return a point at which two trees have values other than 0, and the ratio of the values; None if
-    none."""
+    """Return a point at which neither tree is 0, and the ratio of their values; None if there is none."""
     for env in points(Functions.of(left, right, names)) if names else ():
         try:
             x, y = evaluate(left, env, DIGITS), evaluate(right, env, DIGITS)

@@ -68,8 +68,7 @@ def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) 
 
 
 def _tolerance(decimal: tuple[Fraction, int]) -> Fraction:
-    """Return half a unit in the last place, or the rounding of a double for a decimal of full double
-    length."""
+    """Return half a unit in the last place, or the rounding of a double for a decimal of that length."""
     value, places = decimal
     half = Fraction(1, 2 * 10**places)
     double = abs(value) / (1 << 51)

@@ -89,8 +89,7 @@ def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
 
 
 def is_restated(ground_truth: Node, answer: Node, options: MathOptions, equal: Rule) -> bool:
-    """Return whether an answer lists one value in several notations, each equal to the ground truth: `1/2,
-    0.5`."""
+    """Return whether an answer lists one value in several notations, each right: `1/2, 0.5`."""
     if isinstance(ground_truth, Seq) or not isinstance(answer, Seq) or answer.opening:
         return False
     return len(names.labels(answer.items)) < 2 and all(
@@ -127,8 +126,7 @@ def _bounds_and_interval(a: Seq, b: Seq) -> tuple[Node, Node] | None:
 
 
 def _is_interval(seq: Seq) -> bool:
-    """Return whether square brackets make an interval of two ends, `[1,3]`; `[3,1]` and `[1,2,3]` are
-    lists."""
+    """Return whether square brackets make an interval: `[1,3]`, but not `[3,1]` and `[1,2,3]`."""
     if len(seq.items) != 2 or not {seq.opening, seq.closing} & {"[", "]"}:
         return False
     low, high = map(scalar.real_value, seq.items)
@@ -140,8 +138,10 @@ def _brackets(seq: Seq) -> tuple[str, str]:
 
 
 def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare bare lists and sets: unordered, without repetitions; named values without names keep their
-    order."""
+    """Compare bare lists and sets: unordered, without repetitions.
+
+    Named values keep their order if one side has no names.
+    """
     first, domains = declared(a.items)
     second, others = declared(b.items)
     if domains or others:
@@ -187,8 +187,10 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
 
 
 def declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
-    r"""Split off declarations like `k \in \mathbb{Z}`; return the other items, and each declared name with
-    whether it may be any integer."""
+    r"""Split off declarations like `k \in \mathbb{Z}`.
+
+    Returns the other items, and each declared name with whether it may be any integer.
+    """
     letters = {}
     rest = []
     for item in items:

@@ -19,8 +19,10 @@ def has_pm(node: Node) -> bool:
 
 
 def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare with the signs of both sides expanded; several signs may be tied or independent, so either
-    reading is accepted."""
+    """Compare with the signs of both sides expanded.
+
+    Several signs may be tied or independent, so either reading is accepted.
+    """
     found: bool | None = False
     for x, y in itertools.product(_signed(a), _signed(b)):
         verdict = equal(x, y, options)

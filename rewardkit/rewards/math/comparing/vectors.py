@@ -92,8 +92,10 @@ class _Values:
     """Values of formulas at one point."""
 
     def __init__(self, names: set[str], columns: int | None, point: int) -> None:
-        """Set the number of columns of all vectors and matrices. None: capitals are square matrices, other
-        letters are vectors."""
+        """Set the number of columns of all vectors and matrices.
+
+        None: capitals are square matrices, other letters are vectors.
+        """
         self.names = names
         self.columns = columns
         self.point = point

@@ -75,8 +75,7 @@ _REPEATED = re.compile(r"(\d{0,20})\.(\d{0,20}?)(?:(\d)\3{2,20}|(\d{2,6})\4{1,9}
 
 
 def _going_on(text: str) -> Node:
-    """Read a decimal with dots after it: 0.333... repeats a visible period, 1.414... is the decimal
-    itself."""
+    """Read a decimal with dots after it: 0.333... repeats its period, 1.414... is the decimal itself."""
     found = _REPEATED.fullmatch(text)
     if found is None:
         return literal(text)
@@ -302,8 +301,10 @@ def _parentheses(parser: Parser, opening: str) -> Node:
 
 
 def _groups(parser: Parser, start: int, inner: Node) -> bool:
-    """Return whether square brackets only group, `[x-3]^2+1`: within a formula, and around a sum with a whole
-    number, whose integer part would be pointless."""
+    """Return whether square brackets only group, as in `[x-3]^2+1`.
+
+    They do so within a formula, and around a sum with a whole number, whose integer part would be pointless.
+    """
     before = parser.tokens[start - 1].kind if start else ""
     within = before in ("op", "num", "sym", "close") or parser.kind() == "op" or parser.starts_factor()
     whole = isinstance(inner, Add) and any(isinstance(term, Num) for term in inner.terms)

@@ -59,8 +59,7 @@ class Extraction:
 
 
 def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None) -> Extraction:
-    """Return the answer in a response: from its last frame, otherwise from the places in
-    `options.methods`."""
+    """Return the answer in a response: in its last frame, or else where `options.methods` allow."""
     options = options.resolved
     methods = options.methods or ()
     text = own_text(response, prompt)

@@ -68,8 +68,7 @@ def _shared(items: list[Node]) -> list[Node]:
 
 
 def _residues(before: list[Node], last: Rel) -> tuple[list[Node], Rel]:
-    r"""Return all residues of `x \equiv 1, 3 \pmod 8`, with the subject of the first and the modulus of the
-    last."""
+    r"""Return all residues of `x \equiv 1, 3 \pmod 8`, with the subject of the first, modulus of the last."""
     values = _trailing(before, (Num, Sym, Mul, Add))
     rest = before[: len(before) - len(values)]
     subject = last.sides[0]

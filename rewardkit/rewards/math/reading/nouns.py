@@ -168,8 +168,7 @@ MILLIONS = frozenset("MGTB")
 
 @lru_cache(maxsize=4_096)
 def harmless(phrase: str) -> bool:
-    """Return whether the words after a number leave its value unchanged: all are known, and none
-    multiplies."""
+    """Return whether the words after a number keep its value: all are known, and none multiplies."""
     found: list[str] = _WORD.findall(phrase)
     if not MILLIONS.isdisjoint(found):
         return False
@@ -182,8 +181,11 @@ def harmless(phrase: str) -> bool:
 
 
 def same_things(phrase: str, other: str) -> bool:
-    """Return whether two phrases count the same things, one perhaps in fewer words: "red apples" equals
-    "apples in all", but neither "green apples" nor "oranges"; "years ago" is not "years from now"."""
+    """Return whether two phrases count the same things, one perhaps in fewer words.
+
+    "red apples" equals "apples in all", but neither "green apples" nor "oranges"; "years ago" is not "years
+    from now".
+    """
     first, second = _said(phrase), _said(other)
     return first <= second or second <= first
 

@@ -283,8 +283,7 @@ class _Descent:
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
 
     def _goes_on_smaller(self, last: Node) -> bool:
-        """Return whether "and" and a number of a smaller unit of the same kind follow: `1 hour and 45
-        minutes`."""
+        """Return whether "and" and a smaller unit of the same kind follow: `1 hour and 45 minutes`."""
         number, unit = self.peek(1), self.peek(2)
         if not isinstance(last, Quantity) or not self.at("conn", "and"):
             return False
@@ -366,8 +365,7 @@ class _Descent:
                 raise TooLarge(f"a product of more than {MAX_TERMS} factors")
 
     def _vector(self) -> Node:
-        r"""Parse the second factor of a cross product, with the numbers before it: `\vec{a} \times
-        2\vec{b}`."""
+        r"""Parse the second factor of a cross product, with numbers before it: `\vec{a} \times 2\vec{b}`."""
         factors = [self.unary()]
         while not is_vector(factors[-1], self.bold) and self.starts_factor():
             self._juxtapose(factors)

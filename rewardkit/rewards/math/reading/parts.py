@@ -54,8 +54,11 @@ _MOST = 20
 
 
 def parts_of(text: str) -> tuple[LabelledPart, ...]:
-    """Return the parts of an answer in canonical spelling, in the order of their labels; none unless its
-    labels count from the first, each with text after it and nothing before the first."""
+    """Return the parts of an answer in canonical spelling, in the order of their labels.
+
+    None are returned unless the labels count from the first, each with text after it and nothing before the
+    first.
+    """
     if text.startswith("\\text"):
         text = _WRAPPED.sub(r" \1 ", text).strip()
     first = _PIECE.match(text)

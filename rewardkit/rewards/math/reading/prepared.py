@@ -127,7 +127,7 @@ class PreparedAnswer:
 
     @cached_property
     def _parts(self) -> Node | None:
-        """Return the answers to the parts of a question as a tuple; None if there are none, or one is
+        """Return the answers to a question's parts as a tuple; None if there are none or one is
         unparsable."""
         if self.kind or len(self.text) > MAX_ANSWER_CHARS:
             return None
@@ -146,8 +146,10 @@ class PreparedAnswer:
         return spelled_number(self.words) is not None or words.is_known_phrase(self.words)
 
     def as_decimal(self) -> Num | None:
-        """Return the value of `1000,99` with a decimal comma. Only a ground truth like 1000.99 justifies
-        it."""
+        """Return the value of `1000,99` with a decimal comma.
+
+        Only a ground truth like 1000.99 justifies this reading.
+        """
         return _plain_number(self.text.replace(",", ".")) if _DECIMAL_COMMA.fullmatch(self.text) else None
 
 
@@ -242,8 +244,7 @@ class _Level:
         self.spaced = False
 
     def joined(self) -> list[int]:
-        """Return the commas that only group digits; `(46,2004)` is a pair, `(1,000, 2,000)` a pair of
-        thousands."""
+        """Return the commas that only group digits: none in `(46,2004)`, two in `(1,000, 2,000)`."""
         return [] if self.bracket in _LIST_BRACKETS and not self.spaced else self.commas
 
 
@@ -261,8 +262,10 @@ r"""A closing `\text{(about }18.9)`, which approximates the value before it."""
 
 
 def _worded_spellings(text: str, plain: str) -> list[str]:
-    """Return alternative spellings of a text with words, to try first: without a closing "for all n", and
-    "all real numbers except 1" as a set."""
+    """Return alternative spellings of a text with words, to try first.
+
+    These are without a closing "for all n", and "all real numbers except 1" as a set.
+    """
     found = []
     if text.endswith((")", ")}")) and (about := _ABOUT.search(text)) is not None:
         found.append(_spelled(f"{text[: about.start()]} \\approx {about['value']}"))
@@ -341,8 +344,10 @@ _TIMELY = re.compile(r":|m|clock|noon", re.IGNORECASE)
 
 
 def _looks_like_clock(text: str) -> bool:
-    """Return whether a text is a time, such as `12:00` and `4:05`; `3:2` and `4:30` could be ratios, and 4:30
-    compares alike as either."""
+    """Return whether a text is a time, such as `12:00` and `4:05`.
+
+    `3:2` and `4:30` could be ratios, and 4:30 compares alike as either.
+    """
     minutes = text.strip().partition(":")[2]
     return len(minutes) == 2 and (minutes.startswith("0") or minutes in ("15", "30", "45"))
 
@@ -394,8 +399,7 @@ _WORKED_METHODS = MathOptions()
 
 
 def _answer_within(source: str) -> str:
-    """Return the answer in a ground truth or bare answer: its box or final answer; otherwise the whole
-    text."""
+    """Return the answer in a ground truth or bare answer: its box or final answer, or the whole text."""
     if len(source) < 7:
         return source
     if "\\" in source and ("boxed{" in source or "\\boxed" in source or "\\fbox" in source):

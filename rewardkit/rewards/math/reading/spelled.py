@@ -79,8 +79,10 @@ def _mixed(words: list[str]) -> Fraction | None:
 
 
 def _whole(words: list[str]) -> int | None:
-    """Return the value of `two hundred and five thousand`: each scale multiplies the words before it and must
-    be smaller than the previous scale."""
+    """Return the value of `two hundred and five thousand`.
+
+    Each scale multiplies the words before it and must be smaller than the previous scale.
+    """
     total = 0
     last = 10**18
     group: int | None = None  # value since the last scale above a hundred

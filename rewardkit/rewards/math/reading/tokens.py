@@ -85,8 +85,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _without_gaps(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with wide spaces as separators between two relations, and without other wide
-    spaces."""
+    """Return the tokens with wide spaces as separators between two relations, and no other wide spaces."""
     kept: list[Token] = []
     related = False
     for index, token in enumerate(tokens):
@@ -296,8 +295,10 @@ def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:
 
 
 def _word_before(word: str, text: str, position: int, tokens: list[Token]) -> int:
-    """Append letters that depend on the text after them: `2.5 x 10^3`, `log2(8)`, `xsin(x)`; return where to
-    continue."""
+    """Append letters whose reading depends on the next text; return where to continue.
+
+    For example `2.5 x 10^3`, `log2(8)`, `xsin(x)`.
+    """
     if word == "x" and tokens and tokens[-1].kind == "num" and _POWER_OF_TEN.match(text, position):
         tokens.append(Token("op", "×"))
     elif word == "log" and (base := _BASE.match(text, position)) is not None:

@@ -55,8 +55,10 @@ def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
 
 
 def can_decide(a: Node, b: Node) -> bool:
-    """Return whether SymPy has a chance to decide. It has no objects for some nodes, and sets need exactly
-    one unknown."""
+    """Return whether SymPy has a chance to decide.
+
+    It has no objects for some nodes, and sets need exactly one unknown.
+    """
     if any(isinstance(part, _WITHOUT_OBJECT) for side in (a, b) for part in walk(side)):
         return False
     if isinstance(a, Rel) and isinstance(b, Rel) and a.ops == b.ops == ("=",):

@@ -89,8 +89,7 @@ class ForkServer:
         return msgspec.json.decode(reply, type=dict[str, Any])
 
     def _connect(self, until: float) -> socket.socket:
-        """Connect, and start the server if none listens: the first process that binds its address starts
-        it."""
+        """Connect, starting the server if none listens: the first process that binds its address does."""
         ours = shared()
         address = f"\0rewardkit-{ours.name}-{self.target}"
         while time.monotonic() < until:
