@@ -127,8 +127,7 @@ class PreparedAnswer:
 
     @cached_property
     def _parts(self) -> Node | None:
-        """Return the answers to a question's parts as a tuple; None if there are none or one is
-        unparsable."""
+        """Return the answers to a question's parts as a tuple; None without parts or if one is unparsable."""
         if self.kind or len(self.text) > MAX_ANSWER_CHARS:
             return None
         found = [(part.label, prepare(part.text).reading) for part in parts_of(self.text)]
