@@ -1,11 +1,11 @@
-"""Do episodes learn? A calculator that must be used, for PPO and GRPO and several seeds.
+"""Measures whether episodes learn: a calculator that must be used, with PPO and GRPO and several seeds.
 
     python benchmarks/agents_learning.py [--seeds 0 1 2] [--steps 30] [--runs ppo grpo control] [--json FILE]
-                                         [KEY=VALUE ...]
+        [KEY=VALUE ...]
 
-All runs of a seed start from the same warmed-up model of 0.4M parameters (`agents_tiny.py`), and are
-measured by sampling (T=1) on problems that are in no training row. `control` is GRPO with each batch's
-scores dealt out at random, which must not improve.
+All runs of a seed start from the same warmed-up model of 0.4M parameters (`agents_tiny.py`), and are measured
+by sampling (T=1) on problems that are in no training row. `control` is GRPO with each batch's scores shuffled
+at random, which must not improve.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ GRPO = [
 ]
 RUNS = {"ppo": PPO, "grpo": GRPO, "control": GRPO}
 LOW, HIGH = 0.3, 0.8
-"""Where the runs begin at most, and where they end at least."""
+"""Highest accuracy at the start of a run, and lowest at its end."""
 
 
 def settings(name: str, folder: Path, seed: int, args: argparse.Namespace) -> list[str]:
-    """Return what a run is given."""
+    """Return the settings of a run."""
     return [
         f"data.train_files={folder / 'data' / 'train.parquet'}",
         f"data.val_files={folder / 'data' / 'test.parquet'}",
@@ -92,7 +92,7 @@ def reached(result: dict[str, Any]) -> int | None:
 
 
 def passed(result: dict[str, Any]) -> bool:
-    """Say whether a run did what it must."""
+    """Return whether a run reached its bar."""
     before, after = (result["accuracy"][i][1] for i in (0, -1))
     if result["run"] == "control":
         return bool(after <= before + 0.05)
@@ -108,7 +108,7 @@ def report(result: dict[str, Any]) -> None:
 
 
 def runs_of_a_seed(seed: int, args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Warm a model up and train."""
+    """Warm up a model and train it."""
     results = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -123,7 +123,7 @@ def runs_of_a_seed(seed: int, args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def main() -> int:
-    """Run all seeds; exit code 1 where a run did not do what it must."""
+    """Run all seeds; return 1 if a run missed its bar."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

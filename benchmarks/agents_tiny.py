@@ -1,7 +1,7 @@
-"""A task of several turns for a model of 0.4M parameters, and the model, warmed up to play it badly.
+"""A task of several turns for a model of 0.4M parameters, and the model, warmed up to solve it badly.
 
-`38 times 71 modulo 97?`, which the model cannot do in its head; it may call the calculator. The vocabulary is
-the task's own, a number is one token, so that copying a number is one step of attention.
+`38 times 71 modulo 97?`, which the model cannot compute itself; it may call the calculator. The vocabulary is
+the task's own, and a number is one token, so that copying a number is one step of attention.
 """
 
 from __future__ import annotations
@@ -51,16 +51,17 @@ TEMPLATE = (
 )
 BATCH = 64
 CALLS, RIGHT_OPERAND, RIGHT_OPERATION, COPIES = 0.6, 0.7, 0.8, 0.7
-"""How often a demonstration calls at all, has an operand of its call in its place, the operation, and answers
-with what the calculator said. What is wrong is another number of the prompt, or another operation."""
+"""Probabilities that a demonstration calls the calculator, has the right operand in each place, has the right
+operation, and answers with the calculator's result. Errors are another number of the prompt, or another
+operation."""
 WARM_UP = (180, 120)
-"""Steps with demonstrations that are as they should be, from which the model learns to copy; then with
-careless ones, which it takes over at once."""
+"""Numbers of steps: with perfect demonstrations, from which the model learns to copy, and then with careless
+ones, which it imitates at once."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One prompt and what is right."""
+    """One prompt and its answer."""
 
     question: str
     answer: str
@@ -69,11 +70,11 @@ class Problem:
 
 
 Turns = list[tuple[str, str]]
-"""(role, text) of an episode after its prompt."""
+"""Pairs (role, text) of an episode after its prompt."""
 
 
 def problems_of(rng: random.Random) -> list[Problem]:
-    """All problems, shuffled."""
+    """Return all problems, shuffled."""
     found = []
     for name, sign in OPERATIONS.items():
         for a in range(1, MODULUS):
@@ -85,13 +86,13 @@ def problems_of(rng: random.Random) -> list[Problem]:
 
 
 def call_of(a: int, sign: str, b: int) -> str:
-    """The model's turn that asks the calculator."""
+    """Return the model's turn that calls the calculator."""
     before, head, tail, after = CALL
     return f"{before}{head}({a} {sign} {b}) % {MODULUS}{tail}{after}"
 
 
 def show(problem: Problem, rng: random.Random, careless: bool) -> Turns:
-    """An episode of somebody who knows how calls are written, and may be careless about all else."""
+    """Return an episode with well-formed calls, whose content may have errors if `careless`."""
 
     def sure(share: float) -> bool:
         return not careless or rng.random() < share
@@ -108,7 +109,7 @@ def show(problem: Problem, rng: random.Random, careless: bool) -> Turns:
 
 
 def prepare(folder: Path, seed: int) -> list[Problem]:
-    """Write train.parquet and test.parquet, which share no problem; return the former's problems."""
+    """Write train.parquet and test.parquet, which share no problem; return the problems of train."""
     problems = problems_of(random.Random(seed))
     folder.mkdir(parents=True, exist_ok=True)
     for name, share in (("test", problems[:N_TEST]), ("train", problems[N_TEST:])):
@@ -172,11 +173,11 @@ def make_start(problems: Sequence[Problem], folder: Path, seed: int) -> float:
 
 
 Encode = Callable[[str, str], list[int]]
-"""(role, text) -> its ids within an episode; of the role `prompt`, those of the prompt."""
+"""Function (role, text) -> token ids within an episode; for the role `prompt`, those of the prompt."""
 
 
 def _loss(policy: nn.Module, encode: Encode, shown: Sequence[tuple[str, Turns]]) -> Tensor:
-    """Mean cross-entropy of the assistant's tokens in episodes."""
+    """Return the mean cross-entropy of the assistant's tokens in episodes."""
     rows = [PromptRow("", "", "", {}, encode("prompt", question)) for question, _ in shown]
     played = [[(role, encode(role, text)) for role, text in turns] for _, turns in shown]
     ids = [[i for _, part in turns for i in part] for turns in played]
@@ -192,7 +193,7 @@ def _loss(policy: nn.Module, encode: Encode, shown: Sequence[tuple[str, Turns]])
 
 
 def _encode(transcript: Transcript, role: str, text: str) -> list[int]:
-    """See `Encode`; ids that are appended are those that follow a turn which has ended."""
+    """Encode as described at `Encode`; returns the ids that follow a finished turn."""
     if role == "prompt":
         return transcript.prompt_ids([{"role": "user", "content": text}])
     end = transcript.tokenizer.eos_token_id

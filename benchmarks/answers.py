@@ -1,14 +1,14 @@
-"""Our readers of answers and other projects' beside the labels of real responses, in one run.
+"""Compares answer readers, ours and other projects', with the labels of real responses, in one run.
 
-    python benchmarks/answers.py [--data ../shared/data/responses] [--before CHECKOUT]
-                                 [--gsm8k CLONE] [--bbh CLONE] [--mmlu-pro CLONE] [--gaokao CLONE]
+    python benchmarks/answers.py [--data ../shared/data/responses] [--before CHECKOUT] [--gsm8k CLONE] [--bbh
+        CLONE] [--mmlu-pro CLONE] [--gaokao CLONE]
 
-`--data` holds rows with `response`, `ground_truth` and `label`. The clones are public repositories with
-responses of models: openai/grade-school-math, suzgunmirac/BIG-Bench-Hard, TIGER-AI-Lab/MMLU-Pro and
-OpenLMLab/GAOKAO-Bench. `--before` is another check-out of rewardkit, scored in a process of its own.
+`--data` has rows with `response`, `ground_truth` and `label`. The clones are public repositories with models'
+responses: openai/grade-school-math, suzgunmirac/BIG-Bench-Hard, TIGER-AI-Lab/MMLU-Pro and
+OpenLMLab/GAOKAO-Bench. `--before` is another checkout of rewardkit, scored in a separate process.
 
-Agreement is the share of labelled responses that a reader calls right where the source does. A label is a
-witness (some sources take the first letter they find): read both texts before calling a difference a fault.
+Agreement is the share of labelled responses for which reader and label agree. Labels can be wrong (some
+sources take the first letter they find): read both texts before calling a difference an error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NAMES = ("gsm8k", "choice", "math", "qa")
 
 
 def ours(name: str, **options: Any) -> Reader:
-    """A reward of this check-out."""
+    """Return a reward of this checkout as a reader."""
     reward = REGISTRY.by_name(name)
     assert reward is not None
     runner = RewardRunner(reward, reward.make_options(options))
@@ -60,7 +60,7 @@ def truth_of(row: Row) -> str:
 
 
 def lm_eval_gsm8k(row: Row, flexible: bool) -> bool:
-    """lm-evaluation-harness, `gsm8k.yaml`: the first `####` (strict-match) or the last number (flexible)."""
+    """Read as lm-evaluation-harness's `gsm8k.yaml`: the first `####` (strict) or last number (flexible)."""
     if flexible:
         found = [a or b for a, b in re.findall(r"(-?[$0-9.,]{2,})|(-?[0-9]+)", row["response"])][-1:]
     else:
@@ -70,7 +70,7 @@ def lm_eval_gsm8k(row: Row, flexible: bool) -> bool:
 
 
 def mmlu_pro(row: Row) -> bool:
-    """TIGER-AI-Lab/MMLU-Pro, `evaluate_from_local.py`: three expressions in turn, the last for any letter."""
+    """Read as TIGER-AI-Lab/MMLU-Pro, `evaluate_from_local.py`: three expressions, the last for any letter."""
     for pattern in (r"answer is \(?([A-J])\)?", r".*[aA]nswer:\s*([A-J])", r"\b([A-J])\b(?!.*\b[A-J]\b)"):
         if found := re.search(pattern, row["response"], re.DOTALL if "!" in pattern else 0):
             return found[1] == row["ground_truth"]
@@ -78,13 +78,13 @@ def mmlu_pro(row: Row) -> bool:
 
 
 def lm_eval_choice(row: Row) -> bool:
-    """lm-evaluation-harness, `mmlu_pro`: the first letter behind "answer is"."""
+    """Read as lm-evaluation-harness, `mmlu_pro`: the first letter after "answer is"."""
     found = re.search(r"answer is \(?([ABCDEFGHIJ])\)?", row["response"])
     return found is not None and found[1] == row["ground_truth"]
 
 
 def readers(name: str) -> dict[str, Reader]:
-    """The readers of one kind of response."""
+    """Return the readers of one kind of response."""
     if name == "gsm8k":
         return {
             "strict": ours("gsm8k"),
@@ -115,7 +115,7 @@ def readers(name: str) -> dict[str, Reader]:
 
 
 def grade_school_math(clone: Path) -> Iterator[Row]:
-    """OpenAI's four models; their last line `A: 18` is written as `#### 18`."""
+    """Yield responses of OpenAI's four models; their last line `A: 18` is written as `#### 18`."""
     for line in (clone / "grade_school_math/data/example_model_solutions.jsonl").open(encoding="utf-8"):
         found = json.loads(line)
         truth = found["ground_truth"].rpartition("A:")[2].strip()
@@ -125,7 +125,7 @@ def grade_school_math(clone: Path) -> Iterator[Row]:
 
 
 def bbh(clone: Path) -> Iterator[Row]:
-    """Codex with and without chains of thought, on the tasks whose truth is a letter."""
+    """Yield responses of Codex, with and without chains of thought, on tasks with a letter as answer."""
     for path in sorted(clone.glob("code-davinci-002-outputs/*/*template_0-255000.json")):
         for output in json.loads(path.read_text(encoding="utf-8"))["outputs"]:
             truth = output["target"].strip()
@@ -139,7 +139,7 @@ def bbh(clone: Path) -> Iterator[Row]:
 
 
 def mmlu_pro_results(clone: Path) -> Iterator[Row]:
-    """Every 80th response of each file of results; the label is what the source's own expressions found."""
+    """Yield every 80th response of each file of results, labelled by the source's own expressions."""
     for path in sorted(clone.glob("eval_results/*.zip")):
         with zipfile.ZipFile(path) as archive:
             name = next(name for name in archive.namelist() if name.endswith(".json"))
@@ -153,7 +153,7 @@ def mmlu_pro_results(clone: Path) -> Iterator[Row]:
 
 
 def gaokao(clone: Path) -> Iterator[Row]:
-    """GPT-4 in Chinese, on questions with one right letter."""
+    """Yield GPT-4's responses in Chinese, on questions with one right letter."""
     for path in sorted(clone.glob("Results/gpt_4_0314_obj/*.json")):
         for found in json.loads(path.read_text(encoding="utf-8"))["example"]:
             truth, said = found["standard_answer"], found.get("model_answer") or []
@@ -176,7 +176,7 @@ PUBLIC = {
 
 
 def read(folder: Path, name: str) -> list[Row]:
-    """The labelled rows of a folder, or the project's own where it has none."""
+    """Return the labelled rows in a folder, or the project's own if there are none."""
     path = folder / f"{name}.jsonl"
     if path.is_file():
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -190,7 +190,7 @@ def read(folder: Path, name: str) -> list[Row]:
 
 
 def compare(title: str, name: str, rows: list[Row], before: Path | None) -> None:
-    """Print agreement with the labels and microseconds a response for each reader."""
+    """Print agreement with the labels and microseconds per response for each reader."""
     labelled = [row for row in rows if row["label"] is not None]
     print(f"\n{title}: {len(rows)} responses, {len(labelled)} labelled")
     verdicts: dict[str, list[bool]] = {}

@@ -1,11 +1,11 @@
-"""BFCL's public AST checker (gorilla's `bfcl_eval`) beside `tool_call` on its own questions.
+"""Compares BFCL's public AST checker (gorilla's `bfcl_eval`) with `tool_call` on its own questions.
 
     python benchmarks/bfcl.py --bfcl FOLDER
 
-FOLDER holds `bfcl_eval` of a checkout of gorilla's berkeley-function-call-leaderboard; nothing else is
-needed: its table of models and its readers of Java and JavaScript, which take many packages, are left out.
-Each question of the Python categories is answered with calls that BFCL accepts, and with the same calls
-changed in one way; prints how often the two agree for each way, and examples of every kind of difference.
+FOLDER has `bfcl_eval` of a checkout of gorilla's berkeley-function-call-leaderboard; nothing else is needed.
+Its table of models and its readers of Java and JavaScript, which need many packages, are left out. Each
+question of the Python categories is answered with calls that BFCL accepts, and with the same calls changed in
+one way. Prints how often the two agree for each change, and examples of every kind of difference.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ print(json.dumps(found))
 
 
 def questions(folder: Path) -> Iterator[tuple[str, list[Any], Calls]]:
-    """Category, functions and possible answers of each question."""
+    """Yield category, functions and possible answers of each question."""
     for category in CATEGORIES:
         name = f"BFCL_v4_{category}.json"
         answers = {row["id"]: row["ground_truth"] for row in _rows(folder / "possible_answer" / name)}
@@ -71,7 +71,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def accepted(value: Any, draw: random.Random) -> Any:
-    """One of the accepted forms of a value that stands in the possible answers."""
+    """Return one of the accepted forms of a value in the possible answers."""
     if isinstance(value, dict):
         chosen = {
             key: draw.choice(several) if isinstance(several, list) and several else several
@@ -82,7 +82,7 @@ def accepted(value: Any, draw: random.Random) -> Any:
 
 
 def right(wanted: Calls, draw: random.Random) -> Calls:
-    """Calls that the possible answers accept."""
+    """Return calls that the possible answers accept."""
     calls: Calls = []
     for call in wanted:
         ((name, arguments),) = call.items()
@@ -95,7 +95,7 @@ def right(wanted: Calls, draw: random.Random) -> Calls:
 def _leaf(
     change: Callable[[Any], Any], kinds: tuple[type, ...]
 ) -> Callable[[Calls, random.Random], Calls | None]:
-    """Change the first argument of these types, of a call drawn at random."""
+    """Return a change of the first argument of these types, in a random call."""
 
     def made(calls: Calls, draw: random.Random) -> Calls | None:
         places = [
@@ -173,7 +173,7 @@ CHANGES: dict[str, Callable[[Calls, random.Random], Calls | None]] = {
 
 
 def response(calls: Calls) -> str:
-    """The calls in the form of hermes."""
+    """Return the calls in hermes format."""
     written = [{"name": name, "arguments": args} for call in calls for name, args in call.items()]
     return "\n".join(f"<tool_call>\n{json.dumps(one, ensure_ascii=False)}\n</tool_call>" for one in written)
 
@@ -200,7 +200,7 @@ def main() -> None:
 
 
 def compare(drawn: list[Any], theirs: list[Any], show: int) -> None:
-    """Print how often the two agree, by the kind of change, and examples of what they differ in."""
+    """Print how often the two agree, by the kind of change, and examples of their differences."""
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in CHANGES}
     for (kind, _, calls, wanted, category), they in zip(drawn, theirs, strict=True):
         found = score(Sample(f"bfcl_{category}", response(calls), json.dumps(wanted)), ToolCallOptions())

@@ -1,10 +1,11 @@
-"""Our scores beside verl's prime_code, on program and problem pairs with labels of our own.
+"""Compares our scores with verl's prime_code, on programs and problems with our own labels.
 
     PYTHONPATH=. python benchmarks/code_peer.py --verl FOLDER
 
-FOLDER has verl unpacked; numpy is needed. Right are the solutions of tests/rewards/code/problems.py, as
-functions and as programs, and the idioms of tests/rewards/code/idioms.py; wrong are mutants. A label says
-what plain CPython makes of the program. prime_code runs programs without isolation: all of these are ours.
+FOLDER has verl unpacked; numpy is needed. The right programs are the solutions of
+tests/rewards/code/problems.py, as functions and as programs, and the idioms of tests/rewards/code/idioms.py;
+the wrong ones are mutants. A label is the result of plain CPython. prime_code runs programs without
+isolation: all of these are ours.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ print("\\nSCORE", json.dumps(found if isinstance(found, str) else float(found)))
 
 
 def pairs() -> list[tuple[str, str, dict[str, Any], bool]]:
-    """What it is, the program, the tests, and whether it is right."""
+    """Return the kind, the program, the tests, and whether the program is right."""
     found: list[tuple[str, str, dict[str, Any], bool]] = []
     for problem in PROBLEMS[::2]:
         name, _, _, cases = problem
@@ -54,7 +55,7 @@ def pairs() -> list[tuple[str, str, dict[str, Any], bool]]:
 
 
 def peer(folder: str, program: str, tests: dict[str, Any]) -> Any:
-    """prime_code's score, or how it failed; in a process of its own, as some programs end it."""
+    """Return prime_code's score, or its error, from a separate process, because some programs end it."""
     done = subprocess.run(
         [sys.executable, "-c", PEER, folder],
         input=json.dumps([program, tests]), capture_output=True, text=True, timeout=300,

@@ -1,4 +1,4 @@
-"""On-policy distillation on the demo's task: a larger teacher, made with SFT, teaches the demo's model alone.
+"""On-policy distillation on the demo's task: a larger teacher, made with SFT, teaches the demo's model.
 
     python benchmarks/distillation.py [--steps 15] [--teacher-steps 240]
 
@@ -27,7 +27,7 @@ DISTANCE = "distillation.distillation_loss"
 
 
 def make_teacher(data: Path, student: Path, folder: Path, steps: int) -> Path:
-    """Return a larger model that learned all answers in the rewarded format."""
+    """Return a larger model that has learned all answers in the rewarded format."""
     tokenizer = load_tokenizer(str(student))
     config = LlamaConfig.from_pretrained(student)
     larger = {"hidden_size": 192, "intermediate_size": 576, "num_hidden_layers": 3, "num_attention_heads": 6}

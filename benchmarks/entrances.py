@@ -1,10 +1,11 @@
-"""The same rows through every entrance: Python, a file, HTTP, trainers' functions and protocols, the trainer.
+"""Scores the same rows through every API: Python, files, HTTP, trainers' functions and protocols, the
+trainer.
 
     PYTHONPATH=. python benchmarks/entrances.py [--rows 200] [--only REWARD ...]
 
-Of every registered reward that needs no model, `--rows` rows: right, wrong and malformed responses in several
-dressings, and ground truths as texts and as the lists, objects and numbers that tables hold. Each entrance is
-compared with `Scorer.score_batch`; what an entrance cannot carry (verl has no groups) is not asked there.
+For every registered reward without a model, `--rows` rows: right, wrong and malformed responses in several
+formats, and ground truths as texts and as the lists, objects and numbers found in tables. Each API is
+compared with `Scorer.score_batch`, except for rows that it cannot express (verl has no groups).
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ GROUPED = ("diversity", "rank")
 
 
 def rows_of(source: str, n: int) -> list[Row]:
-    """`n` rows; those of a group share a prompt."""
+    """Return `n` rows; rows of a group share a prompt."""
     truths, responses = FORMS[source]
     said = [*(d.replace("%s", r) for r in responses for d in DRESSINGS), *FEW]
     return [
@@ -94,7 +95,7 @@ def rows_of(source: str, n: int) -> list[Row]:
 
 
 def _repeated(truths: list[Any], times: int) -> Iterator[Any]:
-    """Each ground truth for all responses, over and over."""
+    """Yield each ground truth for all responses, repeatedly."""
     return (truth for truth in cycle(truths) for _ in range(times // len(truths) + 1))
 
 
@@ -111,7 +112,7 @@ def _row(source: str, response: str, truth: Any, i: int) -> Row:
 
 
 def code_rows(n: int) -> list[Row]:
-    """Functions and mutants of them with their tests, as text and as an object."""
+    """Return functions and mutants of them with their tests, as text and as an object."""
     found = []
     for problem in PROBLEMS:
         name, _, _, cases = problem
@@ -129,7 +130,7 @@ def code_rows(n: int) -> list[Row]:
 
 
 def reasoning_rows(n: int) -> list[Row]:
-    """Entries of reasoning_gym with their own answers and others."""
+    """Return entries of reasoning_gym with their own answers and others."""
     import reasoning_gym
 
     entries = [
@@ -158,7 +159,7 @@ def paid(scores: list[Score]) -> Paid:
 
 
 def files(rows: list[Row], options: dict[str, Any], kind: str) -> Paid:
-    """`rewardkit score` on jsonl, or on parquet, whose ground truths are texts (one column has one type)."""
+    """Score with `rewardkit score` on jsonl, or on parquet, where all ground truths are texts."""
     with tempfile.TemporaryDirectory() as folder:
         given, out = Path(folder) / f"in.{kind}", Path(folder) / "out.jsonl"
         if kind == "jsonl":
@@ -168,7 +169,7 @@ def files(rows: list[Row], options: dict[str, Any], kind: str) -> Paid:
         flags = [x for s, o in options.items() for k, v in o.items() for x in ("--option", f"{s}:{k}={v}")]
         with contextlib.redirect_stdout(io.StringIO()):
             assert run(["score", str(given), "--out", str(out), "--workers", "1", *flags]) == 0
-        found = [json.loads(line) for line in out.read_text().rstrip("\n").split("\n")]  # U+2028 ends none
+        found = [json.loads(line) for line in out.read_text().rstrip("\n").split("\n")]  # U+2028 ends no line
         return [row["score"] if row["status"] == "ok" else None for row in found]
 
 
@@ -177,7 +178,7 @@ def _table(rows: list[Row]) -> pa.Table:
 
 
 def trained(rows: list[Row], options: Any) -> Paid:
-    """The rows as the trainer reads them from its parquet, each with its response."""
+    """Score the rows as the trainer reads them from its parquet, each with its response."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.parquet"
         pq.write_table(_table(rows), path)
@@ -199,7 +200,7 @@ def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
 
 
 def functions(rows: list[Row]) -> dict[str, Paid]:
-    """The functions for verl, TRL, ms-swift and any other trainer."""
+    """Score with the functions for verl, TRL, ms-swift and other trainers."""
     said, prompts, columns = [r["response"] for r in rows], [r["prompt"] for r in rows], columns_of(rows)
     messages = [[{"role": "assistant", "content": text}] for text in said]
     found = {
@@ -215,7 +216,7 @@ def functions(rows: list[Row]) -> dict[str, Paid]:
 
 
 def over_http(rows: list[Row], client: TestClient) -> dict[str, Paid]:
-    """`/score`, and the protocols of slime, OpenRLHF and NeMo-Gym, one response to a request."""
+    """Score with `/score` and the protocols of slime, OpenRLHF and NeMo-Gym, one response per request."""
     whole = client.post("/score", json=rows).json()
     found = {"HTTP": [one["score"] if one["status"] == "ok" else None for one in whole]}
     if rows[0]["data_source"] in GROUPED:
@@ -238,7 +239,7 @@ def over_http(rows: list[Row], client: TestClient) -> dict[str, Paid]:
 
 
 def entrances(source: str, rows: list[Row]) -> tuple[list[Score], dict[str, Paid]]:
-    """What Python gives, and what each other entrance pays."""
+    """Return the scores of Python, and the scores of each other API."""
     options = {source: OPTIONS[source]} if source in OPTIONS else {}
     wanted = in_python(rows, options or None)
     found: dict[str, Paid] = {
@@ -248,7 +249,7 @@ def entrances(source: str, rows: list[Row]) -> tuple[list[Score], dict[str, Paid
     found["trainer"] = trained(rows, options or None)
     with Scorer(workers=1, options=options or None) as scorer, TestClient(create_app(scorer)) as client:
         found |= over_http(rows, client)
-    if not options:  # the functions take options from compositions alone
+    if not options:  # the functions only take options from compositions
         found |= functions(rows)
     return wanted, found
 

@@ -1,20 +1,21 @@
-"""Speed on one GPU, ours beside TRL's GRPOTrainer, for the shape of Qwen2.5-0.5B with random weights.
+"""Speed on one GPU, compared with TRL's GRPOTrainer, for the shape of Qwen2.5-0.5B with random weights.
 
     pip install 'torch>=2.6' && pip install 'vllm>=0.32' && pip install -e '.[all]'
     python3 -m venv trl && trl/bin/pip install 'torch>=2.6' trl
     python benchmarks/gpu.py [--trl-python trl/bin/python] [--steps 5] [--json] [KEY=VALUE ...]
     python benchmarks/gpu.py --tiny --device cpu      (the same code in a minute, without a GPU)
 
-Nothing is downloaded: weights are drawn, the tokenizer is trained on the prompts and filled up to Qwen's
-vocabulary. 16 prompts a step with 8 responses each, which all run to their 512 tokens; bfloat16 with float32
-master weights, one update a step, no checkpointing, no KL. Ours rolls out with vLLM, TRL with transformers.
-Seconds and tokens are those of all steps but the first; the peak memory is the whole device's from a run's
-start to its end, asked of nvidia-smi: torch counts what a sleeping engine has given back. MFU is the actor's
-update alone: forward and backward, of what the GPU computes in bfloat16 at most. Settings at the end replace
-ours: compare `actor_rollout_ref.model.override_config.attn_implementation=sdpa`,
+Nothing is downloaded: weights are random, and the tokenizer is trained on the prompts and filled up to Qwen's
+vocabulary. Each step has 16 prompts with 8 responses each, all of their full 512 tokens; bfloat16 with
+float32 master weights, one update per step, no checkpointing, no KL. Ours generates with vLLM, TRL with
+transformers. Seconds and tokens are those of all steps except the first. Peak memory is that of the whole
+device during a run, as reported by nvidia-smi, because torch also counts memory that a sleeping engine has
+released. MFU is that of the actor's update alone: forward and backward, relative to the GPU's peak in
+bfloat16. Settings at the end override ours: compare
+`actor_rollout_ref.model.override_config.attn_implementation=sdpa`,
 `actor_rollout_ref.actor.fsdp_config.use_torch_compile=false`, or `actor_rollout_ref.rollout.name=hf`. On two
-GPUs `actor_rollout_ref.rollout.name=vllm_server actor_rollout_ref.rollout.gpu_memory_utilization=0.9`, with
-`trainer.mode=one_step_off` or `async`, keeps one for rollouts, beside the figures of both in one.
+GPUs, `actor_rollout_ref.rollout.name=vllm_server actor_rollout_ref.rollout.gpu_memory_utilization=0.9` with
+`trainer.mode=one_step_off` or `async` reserves one for rollouts; compare with both roles on one GPU.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "tiny-qwen": {
         "vocab_size": 512,
-        "hidden_size": 224,  # heads of 16: CUDA's kernels want multiples of 8
+        "hidden_size": 224,  # heads of 16: CUDA's kernels need multiples of 8
         "intermediate_size": 256,
         "num_hidden_layers": 2,
         "num_attention_heads": 14,
@@ -57,7 +58,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 SIZES["qwen2.5-0.5b"] = (16, 8, 512, 256, 8)
 SIZES["tiny-qwen"] = (4, 2, 8, 64, 4)
 TOKENS = {"qwen2.5-0.5b": 16384, "tiny-qwen": 256}
-"""In a forward of ours."""
+"""Tokens in one of our forward passes."""
 
 
 def make_folder(kind: str, folder: Path) -> Path:
@@ -84,7 +85,7 @@ def make_folder(kind: str, folder: Path) -> Path:
 
 
 def fill_up(texts: Iterable[str], size: int) -> Any:
-    """Return a tokenizer trained on the texts, with a vocabulary of `size`, most of which no text has."""
+    """Return a tokenizer trained on the texts, its vocabulary filled up to `size` with unused tokens."""
     from tokenizers import Tokenizer
 
     from rewardkit.demo.model import make_tokenizer
@@ -99,7 +100,7 @@ def fill_up(texts: Iterable[str], size: int) -> Any:
 
 
 def our_settings(kind: str, device: str) -> list[str]:
-    """Return what differs from a run of `trainer_speed.py`."""
+    """Return the settings that differ from a run of `trainer_speed.py`."""
     settings = [
         f"trainer.device={device}",
         f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={TOKENS[kind]}",
@@ -114,18 +115,18 @@ def our_settings(kind: str, device: str) -> list[str]:
 
 
 def read_mfu(log: Path) -> float | None:
-    """Return the mean MFU of all steps but the first; None where the device's peak is not known."""
+    """Return the mean MFU of all steps except the first; None if the device's peak is unknown."""
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     shares = [row["perf/mfu/actor"] for row in rows[1:] or rows if "perf/mfu/actor" in row]
     return sum(shares) / len(shares) if shares else None
 
 
 class DeviceMemory:
-    """The most memory in use on the first visible GPU within a block, looked at five times a second."""
+    """Peak memory in use on the first visible GPU within a block, sampled five times a second."""
 
     def __init__(self, device: str) -> None:
         self.peak_gb: float | None = None
-        """None where there is no GPU, or no nvidia-smi."""
+        """Peak in GB; None without a GPU or nvidia-smi."""
         first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
         query = ["nvidia-smi", "-i", first, "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
         self._command = [*query, "-lms", "200"]
@@ -152,7 +153,7 @@ class DeviceMemory:
 
 
 def measure(args: argparse.Namespace, kind: str, folder: Path) -> dict[str, dict[str, Any]]:
-    """Run ours, then TRL where its Python is given; return the figures by trainer."""
+    """Run ours, then TRL if its Python is given; return the figures by trainer."""
     model = make_folder(kind, folder)
     settings = [*our_settings(kind, args.device), *args.overrides]
     with DeviceMemory(args.device) as memory:
@@ -178,7 +179,7 @@ def measure(args: argparse.Namespace, kind: str, folder: Path) -> dict[str, dict
 
 
 def table(found: dict[str, dict[str, Any]]) -> str:
-    """Return the figures as lines to read."""
+    """Return the figures as a printable table."""
     lines = [
         f"{'trainer':<12}{'s/step':>10}{'tokens/step':>13}{'tokens/s':>10}{'MFU':>8}{'peak GiB':>10}",
     ]

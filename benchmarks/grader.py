@@ -1,17 +1,17 @@
-"""Right and wrong verdicts of graders of maths: labelled pairs, suites, attacks, mutations.
+"""Counts right and wrong verdicts of maths graders: labelled pairs, suites, attacks, mutations.
 
-    python benchmarks/grader.py [--data ../shared/data] [--only accuracy attacks mutations rewrites]
-                                [--grader math math:preset=strict math:compat=math_verify module:function]
-                                [--suite FOLDER ...] [--pairs 2000] [--seed 0]
+    python benchmarks/grader.py [--data ../shared/data] [--only accuracy attacks mutations rewrites] [--grader
+        math math:preset=strict math:compat=math_verify module:function] [--suite FOLDER ...] [--pairs 2000]
+        [--seed 0]
 
-`accuracy` prints one table for all graders, false positives and false negatives apart: on labelled cases, on
-the pairs of `math_pairs.jsonl` (breaks, parities, domains, far constants, units: what sampling cannot see)
-with other numbers and letters, alone and within a formula, and on each folder of a public suite (the tests of
-Math-Verify, KAS or Doenet's math-expressions). A grader is `math` with options (`compat=` has Math-Verify and
-verl's) or a function of response and ground truth. Then what ours says of ground truths.
-`attacks` (`math_attacks`): the known classes on real questions. `mutations` (`math_mutations`): answers that
-are certainly wrong, made from ground truths; `rewrites`: the reverse. Ends with 1 where one of ours is wrong
-there and no policy in docs/math_policies.md names it.
+`accuracy` prints one table for all graders, with separate false positives and false negatives: on labelled
+cases, on the pairs of `math_pairs.jsonl` (breaks, parities, domains, far constants, units: cases that
+sampling misses) with other numbers and letters, alone and within a formula, and on each folder of a public
+suite (the tests of Math-Verify, KAS or Doenet's math-expressions). A grader is `math` with options (`compat=`
+has Math-Verify and verl's) or a function of response and ground truth. Then it prints our verdicts on ground
+truths. `attacks` (`math_attacks`): the known classes on real questions. `mutations` (`math_mutations`):
+answers made from ground truths that are certainly wrong; `rewrites`: the reverse. Exits with 1 if one of our
+verdicts is wrong and not a policy named in docs/math_policies.md.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def grader(name: str) -> Callable[[Row], bool]:
-    """Return what says whether a row is right."""
+    """Return the function that decides whether a row is right."""
     head, _, rest = name.partition(":")
     if head != "math":
         function = getattr(importlib.import_module(head), rest)
@@ -86,7 +86,7 @@ def _is_right(found: Any) -> bool:
 
 
 def _as_response(row: Row) -> str:
-    """A bare answer in the box that graders of responses ask for."""
+    """Return a bare answer in the box that graders of responses need."""
     text: str = row["response"]
     bare = row["kind"] == "answer" and not any(mark in text for mark in ("$", "\\boxed", "\\(", "\\["))
     return f"\\boxed{{{text}}}" if bare else text
@@ -117,7 +117,7 @@ def _row(gold: str, answer: str, expected: object) -> Row:
 
 
 def suite(path: Path) -> Iterator[Row]:
-    """Yield the labelled pairs that stand in a file of a public suite's tests."""
+    """Yield the labelled pairs in a file of a public suite's tests."""
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             values = [getattr(e, "value", None) for e in node.elts] if isinstance(node, ast.Tuple) else []
@@ -133,7 +133,7 @@ def suite(path: Path) -> Iterator[Row]:
 
 
 def accuracy(graders: dict[str, Callable[[Row], bool]], rows: dict[str, list[Row]]) -> None:
-    """Print how many rows of each set each grader gets right, and which kind of wrong the others are."""
+    """Print how many rows of each set each grader gets right, and the kinds of errors."""
     print(f"{'set':32} {'n':>5} " + " ".join(f"{name[-24:]:>24}" for name in graders))
     print(f"{'':38} " + " ".join(f"{'right %':>12} {'FP':>5} {'FN':>5}" for _ in graders))
     known: dict[str, dict[int, bool]] = defaultdict(dict)
@@ -142,7 +142,7 @@ def accuracy(graders: dict[str, Callable[[Row], bool]], rows: dict[str, list[Row
         for name, says in graders.items():
             wrong = [0, 0]
             for row in chosen:
-                if id(row) not in known[name]:  # a row stands in several sets
+                if id(row) not in known[name]:  # a row can be in several sets
                     known[name][id(row)] = says(row)
                 paid = known[name][id(row)]
                 wrong[row["expected"]] += paid != row["expected"]
@@ -176,7 +176,7 @@ FORMS = ("\\boxed{{{0}}}", "<answer>{0}</answer>", "Answer: {0}", "#### {0}", "T
 
 
 def verbatim(data: Path) -> None:
-    """Count the ground truths of MATH and GSM8K that are paid when repeated in each form of answer."""
+    """Count the ground truths of MATH and GSM8K that are accepted when repeated in each form of answer."""
     truths: dict[str, list[str]] = {"MATH test": [], "GSM8K": []}
     for row in read_jsonl(data / "math" / "test.jsonl"):
         truths["MATH test"].append(extract(row["solution"], MathOptions(methods=("boxed",))).answer or "")

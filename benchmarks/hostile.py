@@ -1,13 +1,13 @@
-"""What hostile responses do to the rewards and to a server, by the corpus of `tests/rewards/hostile.py`.
+"""Scores hostile responses with the rewards and a server, from the corpus of `tests/rewards/hostile.py`.
 
     PYTHONPATH=. python benchmarks/hostile.py [--only statuses|loop] [--inputs 100000] [--seconds 30]
 
-`statuses`: so many generated responses, shared out among the rewards and sizes; a table of the statuses, and
-of the CPU time that 10,000 characters take. Bar: no status but `ok`.
+`statuses`: this many generated responses, divided among the rewards and sizes; prints a table of the
+statuses, and of the CPU time for 10,000 characters. Bar: no status but `ok`.
 
-`loop`: four clients send requests of 64 responses of 5 to 60 kB to every reward, while `/healthz` is asked
-every 20 ms, of this server and of one that has nothing to do, which shows what is due to the machine.
-Bar: the 99th percentile of the answers is under 50 ms, on a machine that does nothing else.
+`loop`: four clients send requests of 64 responses of 5 to 60 kB to every reward, while `/healthz` is called
+every 20 ms on this server and on an idle one, which shows the effect of the machine. Bar: the 99th percentile
+of the response times is under 50 ms, on a machine without other load.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.rewards.hostile import PROGRAMS, QUESTIONS, samples, texts
 
 SIZES = (20, 200, 1_000, 10_000)
 JAILED_SHARE = 100
-"""A reward that runs programs gets one input where another gets so many."""
+"""Ratio of inputs for other rewards to inputs for a reward that runs programs."""
 CLIENTS = 4
 BATCH = 64
 MOST_MS = 50.0
@@ -99,7 +99,7 @@ async def _send(client: httpx.AsyncClient, requests: list[bytes], ends: float, s
 
 
 async def _probe(port: int, busy: asyncio.Future[list[Counter[int]]]) -> list[float]:
-    """The milliseconds that each answer took, sorted."""
+    """Return the sorted response times in milliseconds."""
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}")
     waits = []
     while not busy.done():
@@ -131,7 +131,7 @@ def _late(waits: list[float]) -> float:
 
 
 def main() -> None:
-    """Measure, and fail when a bar is missed."""
+    """Measure, and fail if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=("statuses", "loop"))
     parser.add_argument("--inputs", type=int, default=100_000)

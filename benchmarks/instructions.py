@@ -1,14 +1,14 @@
-"""The instructions of IFEval and IFBench beside their public reference checkers.
+"""Compares the instructions of IFEval and IFBench with their public reference checkers.
 
-    NLTK_DATA=... PYTHONPATH=. python benchmarks/instructions.py --peer PYTHON
-                                          [--ifbench FOLDER] [--open-instruct FOLDER]
+    NLTK_DATA=... PYTHONPATH=. python benchmarks/instructions.py --peer PYTHON [--ifbench FOLDER]
+        [--open-instruct FOLDER]
 
-IFEval's 25 types on 2,000 responses beside lm-eval's `tasks/ifeval`, which PYTHON has, with langdetect
-(seeded, since it answers by chance), immutabledict and nltk (`punkt_tab` and `stopwords` under NLTK_DATA).
-With --ifbench beside allenai/IFBench, and with --open-instruct beside IFEvalG, on twenty cases of each
-instruction (`tests/rewards/instructions/ifbench_drawn.py`): PYTHON then has emoji, syllapy and absl-py too,
-FOLDER holds the package `ifbench`, or `open_instruct` with an empty `__init__.py`. Their sentences are split
-with an untrained Punkt here; no drawn case has an abbreviation. Prints every difference.
+IFEval's 25 types on 2,000 responses, compared with lm-eval's `tasks/ifeval`, which PYTHON has, with
+langdetect (seeded, because its answers are random), immutabledict and nltk (`punkt_tab` and `stopwords` under
+NLTK_DATA). --ifbench compares with allenai/IFBench, and --open-instruct with IFEvalG, on twenty cases of each
+instruction (`tests/rewards/instructions/ifbench_drawn.py`): PYTHON then also has emoji, syllapy and absl-py,
+and FOLDER has the package `ifbench`, or `open_instruct` with an empty `__init__.py`. Their sentences are
+split with an untrained Punkt here; no case has an abbreviation. Prints every difference.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ KEYWORDS = ("cat", "river", "answer", "house", "nobody", "a", "small", "point")
 
 
 def instruction(kind: str, draw: random.Random) -> dict[str, Any]:
-    """Arguments for one instruction, as the dataset has them."""
+    """Return arguments for one instruction in the dataset's form."""
     relation = draw.choice(["less than", "at least"])
     small = draw.randint(1, 4)
     return {
@@ -112,7 +112,7 @@ KINDS = (
 
 
 def response(draw: random.Random) -> str:
-    """One or more of the texts, changed at random."""
+    """Return one or more of the texts, changed at random."""
     joint = draw.choice([" ", "\n\n", "\n***\n", "\n******\n", "\n"])
     text = joint.join(draw.sample(TEXTS, draw.choice([1, 1, 2, 3])))
     change = draw.choice(["none", "none", "none", "upper", "lower", "quote", "strip comma", "stars"])
@@ -126,7 +126,7 @@ def response(draw: random.Random) -> str:
 
 
 def cases(n: int, seed: int) -> list[Case]:
-    """`n` triples of instruction, arguments and response."""
+    """Return `n` triples of instruction, arguments and response."""
     draw = random.Random(seed)
     kinds = [KINDS[i % len(KINDS)] for i in range(n)]
     found = [(kind, instruction(kind, draw), response(draw)) for kind in kinds]
@@ -199,14 +199,14 @@ def main() -> None:
 
 
 def kept(kind: str, arguments: dict[str, Any], text: str) -> bool:
-    """Our verdict."""
+    """Return our verdict."""
     checker = find(kind)
     assert checker is not None, kind
     return Instruction(kind, checker, arguments).kept(text)
 
 
 def twenty_of_each(kinds: Iterable[str]) -> tuple[list[Case], list[bool]]:
-    """Responses that keep and break each instruction, and which of them do."""
+    """Return responses that follow and violate each instruction, and which of them follow it."""
     made: list[Case] = []
     for kind in kinds:
         for i in range(PAIRS):
@@ -216,7 +216,7 @@ def twenty_of_each(kinds: Iterable[str]) -> tuple[list[Case], list[bool]]:
 
 
 def verdicts(python: str, checker: str, made: list[Case], *arguments: str) -> list[Any]:
-    """The reference's verdicts: True, False, or the text of its error."""
+    """Return the reference's verdicts: True, False, or the text of its error."""
     done = subprocess.run(
         [python, "-c", checker, *arguments], input=json.dumps(made), capture_output=True, text=True
     )
@@ -227,7 +227,7 @@ def verdicts(python: str, checker: str, made: list[Case], *arguments: str) -> li
 
 
 def compare(name: str, made: list[Case], ours: list[bool], theirs: list[Any], show: int = 5) -> None:
-    """Print how many verdicts differ, by instruction, and some of each."""
+    """Print the number of different verdicts by instruction, and some examples of each."""
     differences: Counter[str] = Counter()
     for (kind, arguments, text), we, they in zip(made, ours, theirs, strict=True):
         if they is not we:

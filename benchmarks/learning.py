@@ -1,12 +1,12 @@
-"""Does it learn, and is it the reward's doing? The demo task, for each algorithm and several seeds.
+"""Measures whether the demo task is learned because of the reward, for each algorithm and several seeds.
 
-    python benchmarks/learning.py [--estimators gae grpo ...] [--losses gspo ...] [--seeds 0 1 2]
-                                  [--steps 20] [--no-control] [--json FILE] [--png FILE] [KEY=VALUE ...]
+    python benchmarks/learning.py [--estimators gae grpo ...] [--losses gspo ...] [--seeds 0 1 2] [--steps 20]
+        [--no-control] [--json FILE] [--png FILE] [KEY=VALUE ...]
 
 Every advantage estimator runs with the vanilla loss, every named loss with GRPO's advantages; all from the
 same warmed-up model of a seed. Problems are held out: no test problem shares template and numbers with a
-training problem. The control is PPO with each batch's rewards dealt out at random among its responses: it
-must not improve. The PNG needs matplotlib.
+training problem. The control is PPO with each batch's rewards shuffled among its responses: it must not
+improve. The PNG needs matplotlib.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ GROUPS_OF_8 = (
     "actor_rollout_ref.actor.ppo_mini_batch_size=8",
     "actor_rollout_ref.actor.optim.lr=1e-4",
 )
-"""256 responses a step, as with one response to each of 256 prompts."""
+"""Settings for 256 responses per step, as with one response to each of 256 prompts."""
 GAIN = 0.15
-"""Sampled accuracy on the held-out problems rises by at least this much."""
+"""Minimum gain of sampled accuracy on the held-out problems."""
 
 
 def place_shuffled(batch: Batch, scores: Sequence[Score], *rest: Any) -> dict[str, float]:
-    """Place the scores of a training batch as the trainer does, but on the wrong responses."""
+    """Assign the scores of a training batch as the trainer does, but to the wrong responses."""
     dealt = list(scores)
     random.Random(len(scores)).shuffle(dealt)
     return place_scores(batch, dealt, *rest)
 
 
 def settings(data: Path, model: Path, out: Path, seed: int, steps: int) -> list[str]:
-    """Return what every run of a seed has in common."""
+    """Return the settings that all runs of a seed share."""
     return [
         f"data.train_files={data / 'train.parquet'}",
         f"data.val_files={data / 'test.parquet'}",
@@ -100,13 +100,13 @@ def run(given: Sequence[str], out: Path, *, shuffled: bool = False) -> dict[str,
 
 
 def passed(result: dict[str, Any]) -> bool:
-    """Say whether a run did what it must: learn, or, for the control, not."""
+    """Return whether a run reached its bar: to learn, or, for the control, not to."""
     gain = result["after"] - result["before"]
     return bool(gain <= 0.05 if result["control"] else gain >= GAIN)
 
 
 def runs_of_a_seed(seed: int, args: argparse.Namespace, control: bool) -> list[dict[str, Any]]:
-    """Warm a model up and train it with each algorithm."""
+    """Warm up a model and train it with each algorithm."""
     plans = [(name, name, "vanilla", False) for name in args.estimators]
     plans += [(f"grpo + {name}", "grpo", name, False) for name in args.losses]
     plans += [("control", "gae", "vanilla", True)] if control else []
@@ -135,7 +135,7 @@ def report(result: dict[str, Any]) -> None:
 
 
 def plot(results: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw sampled accuracy by step: one panel for each algorithm, one line for each seed."""
+    """Plot sampled accuracy by step: one panel for each algorithm, one line for each seed."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -164,7 +164,7 @@ def plot(results: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> int:
-    """Run them all and print the table; exit code 1 if one did not do what it must."""
+    """Run all and print the table; return 1 if a run missed its bar."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""The known attack classes on the maths rewards, on real questions: what is paid, under every preset of ours.
+"""Runs the known attack classes against the maths rewards on real questions, under every preset of ours.
 
 The classes are numbered A1 to A28. A11 and A12 are denials, and no reward reads prose. A4 and A26 to A28 need
 a leak in the prompt, free text, several turns or self-reported fields, which these rewards do not read. A18
-(digits of other scripts) is right by policy.
-Each payload is written in every form of answer. What `docs/math_policies.md` names is counted apart. What
-`compat` reproduces are other graders' verdicts, and not looked at. A part of `grader.py`.
+(digits of other scripts) is right by policy. Each payload is written in every form of answer. Policies named
+in `docs/math_policies.md` are counted separately. `compat` reproduces other graders' verdicts and is not
+tested. A part of `grader.py`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Row(NamedTuple):
 
 class Attack(NamedTuple):
     name: str
-    """Its number and what it does."""
+    """Number and description of the attack."""
     response: str
     policy: bool = False
-    """Whether the docs name what is paid here as policy."""
+    """True if the docs name accepting it as policy."""
 
 
 Preset = Callable[[Row, str], bool]
@@ -54,7 +54,7 @@ def _sample(row: Row, response: str) -> Sample:
 
 
 def attacks(row: Row) -> Iterator[Attack]:
-    """Yield every attack on one question; none says that the ground truth is the answer."""
+    """Yield every attack on one question; none states the ground truth as the answer."""
     for name, response in _whole(row):
         yield Attack(name, response)
     for name, answer in _slots(row):
@@ -106,10 +106,10 @@ def _slots(row: Row) -> Iterator[tuple[str, str]]:
         yield "A9 either", text
     for text in (f"{truth} \\lor {wrong}", f"{wrong} \\text{{ or }} {truth}", f"{truth}; {wrong}"):
         yield "A9 either", text
-    if any(map(str.isdigit, truth)):  # "(B) \\pm 5" would be the choice B with what stands at it
+    if any(map(str.isdigit, truth)):  # "(B) \\pm 5" would be the choice B with its content
         for text in (f"[{truth}, {truth}+5]", f"{truth} \\pm 5", f"between {truth} and {wrong}"):
             yield "A10 cover", text
-    if any(map(str.isdigit, wrong)):  # a letter alone would be a name for the value
+    if any(map(str.isdigit, wrong)):  # a single letter would be a name for the value
         yield "A13 false equation", f"{wrong} = {truth}"
         yield "A13 false equation", f"{truth} = {wrong}"
     yield "A17 numeric", "1e1000"
@@ -135,7 +135,7 @@ def _pairs(right: str, wrong: str) -> Iterator[tuple[str, str]]:
 
 
 def rows(folder: Path, count: int, seed: int) -> list[Row]:
-    """Return that many questions of each dataset; the ground truth of another row is the wrong answer."""
+    """Return this many questions of each dataset; the wrong answer is another row's ground truth."""
     draw = random.Random(seed)
     found = []
     for name in ("gsm8k", "math"):
@@ -163,7 +163,7 @@ def _is_number(text: str) -> bool:
 
 
 def hunt(made: list[Row]) -> dict[str, Counter[str]]:
-    """Return, for each preset, how often each class was paid; policies are marked."""
+    """Return, for each preset, how often each class was accepted; policies are marked."""
     paid: dict[str, Counter[str]] = {name: Counter() for name in PRESETS}
     for row in made:
         numeric = _is_number(row.truth) and _is_number(row.wrong)
@@ -175,7 +175,7 @@ def hunt(made: list[Row]) -> dict[str, Counter[str]]:
 
 
 def report(folder: Path, seed: int, count: int = 100) -> int:
-    """Print what is paid on so many questions of each dataset; return how much of it is no policy."""
+    """Print the accepted attacks on this many questions of each dataset; return those that are no policy."""
     made = rows(folder, count, seed)
     print(f"\n{len(made)} questions, {sum(len(list(attacks(row))) for row in made)} attacks")
     wrong = 0

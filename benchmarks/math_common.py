@@ -1,4 +1,4 @@
-"""What the math benchmarks share: reading cases, running ours, and running the peers beside it."""
+"""Shared code of the maths benchmarks: reading cases, running ours, and running the peers."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ _SIZES = (2, 3, 5, 7, 12, 50, 97, 100, 360, 999, 2023, 65536, 10**6)
 
 
 def own_pairs(count: int, seed: int) -> list[Row]:
-    """Return so many labelled pairs: the rows of `math_pairs.jsonl` in turn, with other numbers and letters.
+    """Return this many labelled pairs: the rows of `math_pairs.jsonl` in turn, with other numbers and
+    letters.
 
-    In a row `A`, `B` and `K` stand for numbers, the last for a small one, `X`, `Y`, `Z` for variables, and
+    In a row, `A`, `B` and `K` stand for numbers, the last for a small one, `X`, `Y`, `Z` for variables, and
     `N`, `M` for integers.
     """
     draw = random.Random(seed)
@@ -63,12 +64,12 @@ _AROUND = (
     "f(w)=w\\left({}\\right)", "\\left({}, w\\right)", "e^{{{}}}", "5^{{{}}}",
     "\\arctan\\left({}\\right)", "\\sqrt[3]{{{}}}", "y={}",
 )  # fmt: skip
-"""Expressions that are the same only where what stands in them is."""
+"""Expressions that are equal only if their contents are."""
 _NO_VALUE = ("=", "<", ">", "\\le", "\\ge", "\\ne", "\\text", ",", "\\pm", "\\pmod", "\\begin", "\\in")
 
 
 def nested_pairs(count: int, seed: int) -> list[Row]:
-    """Return labelled pairs as those of `own_pairs`, each within a larger expression."""
+    """Return labelled pairs like those of `own_pairs`, each within a larger expression."""
     draw = random.Random(seed)
     rows = [
         row
@@ -83,26 +84,26 @@ def nested_pairs(count: int, seed: int) -> list[Row]:
 
 
 def _filled(places: dict[str, str], match: re.Match[str]) -> str:
-    """What stands for a placeholder; a number behind another one is multiplied with it."""
+    """Return the value of a placeholder; a number after another one is multiplied with it."""
     value = places.get(match[0], match[0])
     before = match.string[match.start() - 1 : match.start()]
     return f"\\cdot {value}" if value.isdigit() and (before.isdigit() or before in tuple("ABK")) else value
 
 
 def held_out(row: Row) -> bool:
-    """Whether a labelled case belongs to the third that nothing is tuned on, by a hash of its id."""
+    """Return whether a labelled case is in the third never used for tuning, by a hash of its id."""
     return hashlib.sha256(str(row["id"]).encode()).digest()[0] % 3 == 0
 
 
 def verdict(row: Row, options: MathOptions) -> bool:
-    """Our verdict: bare answers are compared, responses are scored."""
+    """Return our verdict: bare answers are compared, responses are scored."""
     if row["kind"] == "answer":
         return compare(row["gold"], row["response"], options).equal
     return bool(score(Sample("math", row["response"], row["gold"]), options).correct)
 
 
 def ours(rows: Iterable[Row], options: MathOptions) -> Iterator[tuple[bool, float]]:
-    """Yield verdict and CPU seconds of this process; `sympy_seconds` has those of SymPy's."""
+    """Yield verdict and CPU seconds of this process; `sympy_seconds` returns those of SymPy."""
     for row in rows:
         start = time.process_time()
         equal = verdict(row, options)
@@ -110,7 +111,7 @@ def ours(rows: Iterable[Row], options: MathOptions) -> Iterator[tuple[bool, floa
 
 
 def sympy_seconds() -> float:
-    """CPU seconds so far of this process's SymPy server and all its forks, dead ones included."""
+    """Return the CPU seconds so far of this process's SymPy server and all its forks, including dead ones."""
     ticks = 0
     for server in client.SERVER._started:
         for process in (server.pid, *_children(server.pid)):
@@ -119,7 +120,7 @@ def sympy_seconds() -> float:
 
 
 def _ticks(process: int) -> list[int]:
-    """User and system time of a process, and of its children that it has waited for."""
+    """Return user and system time of a process, and of its children that it has waited for."""
     stat = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return [int(field) for field in stat[11:15]]
 

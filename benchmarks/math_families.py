@@ -1,8 +1,8 @@
-"""The families of mutations and rewrites: text in, changed texts out. Nothing is evaluated here.
+"""Families of mutations and rewrites: text in, changed texts out. Evaluates nothing.
 
-`EDITS` make texts that still have to be shown to differ; `WORDS` and `TRAPS` differ by what they say;
-`RESPONSES` are whole responses that do not give the answer; `READINGS` say the same in fewer words;
-`REWRITES` keep the value, which still has to be shown.
+`EDITS` make texts whose difference must still be shown; `WORDS` and `TRAPS` differ by their meaning;
+`RESPONSES` are whole responses that do not give the answer; `READINGS` mean the same in fewer words;
+`REWRITES` keep the value, which must still be shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|-?\d{1,3}(?:,\d{3})+")
 
 
 def _one(text: str, pattern: str, change: Callable[[re.Match[str]], str], draw: random.Random) -> list[str]:
-    """The text with one match, chosen by chance, changed."""
+    """Return the text with one random match changed."""
     found = list(re.finditer(pattern, text))
     if not found:
         return []
@@ -241,7 +241,7 @@ def alternatives_added(text: str, draw: random.Random) -> list[str]:
 
 
 def commas_reread(text: str, draw: random.Random) -> list[str]:
-    """Commas of a list or of thousands, read as the other or as a point."""
+    """Return texts with the commas of a list or of thousands read as the other or as a point."""
     if re.fullmatch(r"\d{1,3}(,\d{3})+", text):
         groups = text.split(",")
         reread = [
@@ -259,7 +259,7 @@ def commas_reread(text: str, draw: random.Random) -> list[str]:
 WORDS: tuple[Family, ...] = (words_after, words_before, alternatives_added, commas_reread)
 
 
-# Pairs that need a ground truth of their own, as (ground truth, wrong answer).
+# Pairs that need their own ground truth, as (ground truth, wrong answer).
 
 
 def _cases(first: str, when: str, second: str, otherwise: str) -> str:
@@ -324,7 +324,7 @@ TRAPS: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def trap(draw: random.Random) -> tuple[str, str, str]:
-    """Return family, ground truth and wrong answer of a shape in which a wrong answer was paid once."""
+    """Return family, ground truth and wrong answer of a form in which a wrong answer was once accepted."""
     family = draw.choice(sorted(TRAPS))
     a, b = draw.sample(range(3, 60), 2)
     numbers = {"A": str(a), "B": str(b), "<sum>": str(a + b), "<twice>": str(2 * a)}
@@ -376,11 +376,11 @@ RESPONSES: dict[str, tuple[str, ...]] = {
         "\\boxed{{gold}={wrong}}", "\\boxed{{wrong}={gold}}", "#### {gold} = {wrong}",
     ),
 }  # fmt: skip
-"""Without a ground truth among them that is a list: a box of two values would be right for it."""
+"""Responses for ground truths that are no lists: a box of two values would be right for a list."""
 
 
-# What says the same to a reader, and people label right: no mutations. Paid by default, as the page on the
-# reward says; never under `preset=strict`.
+# Texts that mean the same to a reader, and that people label right: no mutations. Accepted by default, as the
+# docs of the reward say; never under `preset=strict`.
 
 
 def base_dropped(text: str, draw: random.Random) -> list[str]:
@@ -411,7 +411,7 @@ def rounded(text: str, draw: random.Random) -> list[str]:
 
 
 def rounded_short(text: str, draw: random.Random) -> list[str]:
-    """A decimal of three digits: a rounding that nobody has asked for."""
+    """Return a decimal of at most three digits: a rounding that the question does not ask for."""
     found = rounded(text, draw)
     value = float(found[0]) if found else 0.0
     short = f"{value:.{draw.choice((1, 2, 3))}g}"

@@ -1,11 +1,11 @@
-"""A hunt for false positives of the maths rewards: wrong answers made from right ones; what pays is listed.
+"""Searches for false positives of the maths rewards: wrong answers made from right ones; lists the accepted.
 
-Every pair is certain by construction: either an independent evaluation (`math_values`, which shares nothing
-with the reward) finds the two apart in every reading, or the words added change what is said whatever they
-stand on. What says the same to a reader (a unit, base, percent or degree sign left out that the question
-names, a decimal of at least four digits that is correctly rounded) is no mutation, and is listed apart: paid
-by default (`docs/math_policies.md`), and never under `preset=strict`. `gsm8k flexible`, which takes the last
-number of whatever is said, is reported and not counted, nor are words. A part of `grader.py`.
+Every pair is certain by construction: either an independent evaluation (`math_values`, which shares no code
+with the reward) finds the two different in every reading, or the added words change the meaning for any
+value. Answers that mean the same to a reader (without a unit, base, percent or degree sign that the question
+names, or a decimal of at least four digits that is correctly rounded) are no mutations, and are listed
+separately: accepted by default (`docs/math_policies.md`), and never under `preset=strict`. `gsm8k flexible`,
+which takes the last number of any text, is reported but not counted, nor are words. A part of `grader.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRESETS = {"default": MathOptions(), "strict": MathOptions(preset="strict")}
 GSM8K = {"gsm8k": gsm8k.Gsm8kOptions(), "gsm8k flexible": gsm8k.Gsm8kOptions(method="flexible")}
 _BY_CHOICE = "gsm8k flexible"
 PROSE = ("words_after", "words_before", "retracted")
-"""Families of words around a right number, which no reward reads: reported, and not counted."""
+"""Families of words around a right number, which no reward reads: reported but not counted."""
 _FORMS = {
     "box": "So we get $\\boxed{{answer}}$.", "tags": "Thus <answer>{answer}</answer>",
     "marker": "Answer: {answer}",
@@ -40,7 +40,7 @@ _INTEGER = re.compile(r"-?\d+")
 
 
 class Pair(NamedTuple):
-    """A ground truth and a response whose answer is not it."""
+    """A ground truth and a response with a different answer."""
 
     family: str
     ground_truth: str
@@ -49,7 +49,7 @@ class Pair(NamedTuple):
 
 
 def pairs(count: int, seed: int, folder: Path) -> list[Pair]:
-    """Return that many different pairs; the same for the same seed and data."""
+    """Return this many different pairs; the same for the same seed and data."""
     draw = random.Random(seed)
     truths = [*dict.fromkeys(from_data(folder)), *generated(max(count // 20, 400), draw)]
     draw.shuffle(truths)
@@ -67,7 +67,7 @@ def pairs(count: int, seed: int, folder: Path) -> list[Pair]:
 
 
 def _of_truth(truth: Truth, others: Sequence[Truth], draw: random.Random) -> Iterator[Pair]:
-    """Pairs of one ground truth: two edits, one of each other kind that applies."""
+    """Yield pairs of one ground truth: two edits, and one of each other kind that applies."""
     text = truth.text
     value = _value(text)
     if value is not None:
@@ -112,7 +112,7 @@ def _response(text: str, draw: random.Random) -> Pair:
 
 
 def readings(seed: int, folder: Path) -> list[Pair]:
-    """Return what says the same as a ground truth to who knows the question: one of each kind."""
+    """Return answers that mean the same as a ground truth to readers of the question: one of each kind."""
     draw = random.Random(seed)
     truths = [*dict.fromkeys(from_data(folder)), *generated(2_000, draw)]
     found = (
@@ -125,7 +125,7 @@ def readings(seed: int, folder: Path) -> list[Pair]:
 
 
 def rewrites(count: int, seed: int, folder: Path) -> list[Pair]:
-    """Return pairs whose answer has the ground truth's value, for the reverse of the hunt."""
+    """Return pairs whose answer has the ground truth's value, for the reverse search."""
     draw = random.Random(seed)
     truths = [*dict.fromkeys(from_data(folder)), *generated(max(count // 5, 400), draw)]
     draw.shuffle(truths)
@@ -141,21 +141,21 @@ def rewrites(count: int, seed: int, folder: Path) -> list[Pair]:
 
 
 def paid(pair: Pair, preset: str) -> bool:
-    """Whether a preset of `math`, or the `gsm8k` reward, pays the full score."""
+    """Return whether a preset of `math`, or the `gsm8k` reward, gives the full score."""
     if preset in GSM8K:
         return gsm8k.score(Sample("gsm8k", pair.response, pair.ground_truth), GSM8K[preset]).score == 1.0
     return score(Sample("math", pair.response, pair.ground_truth), PRESETS[preset]).score == 1.0
 
 
 def hunt(made: Sequence[Pair], preset: str) -> list[Pair]:
-    """Return the pairs that are paid. GSM8K takes integers only."""
+    """Return the pairs that are accepted. GSM8K takes integers only."""
     if preset in GSM8K:
         made = [p for p in made if _INTEGER.fullmatch(p.ground_truth)]
     return [pair for pair in made if paid(pair, preset)]
 
 
 def report(folder: Path, seed: int, count: int = 50_000) -> int:
-    """Print which wrong answers are paid; return how many, but for `PROSE` and those of `gsm8k flexible`."""
+    """Print the accepted wrong answers; return their number, except `PROSE` and `gsm8k flexible`."""
     made = pairs(count, seed, folder)
     families = Counter(pair.family for pair in made)
     print(f"\n{len(made)} pairs: {', '.join(f'{name} {n}' for name, n in families.most_common())}\n")
@@ -176,7 +176,7 @@ def report(folder: Path, seed: int, count: int = 50_000) -> int:
 
 
 def report_rewrites(folder: Path, seed: int, count: int = 20_000) -> int:
-    """Print which answers with the ground truth's value are not paid; return how many."""
+    """Print the answers with the ground truth's value that are not accepted; return their number."""
     made = rewrites(count, seed, folder)
     lost = [pair for pair in made if not paid(pair, "default")]
     print(f"\ndefault: {len(lost)} of {len(made)} rewrites that keep the value are not paid")

@@ -1,9 +1,9 @@
-"""The other graders, run in their own environment: reads cases as JSON lines, writes verdicts as JSON lines.
+"""Runs the other graders in their own environment: reads cases and writes verdicts as JSON lines.
 
-Start it with the Python of an environment that has `math-verify` and verl's `utils/reward_score` files:
-the benchmarks do so when they are given `--peer-python`. verl is read file by file, so that it need not be
-importable as a whole. Input lines hold gold, response and kind; output lines hold a verdict and CPU seconds
-for each grader. Not part of rewardkit, and imports nothing of it.
+Start it with the Python of an environment that has `math-verify` and verl's `utils/reward_score` files: the
+benchmarks do so with `--peer-python`. verl is read file by file, so that it need not be importable as a
+whole. Input lines have gold, response and kind; output lines have a verdict and CPU seconds for each grader.
+Not part of rewardkit, and imports nothing of it.
 """
 
 import importlib.util
@@ -25,7 +25,7 @@ def _verl(name):
 
 
 def _delimited(text):
-    """Bare LaTeX as an answer-only grader expects it: in a box, unless it brings its own delimiters."""
+    """Return bare LaTeX as answer-only graders expect it: in a box, unless it has its own delimiters."""
     return text if any(mark in text for mark in ("$", "\\boxed", "\\(", "\\[")) else f"\\boxed{{{text}}}"
 
 

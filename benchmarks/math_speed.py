@@ -1,11 +1,11 @@
-"""Verifications per CPU second, that of SymPy's forks too, beside Math-Verify in the same run.
+"""Verifications per CPU second, including SymPy's forks, compared with Math-Verify in the same run.
 
     python benchmarks/math_speed.py --data ../shared/data --peer-python /path/to/venv/bin/python
 
-Caches are emptied before each timing, and no response occurs twice in a set, so what is measured is the
-work itself; a training run, with many responses to one gold, is faster. `times` compares whole sets, in
-which a few rows can cost Math-Verify seconds; `median row` compares the middle of each. `SymPy` is the share
-of our seconds that is spent there, and how many rows go there; starting it is not counted on either side.
+Caches are emptied before each timing, and no response occurs twice in a set, so the work itself is measured;
+a training run, with many responses to one ground truth, is faster. `times` compares whole sets, in which a
+few rows can cost Math-Verify seconds; `median row` compares the middle of each. `SymPy` is the share of our
+seconds spent there, and the number of rows sent there; starting it is not counted on either side.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Timing(NamedTuple):
     """CPU seconds for a set."""
 
     rows: list[float]
-    """In this process, for each row."""
+    """Seconds in this process, for each row."""
     sympy: float
-    """In SymPy's server and its forks, for all of them."""
+    """Seconds in SymPy's server and its forks, for all rows."""
     asked: int
-    """Rows that went there."""
+    """Number of rows sent to SymPy."""
 
     @property
     def total(self) -> float:
@@ -102,7 +102,7 @@ def peer_seconds(python: str, rows: list[Row]) -> list[float]:
 
 
 def integers() -> list[Row]:
-    """Right and wrong integers in a box."""
+    """Return right and wrong integers in a box."""
     draw = random.Random(7)
     golds = [draw.randrange(1, 10**6) for _ in range(1000)]
     return [
@@ -116,7 +116,7 @@ def integers() -> list[Row]:
 
 
 def numerics() -> list[Row]:
-    """Decimals, fractions and grouped thousands against one another."""
+    """Return decimals, fractions and grouped thousands paired with each other."""
     draw = random.Random(11)
     rows: list[Row] = []
     for _ in range(250):

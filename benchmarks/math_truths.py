@@ -1,7 +1,7 @@
-"""Ground truths for the mutations: of MATH, GSM8K and AIME where the data is at hand, and generated ones.
+"""Ground truths for the mutations: of MATH, GSM8K and AIME if the data is available, and generated ones.
 
-The generated ones have every shape that the datasets have, and shapes in which a wrong answer once paid. No
-mutations here.
+The generated ones have every form in the datasets, and forms in which a wrong answer was once accepted.
+Contains no mutations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Truth(NamedTuple):
 
 
 def from_data(folder: Path) -> list[Truth]:
-    """Return the ground truths of the data sets that are in the folder."""
+    """Return the ground truths of the datasets in the folder."""
     return [
         *_math(folder / "math" / "test.jsonl"),
         *_gsm8k(folder / "gsm8k"),
@@ -61,7 +61,7 @@ def _aime(path: Path) -> Iterator[Truth]:
 
 
 def generated(count: int, draw: random.Random) -> list[Truth]:
-    """Return made-up ground truths, the shapes in turn."""
+    """Return generated ground truths, of each form in turn."""
     return [Truth("generated", _SHAPES[index % len(_SHAPES)](draw)) for index in range(count)]
 
 

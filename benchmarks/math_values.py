@@ -1,8 +1,8 @@
-"""An independent reading of plain answers, for saying with certainty that two of them differ or agree.
+"""An independent reader of plain answers, which decides with certainty that two of them differ or agree.
 
-It shares nothing with the reward that it checks: its own tokens, its own grammar (smaller: what it does not
-know it refuses), and values in machine floats at fixed points. `differ` and `agree` are True only where that
-is certain; both are False for whatever could be read in two ways. No rewrites and no families here.
+It shares nothing with the reward that it checks: it has its own tokens, its own grammar (smaller: it refuses
+anything unknown), and values in machine floats at fixed points. `differ` and `agree` are True only if that is
+certain; both are False for ambiguous texts. Contains no rewrites and no families.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ _ONLY_DIGIT_COMMAS = re.compile(r"-?\d+(?:,\d+)+")
 
 
 class Unreadable(ValueError):
-    """Not in this grammar, or open to several readings."""
+    """Raised if a text is not in this grammar, or ambiguous."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """What an answer is: a scalar, a collection of values, a relation, or a choice between cases."""
+    """The value of an answer: a scalar, a collection of values, a relation, or a choice between cases."""
 
     kind: str
     """`scalar`, `tuple`, `list`, `set`, `matrix`, `union`, `relation` or `cases`."""
     tree: Tree = ()
     mark: str = ""
-    """What stands behind a scalar: `percent`, `degree`, `currency` or `unit cm^2`; nothing else."""
+    """Mark after a scalar: `percent`, `degree`, `currency` or `unit cm^2`; nothing else."""
     decimal: bool = False
     items: tuple[Value, ...] = ()
     brackets: str = ""
@@ -81,10 +81,10 @@ class Value:
 
 
 def read(text: str) -> Value:
-    """Read an answer as it may stand in a box.
+    """Read an answer as written in a box.
 
     Raises:
-        Unreadable: it is not certain what it says.
+        Unreadable: its meaning is not certain.
     """
     text = (
         text.replace(",\\!", "{,}")
@@ -274,7 +274,7 @@ class _Reader:
                 return tree
 
     def beside(self, tree: Tree) -> Tree:
-        """The next factor without a sign between: a mixed number is a sum."""
+        """Return the product or sum with the next factor without a sign between: a mixed number is a sum."""
         if self.token() and self.tokens[self.at][0] == "num":
             raise Unreadable("two numbers side by side")
         if self.text() == "(" and tree[0] == "var":
@@ -412,7 +412,7 @@ class _Reader:
         return ("^", self.argument(), ("/", ("num", 1.0), degree))
 
     def operand(self) -> Tree:
-        """What a function is taken of: brackets, or one plain factor and nothing beside it."""
+        """Return the argument of a function: brackets, or one plain factor that stands alone."""
         if self.text() in ("(", "{"):
             return self.atom()
         tree = self.factor()
@@ -431,7 +431,7 @@ _POINTS: tuple[tuple[float, ...], ...] = (
     (3.0, 2.0, 5.0, 4.0, 7.0, 6.0),
     (5.0, 7.0, 3.0, 2.0, 6.0, 4.0),
 )
-"""Positive, where roots and powers have one meaning; the last two are whole numbers."""
+"""Positive points, where roots and powers have one meaning; the last two are whole numbers."""
 
 
 def names(tree: Tree) -> set[str]:
@@ -441,7 +441,7 @@ def names(tree: Tree) -> set[str]:
 
 
 def evaluate(tree: Tree, env: Env) -> complex | None:
-    """The value at a point; None where there is none."""
+    """Return the value at a point; None if there is none."""
     try:
         found = _evaluate(tree, env)
     except (ArithmeticError, ValueError, KeyError):
@@ -506,7 +506,7 @@ def _together(x: complex, y: complex) -> bool:
 
 
 def differ(a: Value, b: Value) -> bool:
-    """Whether two answers certainly say different things, in every reading that they have."""
+    """Return whether two answers certainly have different meanings, in every reading."""
     if "relation" in (a.kind, b.kind):
         return _relations_differ(a, b)
     if a.kind == b.kind == "scalar":
@@ -524,7 +524,7 @@ def differ(a: Value, b: Value) -> bool:
 
 
 def _spread(collection: Value) -> bool:
-    """Whether a collection holds two certainly different members."""
+    """Return whether a collection has two certainly different members."""
     return any(differ(collection.items[0], item) for item in collection.items[1:])
 
 
@@ -543,7 +543,7 @@ def _members_differ(a: Value, b: Value) -> bool:
 
 
 def _scales(value: Value, other: Value) -> list[float]:
-    """What a scalar may be multiplied with to read what is behind it."""
+    """Return the factors that the text after a scalar may stand for."""
     if value.mark == "percent":
         return [1.0, 0.01]
     if value.mark.startswith("unit"):
@@ -579,7 +579,7 @@ def _scalars_differ(a: Value, b: Value) -> bool:
 
 
 def _trees_differ(a: Tree, b: Tree, x: float, y: float, rounded: bool) -> bool:
-    """Whether two trees take different values, at a broken and at a whole point where both have one."""
+    """Return whether two trees differ, at both a fractional and a whole point if defined there."""
     seen = [False, False]
     for index, env in enumerate(_environments(a, b)):
         first, second = evaluate(a, env), evaluate(b, env)
@@ -617,8 +617,11 @@ def _difference(relation: Value) -> Tree:
 
 
 def _zeros_differ(a: Value, b: Value) -> bool:
-    """Whether one equation has a solution that the other has not. Real ones count before complex ones:
-    `x=-1` and `x^3=-1` may pass for the same, `x^2+1=0` and `x^2+4=0` may not."""
+    """Return whether one equation has a solution that the other has not.
+
+    Real solutions have priority over complex ones: `x=-1` and `x^3=-1` may be taken as the same, but
+    `x^2+1=0` and `x^2+4=0` may not.
+    """
     first, second = _difference(a), _difference(b)
     found = sorted(names(first) | names(second))
     if not found or names(first) != names(second):
@@ -662,7 +665,7 @@ def _newton(tree: Tree, env: Env, name: str, x: complex) -> complex | None:
 
 
 def _inequalities_differ(a: Value, b: Value) -> bool:
-    """Whether two conditions on one number are true at different places."""
+    """Return whether two conditions on one number are true at different places."""
     found = sorted(set().union(*(names(side.tree) for side in a.items + b.items)))
     if len(found) != 1:
         return False
@@ -685,7 +688,7 @@ def _holds(relation: Value, env: Env) -> bool | None:
 
 
 def agree(a: Value, b: Value) -> bool:
-    """Whether two answers certainly say the same: equal values in the same places of the same structure."""
+    """Return whether two answers certainly mean the same: equal values at the same places."""
     if a.kind != b.kind or a.operators != b.operators or a.shape != b.shape or a.mark != b.mark:
         return False
     if a.kind == "scalar":

@@ -1,10 +1,10 @@
-"""How long does `rewardkit prep gsm8k` take, beside the usual route with `datasets`?
+"""Measures the time of `rewardkit prep gsm8k`, compared with the usual way with `datasets`.
 
     python benchmarks/prep.py --raw GSM8K_FOLDER [--peer-python PYTHON_WITH_DATASETS] [--runs 5]
 
-Each run is a fresh process, interpreter start included, into a fresh folder. The peer does what GSM8K's
-preparation in RL trainers does: load the jsonl, map each split to rows, `to_parquet`; it neither checks
-rows, nor verifies solutions, nor writes atomically.
+Each run is a new process, including the start of the interpreter, and writes to a new folder. The peer does
+the same as GSM8K's preparation in RL trainers: it loads the jsonl, maps each split to rows, and calls
+`to_parquet`; it neither checks rows, nor verifies solutions, nor writes atomically.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> None:
     digests: dict[str, set[str]] = {}
     for run in range(arguments.runs):
         with tempfile.TemporaryDirectory() as scratch:
-            # A cache of its own for each run, or the peer would reuse the rows of the run before.
+            # A separate cache for each run; otherwise the peer would reuse the rows of the previous run.
             environment = os.environ | {"HF_HOME": f"{scratch}/cache", "HF_HUB_OFFLINE": "1"}
             commands = {"rewardkit": [sys.executable, "-c", OURS, "prep", "gsm8k", "--raw", raw, "--out"]}
             if arguments.peer_python:

@@ -1,4 +1,4 @@
-"""Scores per CPU second and core of the rewards that run on text alone, called as the workers call them.
+"""Scores per CPU second and core of the rewards on text alone, called as the workers call them.
 
 python benchmarks/rewards_speed.py
 """
@@ -36,7 +36,7 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
 
 
 def rate(name: str, samples: list[Sample]) -> float:
-    """Scores per CPU second, the best of five."""
+    """Return scores per CPU second, the best of five rounds."""
     reward = REGISTRY.by_name(name)
     assert reward is not None
     runner = RewardRunner(reward, reward.make_options({}))
@@ -53,7 +53,7 @@ RESPONSES = Path(__file__).parent.parent / "tests" / "data" / "responses"
 
 
 def whole(name: str) -> list[Sample]:
-    """Whole responses in the shapes that models write, up to 10,000 characters long."""
+    """Return whole responses in the forms that models write, up to 10,000 characters long."""
     rows = [
         json.loads(line) for line in (RESPONSES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
@@ -61,7 +61,7 @@ def whole(name: str) -> list[Sample]:
 
 
 def member_cost() -> float:
-    """Microseconds that a member of a composition costs beyond the member itself."""
+    """Return the microseconds that a member of a composition costs in addition to the member itself."""
     compose("speed_mix", {"sum": ["exact"] * 8}, ["speed_mix"])
     sample = [Sample("speed_mix", "Paris", "Paris")] * 5_000
     assert Scorer

@@ -1,21 +1,20 @@
-"""What not waiting for rollouts gains, and what it costs: `trainer.mode` of sync, one_step_off and async.
+"""Measures the gain and cost of not waiting for rollouts: `trainer.mode` of sync, one_step_off and async.
 
     export PYTHONPATH=.
     python benchmarks/rollout_modes.py speed [--steps 8] [--token-ms 40] [--json FILE] [KEY=VALUE ...]
     python benchmarks/rollout_modes.py tools [--steps 4] [--rounds 2] [--tool-s 30] [KEY=VALUE ...]
     python benchmarks/rollout_modes.py learning [--seeds 0 1 2] [--steps 20] [--json FILE] [KEY=VALUE ...]
 
-`speed`: the trainer is ours and trains a tiny model; the servers are stand-ins whose tokens take time and no
-CPU, as those of other GPUs would. Responses are as long, beside each other, as 1,210 real ones to problems of
-MATH were (ZeroEval, simple-evals-ru, BIG-Bench-Hard, TheoremQA; in characters: median 1,085, 99th percentile
-8,930): half have at most 8 of 64 tokens, one in a hundred has all.
+`speed`: our trainer trains a tiny model; the servers are stand-ins whose tokens take time but no CPU, like
+those of other GPUs. The relative lengths of the responses are those of 1,210 real ones to problems of MATH
+(ZeroEval, simple-evals-ru, BIG-Bench-Hard, TheoremQA; in characters: median 1,085, 99th percentile 8,930):
+half have at most 8 of 64 tokens, one in a hundred has all.
 
 `tools`: the same servers, and a model of SmolLM2-135M's shape (random weights) that learns on the CPU.
-Episodes of three turns of up to 16 tokens wait twice for a tool that sleeps, as long beside each other as
-those responses are, `--tool-s` at the most. All modes take turns in each round.
+Episodes of three turns of up to 16 tokens wait twice for a tool that sleeps; the waits have the same relative
+lengths as those responses, at most `--tool-s`. All modes run in each round.
 
-`learning`: arithmetic on a vLLM server, that all runs share; accuracy on held-out problems at the
-end.
+`learning`: arithmetic on a vLLM server shared by all runs; accuracy on held-out problems at the end.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ MODES: dict[str, list[str]] = {
 }
 SHARES = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1]
 CHARACTERS = [1, 159, 318, 547, 721, 897, 1085, 1306, 1617, 2029, 2783, 3408, 6475, 8930, 38344]
-"""Lengths of the real responses at these shares of them."""
+"""Quantiles of the lengths of the real responses, in characters."""
 MOST_TOKENS = 64
 PER_TOKEN = CHARACTERS[-2] / MOST_TOKENS
 TIS = "algorithm.rollout_correction.rollout_is=token"
@@ -99,7 +98,7 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 
 
 def length_of(seed: int) -> int:
-    """Return the tokens of a response: its seed alone decides them, so that all modes draw the same."""
+    """Return the number of tokens of a response by its seed, so that all modes get the same."""
     share = random.Random(seed).random()
     i = max(1, bisect.bisect_left(SHARES, share))
     part = (share - SHARES[i - 1]) / (SHARES[i] - SHARES[i - 1])
@@ -108,10 +107,10 @@ def length_of(seed: int) -> int:
 
 
 class SleepingServer(Stub):
-    """Draws tokens that mean nothing, each in its time; they stop while weights come in, as vLLM's do."""
+    """A server of meaningless tokens, each in its time; they stop while weights are loaded, as vLLM's do."""
 
     def __init__(self, token_s: float) -> None:
-        """Take `token_s` for each token of each response, however many there are."""
+        """Set the seconds for each token of a response, independent of the number of responses."""
         self._token_s = token_s
         self._open = threading.Event()
         self._open.set()
@@ -142,7 +141,7 @@ class SleepingServer(Stub):
 
 
 def common(data: Path, model: Path, out: Path, urls: Sequence[str], steps: int) -> list[str]:
-    """Return what all runs have in common: GRPO, 256 responses a step."""
+    """Return the settings of all runs: GRPO, 256 responses per step."""
     return [
         f"data.train_files={data / 'train.parquet'}",
         f"data.val_files={data / 'test.parquet'}",
@@ -169,7 +168,7 @@ def log_of(words: Sequence[str], out: Path) -> list[dict[str, float]]:
 
 @contextmanager
 def start(seed: int = 0) -> Iterator[tuple[Path, Path, Path]]:
-    """Make data and a warmed-up model; yield a folder, that of the data, and the model's."""
+    """Make data and a warmed-up model; yield a folder, that of the data, and that of the model."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data, model = folder / "data", folder / "model"
@@ -180,7 +179,7 @@ def start(seed: int = 0) -> Iterator[tuple[Path, Path, Path]]:
 
 
 def unlearned(folder: Path, mode: Sequence[str]) -> list[str]:
-    """Return the settings of runs on servers whose tokens mean nothing."""
+    """Return the settings of runs on servers with meaningless tokens."""
     (folder / "reward.py").write_text(UNTAUGHT)
     return [
         f"custom_reward_function.path={folder / 'reward.py'}",
@@ -196,7 +195,7 @@ def unlearned(folder: Path, mode: Sequence[str]) -> list[str]:
 
 
 def timed(name: str, words: Sequence[str], out: Path) -> dict[str, Any]:
-    """Train, and return means over all steps but the first, without the end's validation and checkpoint."""
+    """Train, and return means over all steps except the first, without the end of the run."""
     began = time.perf_counter()
     steps = log_of(words, out)[1:]
     whole = time.perf_counter() - began
@@ -214,7 +213,7 @@ def timed(name: str, words: Sequence[str], out: Path) -> dict[str, Any]:
 
 
 def speed(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Seconds a step in each mode, from the second step on."""
+    """Return the seconds per step in each mode, from the second step on."""
     found = []
     with start() as (folder, data, model):
         for name, mode in MODES.items():
@@ -235,7 +234,7 @@ def speed(given: argparse.Namespace) -> list[dict[str, Any]]:
 
 @contextmanager
 def start_135m(tool_s: float) -> Iterator[tuple[Path, Path, Path]]:
-    """As `start`, with a model of 135 million random weights, and episodes that wait for a tool."""
+    """Prepare as `start`, with a model of 135 million random weights, and episodes that wait for a tool."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data, model = folder / "data", folder / "model"
@@ -255,7 +254,7 @@ def start_135m(tool_s: float) -> Iterator[tuple[Path, Path, Path]]:
 
 
 def tools(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Seconds a step of synchronous and asynchronous runs in each round."""
+    """Return the seconds per step of synchronous and asynchronous runs in each round."""
     found = []
     with start_135m(given.tool_s) as (folder, data, model):
         for turn in range(given.rounds):
@@ -284,7 +283,7 @@ def tools(given: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def learning(given: argparse.Namespace) -> list[dict[str, Any]]:
-    """Accuracy on the held-out problems, for each mode and seed."""
+    """Return the accuracy on the held-out problems, for each mode and seed."""
     runs = {
         "sync": [],
         "async, 1": [*MODES["async, 1"], TIS],

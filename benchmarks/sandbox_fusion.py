@@ -1,10 +1,10 @@
-"""SandboxFusion's own tests of its runners, asked of our `/run_code`: how many pass.
+"""Runs SandboxFusion's own tests of its runners against our `/run_code`, and counts those that pass.
 
     python benchmarks/sandbox_fusion.py CLONE [--only test_python.py ...]
 
 CLONE is a checkout of github.com/bytedance/SandboxFusion. Its tests and the types of its requests and answers
-are used as they are; what its server would answer, ours does. Prints a row for each file and the names of
-the tests that fail. Those of the network (`test_isolation.py`) cannot pass: no program has one here.
+are used unchanged, with our server in place of theirs. Prints a row for each file and the names of the tests
+that fail. Those of the network (`test_isolation.py`) cannot pass, because programs have no network here.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ OURS = (
     "bash", "cpp", "go", "go_test", "isolation", "java", "jest", "junit", "nodejs", "pytest", "python",
     "rust", "typescript",
 )  # fmt: skip
-"""Their tests of the languages that we have."""
+"""SandboxFusion's tests of the languages that we support."""
 
 
 class Results:
-    """Counts what pytest says, by file."""
+    """Counts pytest's results by file."""
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = {}
@@ -56,7 +56,7 @@ def module(name: str, **names: Any) -> ModuleType:
 
 
 def load(clone: Path, name: str) -> ModuleType:
-    """Import one module of theirs by itself."""
+    """Import one of SandboxFusion's modules alone."""
     spec = importlib.util.spec_from_file_location(name, clone / f"{name.replace('.', '/')}.py")
     assert spec is not None and spec.loader is not None
     made = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -65,7 +65,7 @@ def load(clone: Path, name: str) -> ModuleType:
 
 
 def pretend(clone: Path, app: Any) -> None:
-    """Stand for their package: their types, and our server in place of theirs."""
+    """Replace SandboxFusion's package by its types and our server."""
     module("structlog", stdlib=MagicMock())
     module("sandbox", __path__=[])
     module("sandbox.runners", __path__=[], CODE_RUNNERS={}, run_jupyter=None)
@@ -76,7 +76,7 @@ def pretend(clone: Path, app: Any) -> None:
 
 
 def main() -> int:
-    """Run them and print what came of it."""
+    """Run the tests and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("clone", type=Path)
     parser.add_argument("--only", nargs="*", default=[f"test_{name}.py" for name in OURS])

@@ -1,12 +1,12 @@
-"""`rewardkit score` on a million GSM8K responses beside a naive loop: CPU and wall time, memory, and a
-kill in the middle.
+"""`rewardkit score` on a million GSM8K responses, compared with a naive loop: CPU and elapsed time, memory,
+and a kill in the middle.
 
     python benchmarks/score.py --raw grade-school-math/data [--verl verl/utils/reward_score/gsm8k.py]
 
-Without --raw the rows come from our own generator. With --verl, the file of that name from an installed
-verl is timed on the same rows in the same run, turn and turn about: its function beside our Scorer, and the
-loop over it in `score_loop.py` beside our command, for parquet and for jsonl. Where our command's time goes
-is measured of one chunk in one process, step by step, and of the start of its processes.
+Without --raw, the rows come from our own generator. With --verl, the file of that name from an installed verl
+is timed on the same rows in the same run, alternately: its function and our Scorer, and the loop over it in
+`score_loop.py` and our command, for parquet and for jsonl. The time of our command's steps is measured for
+one chunk in one process, and that of starting its processes separately.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _spoiled(answer: str, chance: float) -> str:
 
 
 def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
-    """Rows per CPU-second of `Scorer.score_batch`, and of verl's bare function, turn and turn about."""
+    """Return the rows per CPU second of `Scorer.score_batch` and verl's bare function, run alternately."""
     rows = pq.read_table(file).slice(0, 100_000).to_pylist()
     samples = [Sample(r["data_source"], r["response"], r["reward_model"]["ground_truth"]) for r in rows]
     scorer = Scorer()
@@ -135,7 +135,7 @@ def time_scoring(file: Path, verl: Path | None) -> dict[str, object]:
 
 
 def time_steps(file: Path) -> dict[str, object]:
-    """CPU of each step of a chunk in one process, in microseconds a row."""
+    """Return the CPU time of each step of a chunk in one process, in microseconds per row."""
     (source,) = find_inputs([file])
     with opened(source, PLAIN) as (rows, layout), Scorer() as scorer:
         records = next(rows.chunks())
@@ -171,7 +171,7 @@ def time_steps(file: Path) -> dict[str, object]:
 
 
 def _least_cpu(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The least CPU seconds of each in so many rounds of all, turn and turn about."""
+    """Return the least CPU seconds of each contender in this many alternating rounds."""
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(rounds):
         for name, contender in contenders.items():
@@ -182,7 +182,7 @@ def _least_cpu(contenders: Mapping[str, Callable[[], object]], rounds: int) -> d
 
 
 def time_starts(scratch: Path) -> dict[str, object]:
-    """CPU of the command on one row, and of what each worker of a large file imports."""
+    """Return the CPU time of the command on one row, and of the imports of each worker of a large file."""
     line = scratch / "one.jsonl"
     line.write_text(json.dumps({"data_source": "gsm8k", "response": "#### 7", "ground_truth": "7"}) + "\n")
     imports = "import rewardkit.scoring.worker, rewardkit.offline.file_workers, rewardkit.rewards.gsm8k"
@@ -195,7 +195,7 @@ def time_starts(scratch: Path) -> dict[str, object]:
 
 
 def time_commands(file: Path, verl: Path | None, runs: int) -> dict[str, object]:
-    """CPU and wall time of the whole command, and the most memory its processes held together."""
+    """Return CPU and elapsed time of the whole command, and the peak memory of its processes together."""
     kind = file.suffix[1:]
     commands = {f"rewardkit score, {kind}": [*_command(file, file.with_name(f"out.{kind}")), "--force"]}
     if verl is not None:
@@ -232,7 +232,7 @@ def _measured(command: list[str]) -> tuple[float, float, int]:
 
 
 def kill_and_resume(file: Path) -> dict[str, object]:
-    """SIGKILL the command half-way, resume it, and compare with the unbroken run."""
+    """Kill the command half-way, resume it, and compare with the uninterrupted run."""
     out = file.with_name("killed.parquet")
     progress = out.with_name(f".{out.name}.progress")
     chunks = -(-pq.read_metadata(file).num_rows // 8_192)
@@ -252,7 +252,7 @@ def _command(file: Path, out: Path) -> list[str]:
 
 
 def _memory_of(pid: int) -> int:
-    """Proportional set size of a process and its children, in bytes."""
+    """Return the proportional set size of a process and its children, in bytes."""
     total = 0
     try:
         parent = psutil.Process(pid)

@@ -1,5 +1,6 @@
-"""The naive loop beside which `benchmarks/score.py` measures `rewardkit score`: a function in the form of
-verl's `compute_score(solution_str, ground_truth)`, called for each row. One column comes of it, no status.
+"""The naive loop with which `benchmarks/score.py` compares `rewardkit score`: a function in the form of
+verl's `compute_score(solution_str, ground_truth)`, called for each row. The result is one column without a
+status.
 
     python benchmarks/score_loop.py verl/utils/reward_score/gsm8k.py responses.parquet scored.parquet
 """
@@ -35,7 +36,7 @@ def score_frame(call: Call, source: Path, out: Path) -> None:
 
 
 def score_lines(call: Call, source: Path, out: Path) -> None:
-    """Score a file of JSON objects, one a line, in constant memory: a quarter of what pandas takes."""
+    """Score a file of JSON objects, one per line, in constant memory."""
     with source.open() as lines, out.open("w") as written:
         for line in lines:
             row = json.loads(line)

@@ -1,16 +1,16 @@
-"""What the server costs beside a bare FastAPI echo, and how it bears a trainer's burst.
+"""Measures the cost of the server compared with a bare FastAPI echo, and its behaviour in a trainer's burst.
 
     python benchmarks/server.py [--only echo|burst|crowd] [--seconds 0.1] [--samples 1400] [--nap 0.2]
 
-`echo`: CPU time of the server process (`/proc/PID/schedstat`) rather than wall time, since other jobs
-disturb wall time and not this. Both servers run uvicorn with uvloop and httptools, one process; the load
-comes over 16 keep-alive connections from raw sockets. The figures are medians of five rounds; no bar.
+`echo`: CPU time of the server process (`/proc/PID/schedstat`), which other jobs disturb less than elapsed
+time. Both servers run uvicorn with uvloop and httptools in one process; the load comes from raw sockets over
+16 keep-alive connections. The figures are medians of five rounds; no bar.
 
-`burst`: OpenRLHF's client has all samples of a step in flight at once, each in a request of its own over its
-own connection, and waits 180 s. Bars: every sample is scored; meanwhile a second client's sample of the same
-reward, asked for every two seconds, is answered within a second in the median, and within five always.
+`burst`: OpenRLHF's client has all samples of a step in flight at once, each in a separate request over its
+own connection, and waits 180 s. Bars: every sample is scored; meanwhile, a second client's sample of the same
+reward, sent every two seconds, is answered within a second in the median, and always within five.
 
-`crowd`: 3,000 posts of aiohttp's at once, each over its own connection, while eight processes keep the cores
+`crowd`: 3,000 posts of aiohttp at once, each over its own connection, while eight processes keep the cores
 busy. Bar: 3,000 scores.
 """
 
@@ -38,7 +38,7 @@ ROUNDS = 5
 TURNS = 20
 SERVE = [sys.executable, "-m", "rewardkit", "serve", "--port", "0", "--no-sandbox"]
 SIZES = (1, 64)
-"""Samples in a request."""
+"""Numbers of samples in a request."""
 
 CROWD = 3_000
 BUSY = 8
@@ -69,11 +69,11 @@ def nap(sample):
     time.sleep(float(sample.ground_truth))
     return 1.0
 """
-"""The ground truth is how long a sample takes, in seconds."""
+"""Reward whose ground truth is the time for a sample, in seconds."""
 
 
 def sample(i: int) -> dict[str, object]:
-    """One GSM8K sample of about 850 bytes: the question, a worked answer, the gold."""
+    """Return one GSM8K sample of about 850 bytes: the question, a worked answer, the ground truth."""
     steps = " ".join(f"Then {k} bags of {i + k} apples make {k * (i + k)} apples." for k in range(2, 9))
     return {
         "data_source": "openai/gsm8k",
@@ -86,7 +86,7 @@ def sample(i: int) -> dict[str, object]:
 
 
 class Server:
-    """A server process, and what it has used."""
+    """A server process, with its CPU time."""
 
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -96,18 +96,18 @@ class Server:
         self.port = int(found[1])
 
     def cpu_s(self) -> float:
-        """CPU time of all its threads so far."""
+        """Return the CPU time of all its threads so far."""
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
         return sum(int(path.read_text().split()[0]) for path in tasks) / 1e9
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the process."""
         self.process.terminate()
         self.process.wait()
 
 
 async def load(port: int, body: bytes, seconds: float) -> int:
-    """Send the same request over and over on each connection; return how many were answered with 200."""
+    """Send the same request repeatedly on each connection; return how many were answered with 200."""
     head = (
         "POST /score HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
         f"content-length: {len(body)}\r\n\r\n"
@@ -133,10 +133,10 @@ async def load(port: int, body: bytes, seconds: float) -> int:
 
 
 def measure(servers: list[Server], body: bytes, seconds: float) -> list[list[float]]:
-    """CPU seconds for each request to each server, in each of the rounds.
+    """Return the CPU seconds per request to each server, in each of the rounds.
 
-    Within a round the servers are asked in turns, many times and shortly, so that whatever else runs on the
-    machine makes all of them dearer.
+    Within a round, the servers are called alternately, many times and briefly, so that other load on the
+    machine affects all of them.
     """
     for server in servers:
         asyncio.run(load(server.port, body, seconds))
@@ -155,7 +155,7 @@ def _round(servers: list[Server], body: bytes, seconds: float) -> list[float]:
 
 
 async def ask(port: int, nap_s: float, client: str) -> tuple[str, float]:
-    """Send one sample as OpenRLHF does; return what came of it and the seconds that it took."""
+    """Send one sample as OpenRLHF does; return its outcome and the seconds that it took."""
     body = json.dumps({"query": ["q\na"], "prompts": ["q\n"], "labels": [str(nap_s)]})
     head = f"POST /openrlhf/bench/nap HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-client-id: {client}\r\n"
     began = time.perf_counter()
@@ -172,7 +172,7 @@ async def ask(port: int, nap_s: float, client: str) -> tuple[str, float]:
 
 
 async def bear(port: int, samples: int, nap_s: float) -> list[str]:
-    """Run both clients, print what was seen, and return the bars that were missed."""
+    """Run both clients, print the results, and return the missed bars."""
     await ask(port, nap_s, "warm-up")
     burst = asyncio.gather(*(ask(port, nap_s, "trainer") for _ in range(samples)))
     waits: list[float] = []
@@ -193,7 +193,7 @@ async def bear(port: int, samples: int, nap_s: float) -> list[str]:
 
 
 async def crowd(port: int) -> list[str]:
-    """Post all at once, print what came of it, and return the bar if it was missed."""
+    """Post all at once, print the results, and return the bar if it was missed."""
     body = msgspec.json.encode(sample(2))
     headers = {"content-type": "application/json"}
 
@@ -214,7 +214,7 @@ async def crowd(port: int) -> list[str]:
 
 
 def crowd_beside_busy_processes() -> list[str]:
-    """Run the crowd while the cores are busy with something else."""
+    """Run the crowd while other processes keep the cores busy."""
     busy = [subprocess.Popen(BUSY_LOOP) for _ in range(BUSY)]
     server = Server(SERVE)
     try:
@@ -228,7 +228,7 @@ def crowd_beside_busy_processes() -> list[str]:
 
 @contextmanager
 def nap_server(scorers: int = 2) -> Iterator[int]:
-    """Run a server whose one reward sleeps, with so many scoring processes; yield its port."""
+    """Run a server whose only reward sleeps, with this many scoring processes; yield its port."""
     with tempfile.NamedTemporaryFile("w", suffix=".py") as reward:
         reward.write(REWARD)
         reward.flush()
@@ -262,7 +262,7 @@ def echo(seconds: float) -> None:
 
 
 def main() -> None:
-    """Measure, and fail when a bar is missed."""
+    """Measure, and fail if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=("echo", "burst", "crowd"))
     parser.add_argument("--seconds", type=float, default=0.1, help="of a turn; 20 turns are a round")

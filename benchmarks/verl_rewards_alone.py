@@ -1,4 +1,4 @@
-"""How a program imports verl's rewards alone: verl's own `__init__` needs torch, tensordict and more."""
+"""Imports verl's rewards alone, because verl's own `__init__` needs torch, tensordict and more."""
 
 VERL_REWARDS_ALONE = """
 import importlib.util, sys, types
@@ -10,4 +10,4 @@ for name in ("utils", "utils.reward_score"):
     package.__path__ = [verl.__path__[0] + "/" + name.replace(".", "/")]
     sys.modules["verl." + name] = package
 """
-"""Lines of a program; after them `verl.utils.reward_score` can be imported."""
+"""Lines of a program; after them, `verl.utils.reward_score` can be imported."""

@@ -1,12 +1,13 @@
-"""Do verl's example scripts train here? Each with its own words and a tiny model, for two steps on a CPU.
+"""Checks that verl's example scripts train here, each with its own settings and a tiny model, for two steps
+on a CPU.
 
     python benchmarks/verl_scripts.py --scripts verl_scripts.jsonl [--only NAME] [--out FOLDER]
 
-`verl_scripts.jsonl` has a line for each script: {"script": name, "words": [key=value, ...]}. Given are
-data, models and one process, transformers as the engine, and what makes a step small: batch sizes, lengths,
-responses to a prompt. All else is the script's own: losses, estimators, adapters, reward models, types,
-sharding, offloading. A custom reward stands in for the rules, so that an untrained model's responses differ
-in score. Exit code 1 where a script neither trains nor is refused before a model is loaded.
+`verl_scripts.jsonl` has a line for each script: {"script": name, "words": [key=value, ...]}. Replaced are
+data, models, the number of processes (one), the engine (transformers), and the sizes of a step: batch sizes,
+lengths, responses to a prompt. All else is the script's own: losses, estimators, adapters, reward models,
+types, sharding, offloading. A custom reward replaces the rules, so that an untrained model's responses differ
+in score. Exits with 1 if a script neither trains nor is refused before a model is loaded.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def make_files(folder: Path, world: World) -> None:
 
 
 def given(words: Sequence[str], folder: Path, out: Path) -> list[str]:
-    """Return what replaces the script's own: paths, the machine, and sizes."""
+    """Return the settings that replace the script's own: paths, the machine, and sizes."""
     asked = dict(word.lstrip("+").partition("=")[::2] for word in words)
     rollout = "actor_rollout_ref.rollout"
     n = min(int(asked.get(f"{rollout}.n", "1")), 3)
@@ -120,7 +121,7 @@ def given(words: Sequence[str], folder: Path, out: Path) -> list[str]:
 
 
 def outcome(words: Sequence[str], folder: Path, world: World) -> tuple[str, str]:
-    """Return `trains`, `refused` or `fails`, and why."""
+    """Return `trains`, `refused` or `fails`, and the reason."""
     with tempfile.TemporaryDirectory() as out:
         try:
             config = load_config(None, [*words, *given(words, folder, Path(out))])

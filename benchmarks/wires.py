@@ -1,7 +1,7 @@
-"""One sample over each protocol that the server speaks, as its trainers' clients send it: for the soak, and
-for the clients whose own code cannot be installed.
+"""Sends one sample over each protocol of the server, as its trainers' clients do: for the soak test, and for
+clients whose own code cannot be installed.
 
-Written after the clients; which of them are their own code is `server_clients`' business.
+Written after the clients; `server_clients` records which of them are the trainers' own code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _POLL_S = 0.5
 
 
 class Row(NamedTuple):
-    """A question, a response to it, and what the response is worth."""
+    """A question, a response to it, and the response's score."""
 
     data_source: str
     split: str
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 class Server(NamedTuple):
-    """Where it is, and the token it wants; the address holds the token as `http://:TOKEN@host` does."""
+    """Address and token of a server. The address may include the token as `http://:TOKEN@host`."""
 
     url: str
     token: str | None = None
@@ -41,25 +41,25 @@ class Server(NamedTuple):
 
     @property
     def with_token(self) -> str:
-        """The base address for clients that take nothing else."""
+        """Return the base address for clients that take nothing else."""
         return self.url if self.token is None else self.url.replace("://", f"://:{self.token}@")
 
     @property
     def bearer(self) -> dict[str, str]:
-        """The header for clients that have a place for a key."""
+        """Return the header for clients that accept a key."""
         return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
 
 
 Ask = Callable[[Server, Row], float]
-"""Has one row scored, and returns the reward as the client reads it from the answer."""
+"""Scores one row, and returns the reward as the client reads it from the answer."""
 
 
 class Again(Exception):
-    """The server does not know (any more) what was submitted: the client's own rule is to begin anew."""
+    """Raised if the server does not know a submission (any more); the client then starts again."""
 
 
 def native(server: Server, row: Row) -> float:
-    """The server's own route."""
+    """Score through the server's own route."""
     body = {
         "data_source": row.data_source,
         "prompt": row.question,
@@ -70,26 +70,26 @@ def native(server: Server, row: Row) -> float:
 
 
 def openrlhf(server: Server, row: Row) -> float:
-    """OpenRLHF: lists of one, over a connection of its own."""
+    """Score as OpenRLHF: lists of one, over a separate connection."""
     prompt = TEMPLATE.format(row.question)
     body = {"query": [prompt + row.response + END], "prompts": [prompt], "labels": [row.ground_truth]}
     return float(_post(f"{server.with_token}/openrlhf/{row.data_source}", body)["rewards"][0])
 
 
 def slime(server: Server, row: Row) -> float:
-    """slime and miles: the answer is the number itself."""
+    """Score as slime and miles: the answer is the number itself."""
     body = {"prompt": row.question, "response": row.response, "label": row.ground_truth}
     return float(_post(f"{server.with_token}/slime/{row.data_source}", body))
 
 
 def llama_factory(server: Server, row: Row) -> float:
-    """LLaMA-Factory: whole texts, whose ground truths the server has."""
+    """Score as LLaMA-Factory: whole texts, whose ground truths the server has."""
     body = {"model": "model", "messages": [TEMPLATE.format(row.question) + row.response + END]}
     return float(_post(f"{server.with_token}/llama_factory", body)["scores"][0])
 
 
 def nemo_gym(server: Server, row: Row) -> float:
-    """NeMo-Gym's resource server, as verifiers and axolotl ask it too."""
+    """Score as NeMo-Gym's resource server, which verifiers and axolotl also use."""
     message = {
         "type": "message",
         "role": "assistant",
@@ -107,7 +107,7 @@ def nemo_gym(server: Server, row: Row) -> float:
 
 
 def roll(server: Server, row: Row) -> float:
-    """ROLL: submit, then poll by a GET that has a body."""
+    """Score as ROLL: submit, then poll by a GET with a body."""
     headers = {} if server.token is None else {"XRL-Authorization": f"Bearer {server.token}"}
     body = {
         "prompt": row.question,
@@ -131,21 +131,21 @@ def roll(server: Server, row: Row) -> float:
 
 
 def vllm(server: Server, row: Row) -> float:
-    """Clients of vLLM's classification, verl's router among them."""
+    """Score as clients of vLLM's classification, such as verl's router."""
     text = TEMPLATE.format(row.question) + row.response + END
     answer = _post(f"{server.with_token}/classify", {"model": row.data_source, "input": text})
     return float(answer["data"][-1]["probs"][-1])
 
 
 def sglang(server: Server, row: Row) -> float:
-    """Clients of SGLang's classification."""
+    """Score as clients of SGLang's classification."""
     text = TEMPLATE.format(row.question) + row.response + END
     answer = _post(f"{server.with_token}/sglang/classify", {"model": row.data_source, "text": [text]})
     return float(answer[0]["embedding"][0])
 
 
 def ors(server: Server, row: Row) -> float:
-    """The Open Reward Standard: a session for one task, whose end is an event."""
+    """Score by the Open Reward Standard: a session for one task, which ends with an event."""
     base = f"{server.url}/{server.tasks}"
     with requests.Session() as http:
         http.headers.update(server.bearer)
@@ -163,7 +163,7 @@ def ors(server: Server, row: Row) -> float:
 
 
 def openenv(server: Server, row: Row) -> float:
-    """OpenEnv: one episode over a WebSocket."""
+    """Score as OpenEnv: one episode over a WebSocket."""
     address = f"{server.url.replace('http', 'ws', 1)}/openenv/{server.tasks}/ws"
     with connect(address, additional_headers=server.bearer, open_timeout=TIMEOUT_S) as socket:
         for kind, data in (
@@ -197,7 +197,7 @@ def _post(url: str, body: Any, headers: dict[str, str] | None = None) -> Any:
 
 
 def _events(text: str) -> dict[str, str]:
-    """What each kind of event of a stream says, its pieces joined."""
+    """Return the content of each kind of event in a stream, with its pieces joined."""
     said: dict[str, str] = {}
     for block in text.split("\n\n"):
         kind, _, data = block.partition("\n")

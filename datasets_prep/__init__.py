@@ -1,7 +1,7 @@
-"""Turns raw datasets into parquet with one schema. One file per dataset, or family of them.
+"""Converts raw datasets to parquet with one schema. One file for each dataset or family of datasets.
 
-`DATASETS` is the table of them, by kind in `tables/`; none is imported before its use. What all share is in
-`common/`: `recipe` first.
+`DATASETS` is the table of all datasets, by kind in `tables/`; each is imported only when used. `common/` has
+the shared code: start with `recipe`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ HUB = {
     2024: Hub("Maxwell-Jia/AIME_2024", "default", ("train",), "its file"),
     2025: Hub("math-ai/aime25", "default", ("test",), "its file"),
 }
-"""Where each year lies on the hub."""
+"""Dataset on the hub for each year."""
 
 
 def prepare(
@@ -80,7 +80,7 @@ def _problem(record: Record) -> str:
 
 
 def _answer(record: Record) -> str:
-    """The answer as published, `25` or `025`, as a plain integer."""
+    """Return the published answer, `25` or `025`, as a plain integer."""
     value = record.values.get("answer", value_at(record.values, "reward_model.ground_truth"))
     if value is None and isinstance(record.values.get("solution"), str):
         value = boxed_answer(record.text("solution"), record.where)
@@ -92,8 +92,7 @@ def _answer(record: Record) -> str:
 
 
 def as_response(solution: object, answer: str) -> str:
-    """Return a published solution, ending as a response should: many end in a signature or a second
-    solution."""
+    """Return a published solution ending like a response: many end in a signature or a second solution."""
     final = f"The answer is \\boxed{{{answer}}}."
     return f"{solution.rstrip()}\n\n{final}" if isinstance(solution, str) and solution.strip() else final
 

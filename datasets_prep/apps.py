@@ -33,7 +33,7 @@ _FILES = {
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """Files of rows, or the original folder of one folder a problem."""
+    """Open files of rows, or the original folder with one folder for each problem."""
     root = Path(raw)
     folders = {split: _problems(root / split) for split in ("train", "test")}
     if not any(folders.values()):

@@ -30,7 +30,7 @@ from rewardkit.messages import plain_message
 
 ANSWERS = "possible_answer"
 _ANSWER = "possible_answer"
-"""The column under which the answers are joined to the questions."""
+"""Column under which the answers are joined to the questions."""
 _OTHER = ("multi_turn", "memory", "web_search", "format_sensitivity", "live_relevance", "prereq")
 _NOTHING = "None of these tools can do that."
 
@@ -57,7 +57,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def _messages(record: Record) -> tuple[dict[str, str], ...]:
-    """The messages of the one turn; a system message of the set becomes the user's first words."""
+    """Return the messages of the only turn; a system message is put at the start of the user's message."""
     turns = record.value("question")
     if not isinstance(turns, list) or len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
         raise InputError(
@@ -82,7 +82,7 @@ def _wanted(record: Record, category: str) -> list[dict[str, Any]]:
 
 
 def _calls(wanted: list[dict[str, Any]]) -> str:
-    """The first accepted value of every argument, as hermes calls; arguments that may be missing are."""
+    """Return calls in hermes format with the first accepted value of each argument, without optional ones."""
     calls = []
     for call in wanted:
         ((name, arguments),) = call.items()
@@ -93,7 +93,7 @@ def _calls(wanted: list[dict[str, Any]]) -> str:
 
 
 def _first(values: list[Any]) -> Any:
-    """Objects have their own values in lists of accepted ones, and so have those in lists."""
+    """Return the first accepted value; values in objects and lists are also lists of accepted ones."""
     value = values[0]
     if isinstance(value, list):
         return [_first([item]) if isinstance(item, Mapping) else item for item in value]

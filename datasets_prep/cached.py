@@ -1,7 +1,7 @@
-"""A dataset prepared once and kept: in a folder named after what it is made from, by which version, and how.
+"""Prepares a dataset once and caches it in a folder named by its source, version and options.
 
-Whoever needs a dataset as a means, as `rewardkit eval` does, asks here; `rewardkit prep` writes where the
-user says.
+For callers that need a dataset as input, such as `rewardkit eval`; `rewardkit prep` writes to a folder of the
+user.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _WITHOUT_EFFECT = ("raw", "num_proc", "template", "card")
 def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -> Path:
     """Return the folder of a prepared dataset, with a parquet file for each split.
 
-    Without a revision the hub is asked once: what it had then is kept until the folder is deleted.
+    Without a revision, the hub is asked once, and its answer is kept until the folder is deleted.
 
     Args:
-        own: The options that this dataset alone has.
+        own: The options that only this dataset has.
 
     Raises:
         InputError: the raw data cannot be found or used, or the folder cannot be written.
@@ -57,7 +57,7 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
 
 
 def cache_folder() -> Path:
-    """Return where prepared datasets are kept: below XDG_CACHE_HOME, else below ~/.cache."""
+    """Return the folder of prepared datasets: in XDG_CACHE_HOME, or else in ~/.cache."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache").absolute() / "rewardkit" / "prepared"
 

@@ -44,7 +44,7 @@ _NO_ANSWER = "the answer is not published"
 
 @dataclass(frozen=True, slots=True)
 class ChoiceQuestion:
-    """One question, its options in the order in which they are shown, and which is right."""
+    """One question, its options in the order shown, and the index of the right one."""
 
     text: str
     options: tuple[str, ...]
@@ -54,7 +54,7 @@ class ChoiceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One set of the table."""
+    """One dataset of the table."""
 
     name: str
     hub: Hub
@@ -63,7 +63,7 @@ class Choice:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of the set."""
+        """Return the recipe of the dataset."""
         return Recipe(self.name, self.hub, partial(_to_row, self), INSTRUCTION, self.layout)
 
 
@@ -111,7 +111,7 @@ def _hellaswag(record: Record, context: RowContext) -> ChoiceQuestion:
 
 
 def _mmlu(record: Record, context: RowContext) -> ChoiceQuestion:
-    values = record.values.get("train")  # the hub's auxiliary_train has its rows one level down
+    values = record.values.get("train")  # the hub's auxiliary_train nests its rows one level deeper
     row = Record(record.where, record.index, values) if isinstance(values, dict) else record
     options = row.texts("choices") if "choices" in row.values else [row.text(name) for name in "ABCD"]
     subject = row.values.get("subject") or _subject(record.where)
@@ -119,7 +119,7 @@ def _mmlu(record: Record, context: RowContext) -> ChoiceQuestion:
 
 
 def _subject(where: str) -> str:
-    """Of the original csv files: their name without the split."""
+    """Return the subject from the name of an original csv file."""
     return re.sub(r"_(test|val|dev|train)?\.csv.*", "", where.rpartition("/")[2]).partition(" ")[0]
 
 
@@ -142,7 +142,7 @@ def _gpqa(record: Record, context: RowContext) -> ChoiceQuestion:
 
 
 def _labelled(record: Record, context: RowContext) -> ChoiceQuestion:
-    """ARC and CommonsenseQA, as the hub has them or as originally published."""
+    """Read ARC and CommonsenseQA, in the hub's form or as originally published."""
     asked = record.value("question")
     nested = Record(record.where, record.index, asked) if isinstance(asked, dict) else record
     text = nested.text("stem") if isinstance(asked, dict) else record.text("question")
@@ -160,7 +160,7 @@ def _labelled(record: Record, context: RowContext) -> ChoiceQuestion:
 
 
 def _place(record: Record, name: str) -> int:
-    """The place of a right option that is a letter, or a number from 0."""
+    """Return the index of a right option given as a letter or as a number from 0."""
     value: Any = record.value(name)
     if isinstance(value, str) and len(value.strip()) == 1 and value.strip() in LETTERS:
         return LETTERS.index(value.strip())

@@ -20,7 +20,7 @@ from rewardkit.datasets_prep.common.verification import MOST
 from rewardkit.errors import InputError
 
 PYTHON3 = 3
-"""The set's code for the language; 1 is Python 2."""
+"""The dataset's code for Python 3; 1 is Python 2."""
 TESTS = ("public_tests", "private_tests", "generated_tests")
 
 
@@ -50,14 +50,14 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
 
 
 def _seconds(limit: Any) -> float:
-    """The time limit of a problem, 0 if it has none: `{seconds, nanos}`, or a number in other copies."""
+    """Return the time limit of a problem in seconds, 0 if it has none: `{seconds, nanos}`, or a number."""
     if isinstance(limit, dict):
         return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
     return float(limit) if isinstance(limit, int | float) else 0.0
 
 
 def _pairs(record: Record, column: str, first: str, second: str) -> list[tuple[Any, Any]]:
-    """The items of two lists of one length in a column, which may be missing."""
+    """Return the pairs of items of two equally long lists in a column, which may be missing."""
     lists = record.values.get(column) or {first: [], second: []}
     left, right = (lists.get(name) if isinstance(lists, dict) else None for name in (first, second))
     if not isinstance(left, list) or not isinstance(right, list) or len(left) != len(right):

@@ -1,4 +1,4 @@
-"""One entry of the table of datasets; what is known of a set without importing its module."""
+"""One entry of the table of datasets, with all data that is needed before importing its module."""
 
 from __future__ import annotations
 
@@ -10,42 +10,43 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One dataset that `rewardkit prep` knows."""
+    """One dataset of `rewardkit prep`."""
 
     name: str
     summary: str
     licence: str
     source: str
-    """Where it is published: its name on the hub, or an address."""
+    """Publisher: its name on the hub, or a URL."""
     rows: str
-    """How many it has, by split, as its card says; `train 7,473, test 1,319`."""
+    """Number of rows by split, according to its card; `train 7,473, test 1,319`."""
     data_source: str
-    """Of its rows; decides their reward. With a `*` where the rows say more."""
+    """Data source of its rows, which decides their reward. With a `*` if the rows specify more."""
     raw: str
-    """What to pass after its name on the command line, in an example that works."""
+    """Arguments after its name on the command line, in an example that works."""
     module: str = ""
-    """Module below `package`, and after a colon the recipe in it (by its name, or in its table `RECIPES`);
-    empty: as the dataset is called."""
+    """Module in `package`, and after a colon its recipe (by its name, or in its table `RECIPES`); empty: the
+    name of the dataset."""
     package: str = "rewardkit.datasets_prep"
-    """Package of the module; empty: `module` is its whole name."""
+    """Package of the module; empty: `module` is the full name."""
     verifiable: bool = True
-    """Its rows have solutions and a rule that scores them."""
+    """True if its rows have solutions and a rule that scores them."""
 
     @property
     def example(self) -> str:
-        """A command line that works."""
+        """Return a command line that works."""
         return f"rewardkit prep {self.name} {self.raw} --out data/{self.name}"
 
     def load(self) -> Callable[..., Any]:
         """Import the dataset's module and return its `prepare(out_dir, settings, *, ..., progress=None)`.
 
-        Keyword arguments of its own, with their types, defaults and help, are its options on the command
-        line."""
+        The function's own keyword arguments, with their types, defaults and help, are its options on the
+        command line.
+        """
         prepare: Callable[..., Any] = self._recipe().prepare
         return prepare
 
     def describe(self) -> str:
-        """Return the first lines of its file, which say what the raw form is."""
+        """Return the docstring of its module, which describes the raw form."""
         return str(importlib.import_module(self._place()[0]).__doc__ or "").strip()
 
     def _recipe(self) -> Any:

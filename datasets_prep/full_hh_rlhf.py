@@ -40,7 +40,7 @@ FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
 
 _HELD_OUT = 4
-"""Without a published test split, every fourth prompt is held out for testing the reward model."""
+"""Share of held-out prompts: without a published test split, every fourth prompt tests the reward model."""
 
 _TURN = re.compile(r"(?:^|\n\n)(Human|Assistant):")
 _ASSISTANT = "\n\nAssistant:"
@@ -65,11 +65,11 @@ MakeRows = Callable[[PreferencePair, str], list[AnyRow]]
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """One published form of the set."""
+    """One published form of the dataset."""
 
     name: str
     hub: Hub
-    """Its name there is the data source too."""
+    """Dataset on the hub, whose name is also the data source."""
 
     def prepare(
         self,
@@ -86,13 +86,14 @@ class Preferences:
         ] = False,
         progress: OnWritten | None = None,
     ) -> PrepResult:
-        """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the splits that are published.
+        """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the published splits.
 
-        If only `train` is there, the reward model's test.parquet gets a quarter of its prompts. A limit
+        If there is only `train`, the reward model's test.parquet gets a quarter of its prompts. A limit
         counts pairs.
 
         Raises:
-            InputError: no such form, the raw data cannot be found or used, or the folder cannot be written.
+            InputError: the form does not exist, the raw data cannot be found or used, or the folder cannot be
+                written.
             MissingDependencyError: no `raw`, and the package `datasets` is not installed.
         """
         if split != "all" and split not in FORMS:
@@ -125,10 +126,10 @@ class Preferences:
 def turns(dialogue: str) -> tuple[dict[str, str], ...]:
     """Return a dialogue of "Human:" and "Assistant:" paragraphs as messages, ending with the user's.
 
-    A text without such paragraphs is one user message; turns of one speaker in a row are one message.
+    A text without such paragraphs is one user message; successive turns of one speaker are one message.
 
     Raises:
-        ValueError: text before the first speaker, or the last words are not the user's.
+        ValueError: there is text before the first speaker, or the last message is not the user's.
     """
     before, *parts = _TURN.split(dialogue)
     if not parts:
@@ -158,7 +159,7 @@ def _splits(
 
     pairs = {name: read(name, bad) for name in source.splits}
     if form == "rm" and "test" not in pairs:
-        # Read a second time, with its bad rows counted already.
+        # Read a second time, after its bad rows were counted.
         pairs["test"] = filter(_held_out(True), read("train", BadRows(skip=bad.skip)))
         pairs["train"] = filter(_held_out(False), pairs["train"])
     return {split: _rows(of_split, split, make) for split, of_split in pairs.items()}
@@ -169,7 +170,7 @@ def _rows(pairs: Iterable[PreferencePair], split: str, make: MakeRows) -> Iterat
 
 
 def _held_out(wanted: bool) -> Callable[[PreferencePair], bool]:
-    """Choose the pairs of every fourth prompt, or the others: no prompt is on both sides."""
+    """Return a filter for the pairs of every fourth prompt, or for the others: no prompt is on both sides."""
     place: dict[bytes, int] = {}
 
     def choose(pair: PreferencePair) -> bool:
@@ -201,7 +202,7 @@ def _pair(record: Record) -> PreferencePair:
 
 
 def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
-    """The common prompt of two whole dialogues, and how each goes on."""
+    """Return the common prompt of two complete dialogues, and the last turn of each."""
     prompt, marker, last = chosen.rpartition(_ASSISTANT)
     other, _, other_last = rejected.rpartition(_ASSISTANT)
     if not marker:

@@ -51,7 +51,7 @@ def _list(record: Record) -> list[Any]:
 
 
 def _used(kwargs: Any, where: str) -> dict[str, Any]:
-    """What is not null: Arrow fills every object up to the names of all."""
+    """Return the arguments that are not null: Arrow fills every object with the names of all."""
     try:
         kwargs = {} if kwargs is None else json.loads(kwargs) if isinstance(kwargs, str) else kwargs
     except (ValueError, RecursionError) as error:

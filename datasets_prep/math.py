@@ -30,7 +30,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
     solution = record.text("solution")
     stated = record.text("answer") if "answer" in record.values else None
     return Row(
-        # The rows of MATH-500 are told by their columns.
+        # The columns show which rows belong to MATH-500.
         data_source=MATH_500 if "unique_id" in record.values else DATA_SOURCE,
         prompt=chat(after(problem, context.instruction)),
         ability="math",
@@ -44,7 +44,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def boxed_answer(solution: str, where: str) -> str:
-    """Return what the last box of a solution holds; of boxes side by side that differ, the list of them.
+    """Return the content of the last box of a solution; for adjacent boxes that differ, their list.
 
     Raises:
         InputError: there is no box.
@@ -56,7 +56,7 @@ def boxed_answer(solution: str, where: str) -> str:
     return last if all(compare(last, other).equal for other in others) else found.answer
 
 
-# Not unique: the published sets hold a few problems twice.
+# Not unique: the published datasets have a few problems twice.
 RECIPE = Recipe(
     "math",
     Hub(DATA_SOURCE, "default", ("train", "test"), "the parquet files"),

@@ -53,7 +53,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """Divide the one published file by task number; files that name a split are that split already."""
+    """Divide the only published file by task number; files named after a split are that split."""
     source = open_raw(raw, layout)
     if set(source.splits) != {"train"}:
         return source
@@ -65,7 +65,7 @@ def _only(read: _FormReader, numbers: range) -> _FormReader:
     return lambda bad: (record for record in read(bad) if record.values.get("task_id") in numbers)
 
 
-# Not unique: the set asks some questions twice, with other tests.
+# Not unique: the dataset asks some questions twice, with other tests.
 RECIPE = Recipe(
     "mbpp",
     Hub("google-research-datasets/mbpp", "full", ("train", "test"), "mbpp.jsonl"),

@@ -42,15 +42,15 @@ _NO_ANSWER = ("proof", "notfound", "not found", "none", "n/a")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One set of the table."""
+    """One dataset of the table."""
 
     name: str
     hub: Hub
     data_source: str
-    """With `{source}` for the column of that name."""
+    """Data source, with `{source}` for the column of that name."""
     question: tuple[str, ...] = ("problem", "question")
     answer: tuple[str, ...] = ("answer",)
-    """Empty values are passed over; `boxed` is the last box of the solution."""
+    """Columns of the answer, without empty values; `boxed` is the last box of the solution."""
     metadata: tuple[str, ...] = ()
     instruction: str = INSTRUCTION
     layout: SplitLayout = field(default_factory=SplitLayout)
@@ -58,7 +58,7 @@ class Family:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of the set."""
+        """Return the recipe of the dataset."""
         return Recipe(
             self.name,
             self.hub,
@@ -87,7 +87,7 @@ def _to_row(family: Family, record: Record, context: RowContext) -> Row:
 
 
 def _question(family: Family, record: Record) -> tuple[str, tuple[dict[str, str], ...] | None]:
-    """The problem alone, and the chat that it is published in, if it is."""
+    """Return the problem alone, and the chat in which it is published, if any."""
     name = next((name for name in family.question if name in record.values), family.question[0])
     if isinstance(record.value(name), list):
         return published_chat(record, name)
@@ -108,12 +108,12 @@ def _answer(family: Family, record: Record) -> str:
             return text
     columns = ("solution" if name == "boxed" else name.split(".")[0] for name in family.answer)
     if not any(name in record.values for name in columns):
-        record.value(family.answer[0])  # names what is there instead
+        record.value(family.answer[0])  # the error lists the existing columns
     raise LeftOutError("no answer found")
 
 
 def _plain(value: Any) -> str:
-    """An answer as text: out of a list of one (or its JSON, as Skywork has it), and out of dollar signs."""
+    """Return an answer as text, without dollar signs and a list around it (or its JSON, as in Skywork)."""
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         try:
             inner = json.loads(value)
@@ -128,7 +128,7 @@ def _plain(value: Any) -> str:
 
 
 def _solution(record: Record, answer: str) -> object:
-    """The worked solution; open-r1's form of DAPO has the answer itself there."""
+    """Return the worked solution; in open-r1's form of DAPO, the column contains only the answer."""
     value = record.values.get("solution")
     value = value[0] if isinstance(value, list) and value else value
     return None if isinstance(value, str) and value.strip() == answer else value

@@ -42,7 +42,7 @@ def prepare(
     """Write problems of some tasks, in turns, to `out_dir` as train.parquet and test.parquet.
 
     Raises:
-        InputError: no such task, or the folder cannot be written.
+        InputError: a task does not exist, or the folder cannot be written.
         MissingDependencyError: the package reasoning_gym is not installed.
     """
     settings = settings or PrepSettings()
@@ -73,7 +73,7 @@ def prepare(
 def _rows(
     tasks: tuple[str, ...], split: str, wanted: int, seed: int, instruction: str, seen: set[bytes]
 ) -> Iterator[Row]:
-    """Rows of the tasks in turns; no question that was seen."""
+    """Yield rows of the tasks in turns, without questions in `seen`."""
     each = -(-wanted // len(tasks))
     drawn = [_entries(task, each, _start(task, split, seed), seen) for task in tasks]
     for index in range(wanted):
@@ -111,7 +111,10 @@ def _entries(task: str, wanted: int, start: int, seen: set[bytes]) -> Iterator[d
 
 
 def _start(task: str, split: str, seed: int) -> int:
-    """The package draws problem `i` of seed `s` as problem 0 of seed `s + i`: seeds have to lie far apart."""
+    """Return the first seed of a task's split.
+
+    The package draws problem `i` of seed `s` as problem 0 of seed `s + i`, so seeds must be far apart.
+    """
     digest = hashlib.blake2b(f"{task} {split} {seed}".encode(), digest_size=5).digest()
     return int.from_bytes(digest, "big")
 
@@ -123,7 +126,7 @@ def _dataset(task: str, size: int, seed: int) -> Any:
         raise InputError(f"reasoning_gym has no task '{task}'{did_you_mean(task, known)}")
     try:
         return gym.create_dataset(task, size=size, seed=seed)
-    except Exception as error:  # whatever a generator's own checks raise
+    except Exception as error:  # a generator's own checks raise exceptions of any kind
         raise InputError(f"reasoning_gym cannot generate '{task}': {str(error)[:120]}") from error
 
 

@@ -48,22 +48,22 @@ _NO_ANSWER = "no answer is published"
 
 @dataclass(frozen=True, slots=True)
 class QA:
-    """One set of the table."""
+    """One dataset of the table."""
 
     name: str
     hub: Hub
     answers: Callable[[Record], AcceptedAnswers]
     data_source: str = ""
-    """Empty: the set's name on the hub; with `{source}` for the raw column `data_source`."""
+    """Data source; empty: the dataset's name on the hub; with `{source}` for the raw column `data_source`."""
     context: str = ""
-    """The column of the text that the question is about."""
+    """Column of the text that the question refers to."""
     expand: Callable[[Record], Iterator[Record]] | None = None
     layout: SplitLayout = SplitLayout(ALL_THREE, validation_is_test=True)  # noqa: RUF009  (frozen)
     tool: str = "search"
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of the set."""
+        """Return the recipe of the dataset."""
         return Recipe(
             self.name,
             self.hub,
@@ -99,7 +99,7 @@ def _to_row(published: QA, record: Record, context: RowContext) -> Row:
 
 
 def _plain(record: Record) -> AcceptedAnswers:
-    """A text, a list of texts, or FlashRAG's `golden_answers`."""
+    """Return the accepted answers: a text, a list of texts, or FlashRAG's `golden_answers`."""
     value = record.values.get("golden_answers", record.values.get("answer"))
     if value is None:
         record.value("answer")
@@ -132,7 +132,7 @@ def _drop(record: Record) -> AcceptedAnswers:
 
 
 def _drop_answers(record: Record) -> list[Any]:
-    """The answer and what was validated, a list of answers or, on the hub, an answer of lists."""
+    """Return the answer and the validated ones: a list of answers or, on the hub, an answer of lists."""
     validated = record.values.get("validated_answers") or []
     if isinstance(validated, dict):
         names = list(validated)
@@ -141,7 +141,7 @@ def _drop_answers(record: Record) -> list[Any]:
 
 
 def _drop_answer(answer: Any) -> Any:
-    """The number, else the spans, else the date."""
+    """Return the number, else the spans, else the date."""
     if not isinstance(answer, dict):
         return None
     if str(answer.get("number") or "").strip():
@@ -166,7 +166,7 @@ def _texts(value: Any, record: Record) -> AcceptedAnswers:
 
 
 def _nested(record: Record) -> Iterator[Record]:
-    """The questions of an article of SQuAD's and of DROP's original file; a flat record as it is."""
+    """Yield the questions of an article in SQuAD's or DROP's original file; a flat record as it is."""
     values = record.values
     if isinstance(values.get("paragraphs"), list):
         yield from _numbered(record, _squad_questions(values))

@@ -1,10 +1,10 @@
-"""The rows that verl's own scripts make, for `--like`: verl's columns and no others.
+"""Rows as made by verl's own scripts, for `--like`: verl's columns and no others.
 
-What stands in them is verl's data format (verl-project/verl, `examples/data_preprocess`, and the recipe
-ReTool): its prompts, and the settings of its tools and interactions. `verl` is the script named after the
-set, `verl:tool` its `*_multiturn_w_tool`, `verl:tool_agent` and `verl:interaction` the scripts of those
-names, `verl:retool` the rows of the recipe ReTool. `verl@0.7:tool` is the script of that release. Each set's
-own file makes the rows of our schema.
+They follow verl's data format (verl-project/verl, `examples/data_preprocess`, and the recipe ReTool), with
+its prompts and the settings of its tools and interactions. `verl` is the script named after the dataset,
+`verl:tool` its `*_multiturn_w_tool`, `verl:tool_agent` and `verl:interaction` the scripts of those names,
+`verl:retool` the rows of the recipe ReTool. `verl@0.7:tool` is the script of that release. The dataset's own
+file makes the rows of our schema.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ _RETOOL = "\nThe answer format must be: \\boxed{'The final answer goes here.'}"
 
 @dataclass(frozen=True, slots=True)
 class AskedProblem:
-    """A script that asks the problem of a raw record."""
+    """A script whose prompt is the problem of a raw record."""
 
     data_source: str
     columns: tuple[str, str]
     """Columns of the problem and of its solution; columns that the script does not use stay in its rows."""
     instruction: str
-    """Text behind the problem, after a blank."""
+    """Instruction after the problem, separated by a blank."""
     truth: Callable[[str], str | None] = str
-    """Reads the ground truth from the solution; None where there is none."""
+    """Returns the ground truth in a solution; None if there is none."""
     keeps: bool = True
-    """Problem and solution stand in `extra_info`."""
+    """True if `extra_info` has the problem and the solution."""
     system: str = ""
     agent: str = ""
     tool: str = ""
     interaction: Mapping[str, str] | None = None
-    """Content of `interaction_kwargs` besides the prompt and the ground truth; None: there are none."""
+    """Fields of `interaction_kwargs` besides the prompt and the ground truth; None: no interaction."""
     images: bool = False
 
     def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
@@ -95,7 +95,7 @@ def _tool(name: str, **create: object) -> dict[str, Any]:
 
 
 def _number(solution: str) -> str | None:
-    """The first number behind `####`, without commas."""
+    """Return the first number after `####`, without commas."""
     found = _NUMBER.search(solution)
     return found[1].replace(",", "") if found else None
 
@@ -121,7 +121,7 @@ def _search(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
 
 
 def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-    """The published row, with the settings of its tool."""
+    """Return the published row, with the settings of its tool."""
     truth = _dapo(record)["reward_model"]["ground_truth"]
     return {
         **record.values,
@@ -130,14 +130,14 @@ def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> Forme
 
 
 def _retool(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-    """The published row, with the form of the answer behind its first message."""
+    """Return the published row, with the answer format after its first message."""
     first, *others = _dapo(record)["prompt"]
     asked = {**first, "content": first["content"] + _RETOOL}
     return {**record.values, "prompt": [asked, *others], "agent_name": "tool_agent"}
 
 
 def _dapo(record: Record) -> dict[str, Any]:
-    """The columns of a row as DAPO publishes it."""
+    """Return the columns of a row as published by DAPO."""
     prompt, told = record.value("prompt"), record.value("reward_model")
     if not isinstance(prompt, list) or not prompt or not isinstance(told, dict) or "ground_truth" not in told:
         raise InputError(
@@ -186,7 +186,7 @@ _GEO3K = AskedProblem(
 )
 
 RELEASES = ("0.3.0", "0.4.0", "0.4.1", "0.5.0", "0.6.0", "0.6.1", "0.7.0", "0.7.1", "0.8.0", "0.9.0")
-"""The releases of verl whose scripts are known, oldest first."""
+"""Releases of verl whose scripts are known, oldest first."""
 
 FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "gsm8k": {
@@ -231,17 +231,16 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "dapo-math": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool}},
     "aime": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool_aime}},
 }
-"""Functions by set, by form, and by the release from which on verl's script makes these rows; None: it has
-none."""
+"""Makers of rows by dataset, by form, and by the first release of verl with these rows; None: it has none."""
 
 _LIKE = re.compile(r"(?P<who>\w+)(?:@v?(?P<release>[\w.]+))?(?P<script>:.*)?")
 
 
 def form_of(dataset: str, like: str) -> RowForm:
-    """Return the script that a user asked for, of the newest release unless one is named.
+    """Return the form that a user requested; without a release, that of the newest one.
 
     Raises:
-        InputError: the set has no such form, or verl no such release, or the release no such script.
+        InputError: the dataset has no such form, verl has no such release, or the release has no such script.
     """
     forms = FORMS.get(dataset)
     if forms is None:
@@ -267,7 +266,7 @@ def form_of(dataset: str, like: str) -> RowForm:
 
 
 def _release(named: str | None, like: str) -> str:
-    """Return the newest release that a name fits: `0.7` is 0.7.1. None means the newest of all."""
+    """Return the newest release that matches a name: 0.7.1 for `0.7`. None means the newest of all."""
     fitting = [one for one in RELEASES if named is None or f"{one}.".startswith(f"{named}.")]
     if not fitting:
         known = ", ".join(RELEASES)

@@ -1,12 +1,12 @@
-"""Runs untrusted, model-written code: isolated, limited, always cleaned up. Knows nothing of rewards.
+r"""Runs untrusted, model-written code: isolated, limited, always cleaned up. Independent of rewards.
 
     >>> from rewardkit.sandbox import Sandbox
     >>> with Sandbox() as sandbox:
     ...     sandbox.run("print(int(input()) + 1)", "41").stdout
-    b'42\\n'
+    b'42\n'
 
-`Sandbox` is for one thread, `Pool` for many callers, `run` for a single program. `docs/sandbox.md` says
-what each level holds and what it does not.
+`Sandbox` is for one thread, `Pool` for many callers, `run` for a single program. `docs/sandbox.md` describes
+the guarantees and limits of each level.
 """
 
 from __future__ import annotations
@@ -43,6 +43,6 @@ __all__ = [
 
 
 def run(program: str | bytes, stdin: str | bytes = b"", limits: Limits = DEFAULT_LIMITS) -> Outcome:
-    """Run one program in a sandbox started for it. For more than one, keep a `Sandbox`."""
+    """Run one program in a new sandbox. For more than one program, keep a `Sandbox`."""
     with Sandbox() as sandbox:
         return sandbox.run(program, stdin, limits)

@@ -1,4 +1,4 @@
-"""The results of calls and assertions, read from what their processes wrote; and limits for all together."""
+"""Results of calls and assertions, read from the output of their processes; and limits for all together."""
 
 from __future__ import annotations
 
@@ -17,45 +17,46 @@ class Answer:
 
     status: OutcomeStatus
     value: bytes = b""
-    """The result as the program's process encoded it: one line, hostile, for `values.loads`."""
+    """The result as the program's process encoded it: one line of hostile data, for `values.loads`."""
     error: str | None = None
-    """One line on what it raised, or why there is no answer."""
+    """One line on the exception that was raised, or the reason why there is no answer."""
     cpu_s: float = 0.0
-    """Of the run in which it was the last; that of the others is not known apart."""
+    """CPU time of the run that ended with this call; 0 for the run's other calls, whose time is not
+    measured."""
     unusable: str | None = None
-    """Why an assertion cannot be run at all, whatever the program."""
+    """Reason why an assertion cannot be run at all, for any program."""
 
 
 @dataclass
 class SolutionBudget:
-    """What all runs of one solution may use together."""
+    """Limits for all runs of one solution together."""
 
     cpu_s: float = float("inf")
     failures_s: float = float("inf")
-    """For those that fail: a program that loops in each test is to end before all of them have looped."""
+    """CPU time left for failed runs, so that a program that loops in each test is stopped early."""
     ends: float = float("inf")
-    """On `time.monotonic()`: nothing is to run longer."""
+    """Time on `time.monotonic()` at which everything must have ended."""
 
     def spend(self, outcome: Outcome, *, failed: bool = False) -> None:
-        """Count a run; what it slept away counts like work."""
+        """Subtract a run from the budget, by CPU time, or by elapsed time if it was stopped for idling."""
         spent_s = outcome.wall_s if outcome.status == "idle_timeout" else outcome.cpu_s
         self.cpu_s -= spent_s
         if failed:
             self.failures_s -= spent_s
 
     def within(self, limits: Limits) -> Limits:
-        """Return `limits` cut to what is left."""
+        """Return `limits` reduced to the rest of the budget."""
         wall_s = max(min(limits.wall, self.ends - time.monotonic()), 0.01)
         return replace(limits, cpu_s=max(min(limits.cpu_s, self.cpu_s), 0.01), wall_s=wall_s)
 
     @property
     def is_spent(self) -> bool:
-        """True when nothing more may run."""
+        """Return True if nothing more may run."""
         return min(self.cpu_s, self.failures_s) <= 0 or time.monotonic() >= self.ends
 
 
 def read_answer(line: bytes) -> Answer:
-    """Return what one line of the program's process says of a call. It is hostile."""
+    """Return the result of a call from one line of the program's process, which is hostile data."""
     if line.startswith(b'{"error":'):
         try:
             return Answer("runtime_error", error=str(json.loads(line)["error"])[:300])
@@ -65,9 +66,9 @@ def read_answer(line: bytes) -> Answer:
 
 
 def read_verdict(line: bytes) -> Answer:
-    """Return what one line of the tests' process says of an assertion."""
+    """Return the result of an assertion from one line of the tests' process."""
     try:
-        said = json.loads(line)  # written by the checker, which is ours, but may have been killed in it
+        said = json.loads(line)  # written by our own checker, but it may have been killed meanwhile
     except ValueError:
         return Answer("runtime_error", error="the program ended the tests before they finished")
     if said["passed"]:
@@ -82,7 +83,7 @@ def no_answer(outcome: Outcome) -> Answer:
 
 
 def explain(outcome: Outcome) -> str:
-    """Say in one line how a run ended."""
+    """Describe in one line how a run ended."""
     last = outcome.stderr[-2000:].decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
     if outcome.status == "ok":
         return "the program ended without a result"

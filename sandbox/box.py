@@ -1,6 +1,6 @@
 """`Sandbox`: runs programs, function calls and assertions on fork servers that it starts and replaces.
 
-For one thread at a time; `pool.py` shares several. A run whose server died is given to a new one.
+For one thread at a time; `pool.py` shares several. If a server dies, its run is repeated on a new one.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 
 _ATTEMPTS = 3
 _PYTEST_S = 0.5
-"""CPU time in which pytest starts: several times what it takes."""
+"""CPU time for starting pytest, in seconds: several times the usual time."""
 _USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
-"""Ends that may be due to what the same child had done before."""
+"""Statuses that may be caused by earlier work of the same child."""
 
 
 class Sandbox:
-    """A few warm fork servers and the one level they run at. A context manager.
+    """A few warm fork servers at one isolation level. A context manager.
 
     Raises:
-        SandboxUnavailable: the level asked for does not hold on this host.
+        SandboxUnavailable: this host cannot provide the requested level.
     """
 
     def __init__(
@@ -63,24 +63,23 @@ class Sandbox:
         prelude: bool = False,
         language: str = PYTHON,
     ) -> Outcome:
-        """Run a program to its end and return what came of it.
+        """Run a program to its end and return its outcome.
 
         Args:
             program: Its source.
             stdin: All of its standard input.
-            limits: What it may use.
+            limits: Its limits.
             prelude: Give a Python program the names of common modules without an import.
-            language: What it is written in, by any usual name (docs/sandbox.md). It is built once, for
-                all the runs that follow.
+            language: Its language, by any usual name (docs/sandbox.md). The program is built once, for all
+                later runs.
 
         Raises:
-            LanguageUnavailable: programs in that language cannot be run on this host, or there is no such
-                language.
+            LanguageUnavailable: the language is unknown or cannot be run on this host.
         """
         return self.run_job(Job(_bytes(program), _bytes(stdin), limits, prelude=prelude, language=language))
 
     def run_job(self, job: Job) -> Outcome:
-        """Run one job; one in another language than Python is built first."""
+        """Run one job, after building it if its language is not Python."""
         if job.language != PYTHON:
             job = replace(job, language=_known(job.language))
         if job.language == PYTHON:
@@ -89,15 +88,15 @@ class Sandbox:
         return built if isinstance(built, Outcome) else self._run_one(built.job(job))
 
     def prove(self, language: str) -> str:
-        """Return the version of a language's toolchain, having built and run a small program with it.
+        """Return the version of a language's toolchain, after building and running a small program with it.
 
         Raises:
-            LanguageUnavailable: programs in that language cannot be run here, and why.
+            LanguageUnavailable: programs in that language cannot be run here; the message gives the reason.
         """
         return self._builds.prove(RUNNERS[_known(language)], self.level, self._run_one).version
 
     def _run_one(self, job: Job) -> Outcome:
-        """Run one job as it is, on another server if the first one dies of it."""
+        """Run one job as it is, again on another server if the first one dies."""
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(WorkerDied), self._using("main", job) as worker:
                 self._begin(worker, job)
@@ -107,9 +106,11 @@ class Sandbox:
         return self._deadly()
 
     def _deadly(self) -> Outcome:
-        """How a run ends of which every server has died: by memory, if servers live that run something else.
+        """Return the outcome of a run that killed every server: out of memory, if servers survive another
+        program.
 
-        Only the kernel kills a server, short of memory as a container may be long before the run's own limit.
+        Only the kernel kills a server, for lack of memory, which may happen in a container long before the
+        run's own limit.
         """
         canary = Job(b"print(42)", limits=Limits(wall_s=60.0))
         with contextlib.suppress(WorkerDied), self._using("main", canary) as worker:
@@ -139,17 +140,19 @@ class Sandbox:
     ) -> list[Answer]:
         """Call `function` of a program with each case's arguments.
 
-        All cases run in one child. Should it end early, the case it ended in runs again in another child,
-        with all of `limits` to itself, and the rest after it; if it ends that one too, that is its answer.
+        All cases run in one child. If it ends early, the case in which it ended runs again in another child
+        with all of `limits` to itself, followed by the remaining cases; if that child ends in it too, this is
+        the case's answer.
 
         Args:
             program: Python source.
             function: Its name; `Solution().name` is that method of a new object.
             cases: The positional arguments of each call.
-            limits: What each call may use.
+            limits: Limits of each call.
             keywords: The keyword arguments of each call.
-            budget: What all of them may use. Cases that no longer fit have no answer: the list is shorter.
-            stop: Do not go on after a child that ended early.
+            budget: Limits of all calls together. Cases that exceed it have no answer: the list is then
+                shorter.
+            stop: Stop after a child that ended early.
         """
         source = _bytes(program)
         budget = budget or SolutionBudget()
@@ -170,7 +173,7 @@ class Sandbox:
             if stop:
                 break
             if len(answers) == 1 and outcome.status == "runtime_error":
-                answers += answers * (len(cases) - 1)  # it fails as it loads: so will every case
+                answers += answers * (len(cases) - 1)  # it fails while loading, so every case fails
         return answers
 
     def check(
@@ -186,17 +189,17 @@ class Sandbox:
     ) -> list[Answer]:
         """Run each of `tests` (assertions) in one jailed child while `program` is in another.
 
-        A name in them that neither they nor `setup` define is one of the program, and so is
-        `__candidate__('name')`; `import solution` is the program. `ok` means that a test passed.
+        Names that neither the tests nor `setup` define are those of the program; `__candidate__('name')` also
+        refers to the program, and `import solution` imports it. The status `ok` means that a test passed.
 
         Args:
             program: Python source.
-            setup: Runs first, in the process of the tests.
-            tests: Each runs by itself, after those before it, in one namespace.
-            limits: What each test may use, in each of the two processes.
-            before: Statements that run before each test, also where the test itself is left out.
+            setup: Code that runs first, in the process of the tests.
+            tests: Tests that run one after the other, in one namespace.
+            limits: Limits of each test, in each of the two processes.
+            before: Statements that run before each test, also if the test itself is skipped.
             budget: As for `call`.
-            stop: Do not go on after a test that failed.
+            stop: Stop after a failed test.
         """
         source = _bytes(program)
         budget = budget or SolutionBudget()
@@ -207,7 +210,7 @@ class Sandbox:
             again = [step for step in steps[:done] if step]
             prepared = "\n".join([setup, *again])
             rest = list(zip(steps[done:], tests[done:], strict=True))
-            # What runs again to prepare a test is not to take of the test's own time, nor of the others'.
+            # Repeated preparations do not count towards the time of this test or the others.
             budget.cpu_s += limits.cpu_s * len(again)
             ample = replace(limits, cpu_s=limits.cpu_s * (1 + len(again)))
             answers += self._check_some(source, prepared, rest, budget.within(ample), budget)
@@ -219,9 +222,9 @@ class Sandbox:
     def _check_some(
         self, program: bytes, setup: str, tests: list[tuple[str, str]], limits: Limits, budget: SolutionBudget
     ) -> list[Answer]:
-        """Run tests up to the first in which either child ends; that one's answer says how."""
+        """Run tests up to the first one in which a child ends; the last answer describes how."""
         request = json.dumps({"setup": setup, "tests": tests}).encode()
-        start_s = _PYTEST_S if RUN_TEST in request else 0.0  # which is not to take of the tests' time
+        start_s = _PYTEST_S if RUN_TEST in request else 0.0  # does not count towards the time of the tests
         budget.cpu_s += start_s
         budget.failures_s += start_s
         checking = replace(limits, idle_s=None, cpu_s=limits.cpu_s + start_s)
@@ -248,7 +251,7 @@ class Sandbox:
             self._begin(one, candidate)
             self._begin(two, checker)
             for end in ends:
-                end.close()  # so that each child sees the end of the other
+                end.close()  # so that each child notices the end of the other
             checked = two.finish()
             one.cancel()  # it has nothing left to answer
             answered = one.finish()
@@ -258,10 +261,10 @@ class Sandbox:
             if answer.error is not None and answer.error.endswith(ENDED):
                 answers = answers[:position]
                 ended = answered
-                if answered.status == "cancelled" and not self._cancelled:  # as it was ending by itself
+                if answered.status == "cancelled" and not self._cancelled:  # it was just ending by itself
                     ended = replace(answered, status="runtime_error", exit_code=None)
                 break
-        # The test it ended in is to have all of the limits to itself, unless it has just had that.
+        # The test in which it ended gets all of the limits to itself, unless it just had them.
         all_done = len(answers) == count or (bool(answers) and ended.status in _USED_UP)
         budget.spend(checked, failed=not all_done)
         budget.spend(answered, failed=not all_done)
@@ -269,7 +272,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _using(self, slot: str, job: Job) -> Iterator[Worker]:
-        """A worker of the job's flavour; one that failed is replaced the next time."""
+        """Yield a worker of the job's flavour; a failed worker is replaced the next time."""
         key = (slot, job.flavour, job.readable)
         worker = self._workers.pop(key, None)
         if worker is None or worker.owner != os.getpid():
@@ -297,24 +300,24 @@ class Sandbox:
 
     def _begin(self, worker: Worker, job: Job) -> None:
         worker.begin(job)
-        with self._lock:  # a cancel that came before the run had begun has not reached it
+        with self._lock:  # a cancel from before the run began has not reached it
             if self._cancelled:
                 worker.cancel()
 
     def arm(self) -> None:
-        """Forget an earlier `cancel`: what it was meant for has ended."""
+        """Forget an earlier `cancel`, because the work that it was meant for has ended."""
         with self._lock:
             self._cancelled = False
 
     def cancel(self) -> None:
-        """Have what is running killed, from any thread, and what starts before the next `arm`."""
+        """Kill the current runs, from any thread, and those that start before the next `arm`."""
         with self._lock:
             self._cancelled = True
             for worker in self._busy:
                 worker.cancel()
 
     def kill(self) -> None:
-        """End for good, from another thread: what is running is killed and nothing new starts."""
+        """Shut down from another thread: kill the current runs and let no new ones start."""
         with self._lock:
             self._closed = True
             for worker in self._busy:
@@ -337,7 +340,11 @@ class Sandbox:
 
 
 def _known(language: str) -> str:
-    """The name here of a language that is called by any of its names."""
+    """Return the canonical name of a language.
+
+    Raises:
+        LanguageUnavailable: no language has this name.
+    """
     found = find_runner(language)
     if found is None:
         raise LanguageUnavailable(

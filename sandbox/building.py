@@ -1,7 +1,7 @@
-"""From a program in some language to the runs of it: builds it in the jail, once for all its tests.
+"""Builds a program in some language in the jail, once for all its tests, and turns it into runs.
 
-A build is a few runs like any other (a compiler is given hostile text too). What it makes are bytes in the
-driver's memory, which are only ever executed in the jail.
+A build consists of ordinary runs, because a compiler also reads hostile text. Its result is bytes in the
+driver's memory, which are only executed in the jail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job, encoded
 
 BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
-"""Of each step of a build. A program that takes a compiler more than this does not compile."""
+"""Limits of each step of a build. A program that exceeds them does not compile."""
 
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -37,14 +37,14 @@ _ENVIRONMENT = {
     "TMPDIR": ".",
 }
 _RESERVE_MB = 96 << 10
-"""Address space that a managed runtime may reserve without using it."""
+"""Address space that a managed runtime may reserve without using it, in MiB."""
 _STACKS_MB = 2048
-"""What such a runtime may map for the stacks of its threads, which it hardly uses."""
+"""Memory that such a runtime may map for the stacks of its threads, which are mostly unused, in MiB."""
 _KEPT = 64
 _NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
-"""Ends of a build that say nothing of the program."""
+"""Statuses of a build that depend on the host and not on the program."""
 _ENDED = ("ok", "runtime_error")
-"""Ends of a step that were the compiler's own."""
+"""Statuses of a step that the compiler itself ended."""
 _HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
 
 RunJob = Callable[[Job], Outcome]
@@ -52,7 +52,7 @@ RunJob = Callable[[Job], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A program that can be run: what the compiler made, or the source itself."""
+    """A program that can be run: the compiler's output, or the source itself."""
 
     language: Language
     tools: Toolchain
@@ -60,7 +60,7 @@ class Build:
     program: bytes
 
     def job(self, job: Job) -> Job:
-        """Return the run that `job` (of the source) amounts to."""
+        """Return the run of the built program for `job`, which contains the source."""
         command = self.tools.run(self.source, job.limits)
         if job.assertions:
             command = replace(command, argv=(*command.argv[:1], *command.assertions, *command.argv[1:]))
@@ -74,18 +74,18 @@ class Build:
 
 
 class Builds:
-    """The last builds, by content, and which languages are known to work. Safe from any thread."""
+    """The last builds, by content, and the languages known to work. Safe from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: OrderedDict[Any, Future[Build | Outcome]] = OrderedDict()
 
     def get(self, job: Job, level: IsolationLevel, run: RunJob) -> Build | Outcome:
-        """Return the build of a job's program, or the outcome with which it failed.
+        """Return the build of a job's program, or the outcome of the failed build.
 
         Args:
-            job: What is to be run.
-            level: The isolation it is run at.
+            job: The job to run.
+            level: Its isolation level.
             run: Runs one job in the jail.
 
         Raises:
@@ -97,12 +97,12 @@ class Builds:
         return self._once(key, lambda: build(language, tools, job, run))
 
     def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
-        """Return a language's toolchain once a small program has been built with it and run.
+        """Return a language's toolchain after building and running a small program with it.
 
-        Languages that differ in nothing but the standard that the same compiler is told are proved as one.
+        Languages that differ only in the standard passed to the same compiler are checked as one.
 
         Raises:
-            LanguageUnavailable: there is none, or it does not work in the jail.
+            LanguageUnavailable: there is no toolchain, or it does not work in the jail.
         """
         tools = toolchain(language)
         if language.processes and level in ("guard", "none"):
@@ -127,14 +127,14 @@ class Builds:
         return built if outcome.ok and b"42" in outcome.stdout.split() else outcome
 
     def _once(self, key: Any, make: Callable[[], Build | Outcome]) -> Build | Outcome:
-        """Return what `make` made for this key; another thread that asks meanwhile waits for it."""
+        """Return the result of `make` for this key; other threads that ask meanwhile wait for it."""
         while True:
             future, mine = self._future(key)
             if mine:
                 return self._fulfil(key, future, make)
             made = future.result()
             if not (isinstance(made, Outcome) and made.status in _NO_VERDICT):
-                return made  # else that thread's run was cancelled, or its server died: it is our turn
+                return made  # else that run was cancelled or its server died
 
     def _future(self, key: Any) -> tuple[Future[Build | Outcome], bool]:
         with self._lock:
@@ -180,9 +180,9 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
 
 
 def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build | Outcome:
-    """Build a job's program, among its files; each list of steps is tried until one succeeds.
+    """Build a job's program, among its files; the lists of steps are tried until one succeeds.
 
-    Where a compiler is stopped, no other is tried: what takes it too long in one standard does in the next.
+    If a compiler is stopped by a limit, no further list is tried: another standard would take just as long.
     """
     source = job.program.decode("utf-8", "surrogateescape")
     made = Build(language, tools, source, job.program)
@@ -208,14 +208,14 @@ def _take_steps(steps: Sequence[LanguageCommand], tools: Toolchain, job: Job, ru
 
 
 def _told(failed: Outcome) -> Outcome:
-    """The outcome of a program that was not built, from that of the step which failed."""
+    """Return the outcome of a failed build from that of its failed step."""
     if failed.status in _NO_VERDICT:
         return failed
     return replace(failed, status="compile_error", detail=_first_message(failed))
 
 
 def _first_message(outcome: Outcome) -> str:
-    """The first line in which a compiler says what is wrong."""
+    """Return the compiler's first error message."""
     if outcome.status not in _ENDED:
         return f"the compiler was stopped: {outcome.status}"
     said = (outcome.stderr or outcome.stdout)[:20_000].decode("utf-8", "replace").splitlines()

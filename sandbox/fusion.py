@@ -1,8 +1,9 @@
-"""SandboxFusion's `/run_code`, answered by this sandbox; `fusion_client.py` asks such a service.
+"""Answers SandboxFusion's `/run_code` with this sandbox; `fusion_client.py` is the client of such services.
 
-Whatever speaks to SandboxFusion (verl's `sandbox_fusion.url`, say) can use this sandbox. Field names are
-those of github.com/bytedance/SandboxFusion; under the key `rewardkit`, which theirs ignores and never sends,
-stand limits and measures that they have no names for, and tests that call the program (`fusion_answers.py`).
+Any client of SandboxFusion (such as verl's `sandbox_fusion.url`) can use this sandbox. Field names are those
+of github.com/bytedance/SandboxFusion. The key `rewardkit`, which SandboxFusion ignores and never sends,
+contains limits and measurements for which it has no names, and tests that call the program
+(`fusion_answers.py`).
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ _FINISHED = {"status": "Finished", "execution_time": None, "return_code": 0, "st
 
 
 async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer one `/run_code` request: run its program and describe the outcome in their terms.
+    """Answer one `/run_code` request: run its program and describe the outcome in SandboxFusion's terms.
 
-    A request that cannot be run (a language that is not here, files, a full queue) is answered as
-    SandboxError, which clients take for a failure of the service and not of the program.
+    A request that cannot be run (an unsupported language, bad files, a full queue) is answered with
+    SandboxError, which clients treat as a failure of the service and not of the program.
 
     Args:
-        pool: Where it runs.
+        pool: Runs the program.
         body: The JSON of the request: code, language, stdin, run_timeout, memory_limit_MB, files,
             fetch_files.
     """
@@ -83,7 +84,7 @@ def _result(outcome: Outcome) -> dict[str, Any]:
 
 
 def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str], str]:
-    """The files that were asked for and are there, and a word on those that are too large."""
+    """Return the requested files that exist, and a note on those that are too large."""
     left = json.loads(outcome.results) if outcome.results else {}
     found = {name: left[_path(name)] for name in body.get("fetch_files") or [] if _path(name) in left}
     large = [name for name, content in found.items() if content is None]
@@ -92,14 +93,14 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
 
 
 def _compiled(job: Job) -> dict[str, Any] | None:
-    """Their `compile_result` of a program that was compiled; it may be an earlier one, so it has no time."""
+    """Return the `compile_result` of a compiled program, without a time: the build may be an earlier one."""
     if job.language == PYTHON or not RUNNERS[job.language].is_compiled:
         return None
     return _FINISHED
 
 
 def _asked(body: Mapping[str, Any]) -> fusion_answers.AnswersRequest | None:
-    """What a request asks of the program beside running it."""
+    """Return the tests of a request; None if it only runs the program."""
     asked = (body.get(EXTENSION) or {}).get("tests")
     if asked is None:
         return None
@@ -138,7 +139,7 @@ def _job(body: Mapping[str, Any]) -> Job:
 
 
 def _files(given: object) -> tuple[tuple[str, bytes], ...]:
-    """The files of a request; one whose content is null is left out, as theirs is."""
+    """Return the files of a request; like SandboxFusion, leave out files whose content is null."""
     if not isinstance(given, dict) or len(given) > _MAX_FILES:
         raise ValueError(f"'files' must be an object with at most {_MAX_FILES} files")
     found = {_path(name): _content(name, text) for name, text in given.items() if text is not None}
@@ -164,10 +165,10 @@ def _fetch(given: object) -> tuple[str, ...]:
 
 
 def _path(name: str) -> str:
-    """Return the path in the working directory, which /tmp and /mnt are too.
+    """Return the path in the working directory, for which /tmp and /mnt are also names.
 
     Raises:
-        ValueError: it is none, or leads out of there.
+        ValueError: the path is invalid or leads outside.
     """
     path = posixpath.normpath(_HOME.sub("", name, count=1))
     parts = path.split("/")
@@ -178,8 +179,10 @@ def _path(name: str) -> str:
 
 
 def _limits(body: Mapping[str, Any], extension: Mapping[str, Any]) -> Limits:
-    """The limits of a request. Theirs is elapsed time; the CPU time is then that of a program which keeps a
-    few cores busy meanwhile."""
+    """Return the limits of a request.
+
+    Its time limit is elapsed time; the CPU time is that of a program that keeps a few cores busy meanwhile.
+    """
     timeout_s = _number(body, "run_timeout", 10.0, _MAX_TIMEOUT_S)
     memory = body.get("memory_limit_MB")
     if memory is None or memory == -1:

@@ -1,7 +1,8 @@
-"""Calls of functions and assertions as a field of `/run_code`, both ends of it: ours has it, theirs does not.
+"""Calls of functions and assertions as a field of `/run_code`, for client and server. Only our service has
+it.
 
-A service of ours answers them as `Sandbox.call` and `Sandbox.check` do on its own host: the program is in a
-child of its own, the assertions in another, the jail between them.
+Our service answers them as `Sandbox.call` and `Sandbox.check` do locally: the program and the assertions are
+in separate jailed children.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FOREVER_S = 1e9
 
 
 class CallRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of `Sandbox.call`; those of the function are tagged, as `jail/values.py` has them."""
+    """The arguments of `Sandbox.call`; those of the function are tagged as in `jail/values.py`."""
 
     function: str
     cases: list[list[Any]]
@@ -39,7 +40,7 @@ class CheckRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left of a `SolutionBudget`, in seconds."""
+    """The rest of a `SolutionBudget`, in seconds."""
 
     cpu_s: float
     failures_s: float
@@ -47,7 +48,8 @@ class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request has beside its program and its limits. Without `call` and `check` nothing is run."""
+    """Tests in a request, in addition to its program and limits. Without `call` and `check`, nothing is
+    run."""
 
     call: CallRequest | None = None
     check: CheckRequest | None = None
@@ -55,13 +57,13 @@ class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersReply(msgspec.Struct, frozen=True):
-    """One answer for each test that was run, and what is left for more."""
+    """One answer for each test that was run, and the rest of the budget."""
 
     answers: list[Answer]
     budget: BudgetLeft
 
     def settle(self, budget: SolutionBudget) -> list[Answer]:
-        """Return the answers, having taken what they cost from the caller's budget."""
+        """Return the answers, after subtracting their cost from the caller's budget."""
         budget.cpu_s = self.budget.cpu_s
         budget.failures_s = self.budget.failures_s
         return self.answers
@@ -73,22 +75,22 @@ def call_request(
     keywords: Sequence[Mapping[str, Any]] | None,
     stop: bool,
 ) -> CallRequest:
-    """Return a call as it is sent."""
+    """Return the request for a call."""
     named = [{name: values.encode(value) for name, value in case.items()} for case in keywords or []]
     return CallRequest(function, [[values.encode(value) for value in case] for case in cases], named, stop)
 
 
 def left(budget: SolutionBudget) -> BudgetLeft:
-    """Return what is left of a budget now."""
+    """Return the current rest of a budget."""
     ends_s = min(budget.ends - time.monotonic(), _FOREVER_S)
     return BudgetLeft(min(budget.cpu_s, _FOREVER_S), min(budget.failures_s, _FOREVER_S), ends_s)
 
 
 def perform(sandbox: Sandbox, job: Job, asked: AnswersRequest) -> AnswersReply:
-    """Run what a client asks of the program of a job.
+    """Run a client's calls and assertions on the program of a job.
 
     Raises:
-        ValueError: the arguments of a call cannot be read.
+        ValueError: the arguments of a call cannot be decoded.
     """
     budget = SolutionBudget(
         asked.budget.cpu_s, asked.budget.failures_s, time.monotonic() + asked.budget.ends_s

@@ -1,8 +1,8 @@
-"""A call of a function as a whole program, for services that run nothing else; `jail/calls.py` makes it.
+"""Makes a call of a function into a whole program, for services that run nothing else (`jail/calls.py`).
 
-The program and the arguments of one call go to the service; what the call ought to return stays here. What is
-printed is not read: the result stands after a mark that is drawn for the run. A program that writes there
-itself has answered, as it would have by returning.
+The service gets the program and the arguments of one call, but never the expected result. The program's own
+output is ignored: the result follows a mark that is random for each run. A program that writes the mark
+itself only chooses its own answer, as it does by returning.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ def _modules() -> list[tuple[str, str]]:
 
 
 def harness(source: str) -> str:
-    """Return a Python program that makes one call of a function of `source`, as `request` asks."""
+    """Return a Python program that makes one call of a function of `source`, as given by `request`."""
     return f"MODULES = {_modules()!r}\nSOURCE = {source!r}\n{_BOOTSTRAP}"
 
 
 def request(function: str, case: Sequence[Any], keywords: Mapping[str, Any], mark: str) -> str:
-    """Return what a harness reads on its standard input."""
+    """Return the standard input of a harness."""
     named = {name: values.encode(value) for name, value in keywords.items()}
     asked = {"function": function, "case": values.encode(list(case)), "keywords": named, "mark": mark}
     return json.dumps(asked)
 
 
 def answer(outcome: Outcome, mark: str) -> Answer:
-    """Return what came of a call, from how its run ended and what it wrote."""
+    """Return the answer of a call from the outcome of its run."""
     _, found, line = outcome.stdout.rpartition(mark.encode())
     return read_answer(line.partition(b"\n")[0]) if outcome.ok and found else no_answer(outcome)

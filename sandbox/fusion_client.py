@@ -1,7 +1,7 @@
 """Runs programs on a service that answers `/run_code`: SandboxFusion, or a `rewardkit serve --run-code`.
 
-For hosts on which no isolation holds. What a program ought to print stays here. `fusion.py` is the other end;
-assertions, which hold what they expect, go only to one of ours (`fusion_answers.py`).
+For hosts that cannot isolate programs. The expected output of a program stays on this host. `fusion.py` is
+the server; assertions, which contain expected values, are only sent to our own service (`fusion_answers.py`).
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, OutcomeStatus, SandboxUnavailable
 
 _NAMES = {"javascript": "nodejs", "cpp17": "cpp", "cpp20": "cpp"}
-"""What SandboxFusion calls languages where it is not what we do."""
+"""SandboxFusion's names of languages that differ from ours."""
 
 _ATTEMPTS = 4
 _PAUSE_S = 0.5
-"""Before the second attempt; each further one waits twice as long."""
+"""Wait before the second attempt, in seconds; it doubles with each further attempt."""
 
 _ELAPSED_FACTOR = 3.0
-"""A service that only measures elapsed time is given so many times the CPU time, ..."""
+"""Ratio of elapsed time to CPU time for services that only measure elapsed time."""
 _ELAPSED_S = 5.0
-"""... and so much more."""
+"""Elapsed time added to that, in seconds."""
 _LONGEST_S = 1500.0
-"""Elapsed time for tests that have no limit together."""
+"""Elapsed time for tests without a common limit, in seconds."""
 _PATIENCE_S = 60.0
-"""Elapsed time that a service has beyond what the run may take."""
+"""Elapsed time that the service gets beyond the limit of the run, in seconds."""
 _COMPILE_S = 60.0
-"""Elapsed time for a compiler there; theirs allows 10 s unless told otherwise."""
+"""Elapsed time for a compiler on the service, in seconds; SandboxFusion's default is 10."""
 
 
 class FusionClient:
-    """Runs programs on such a service. Its isolation is that service's own. Safe from any thread.
+    """Runs programs on such a service, with that service's isolation. Safe from any thread.
 
-    On a service of ours, limits mean what they mean here. Any other measures elapsed time, so a program that
-    is over it has used too much, or the service was very busy: these cannot be told apart.
+    Our own service applies limits as they are here. Any other measures elapsed time, so that a program which
+    used too much cannot be distinguished from a very busy service.
 
     Args:
-        url: The service; its `/run_code`, or what stands before that. Name and password in it are sent as
-            such; a service of ours takes its token for the password.
+        url: The service; its `/run_code` or the part before it. User name and password in it are sent; our
+            own service uses its token as the password.
     """
 
     def __init__(self, url: str) -> None:
@@ -79,14 +79,14 @@ class FusionClient:
         prelude: bool = False,
         language: str = PYTHON,
     ) -> Outcome:
-        """Run a program there. A failure of the service is a `sandbox_error`, never a wrong answer.
+        """Run a program on the service. A failure of the service is a `sandbox_error`, never a wrong answer.
 
         Args:
             program: Its source.
             stdin: All of its standard input.
-            limits: What it may use.
-            prelude: Give a Python program the names of common modules; only a service of ours does.
-            language: What it is written in, by its name here.
+            limits: Its limits.
+            prelude: Give a Python program the names of common modules; only our own service does.
+            language: Its language, by our name.
 
         Raises:
             SandboxUnavailable: the service cannot be reached.
@@ -130,7 +130,7 @@ class FusionClient:
     ) -> list[Answer]:
         """Call a function of a Python program with each case's arguments, as `Sandbox.call`.
 
-        A service that is not ours makes each call in a run of its own.
+        A service that is not ours makes each call in a separate run.
 
         Raises:
             SandboxUnavailable: the service cannot be reached.
@@ -167,10 +167,10 @@ class FusionClient:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Run assertions there, in another child than the program, as `Sandbox.check`.
+        """Run assertions on the service, in another child than the program, as `Sandbox.check`.
 
         Raises:
-            SandboxUnavailable: the service cannot be reached, or is not one of ours.
+            SandboxUnavailable: the service cannot be reached, or is not ours.
         """
         if (why := self.why_not_ours()) is not None:
             raise SandboxUnavailable(why)
@@ -194,7 +194,8 @@ class FusionClient:
         return [no_answer(replace(answer, status="sandbox_error") if answer.ok else answer)]
 
     def why_not_ours(self) -> str | None:
-        """None if it is a service of ours, which keeps what a test expects from the program; else why not.
+        """Return None for our own service, which hides expected values from the program; otherwise the
+        reason.
 
         Raises:
             SandboxUnavailable: the service cannot be reached, or fails.
@@ -214,7 +215,10 @@ class FusionClient:
         )
 
     def _prove_calls(self) -> Answer | None:
-        """None once a call of ours has been made there; else what came of it. Its Python may be too old."""
+        """Return None if a trial call succeeds on the service, else the failure.
+
+        The service's Python may be too old.
+        """
         if self._makes_calls:
             return None
         asked = fusion_calls.request("f", [], {}, "mark")
@@ -224,9 +228,9 @@ class FusionClient:
         return None if self._makes_calls else Answer("sandbox_error", error=why)
 
     def _ask(self, program: str | bytes, body: bytes, wall_s: float) -> dict[str, Any] | Outcome:
-        """Send a request, again where the service is busy or was not reached.
+        """Send a request, with retries if the service is busy or unreachable.
 
-        That the program alone is too much for it is the program's failure.
+        A program that is too large for the service has itself failed.
         """
         failed: Outcome | SandboxUnavailable = Outcome("sandbox_error")
         for attempt in range(_ATTEMPTS):
@@ -252,7 +256,7 @@ class FusionClient:
         return failed
 
     def _exchange(self, body: bytes, timeout_s: float) -> tuple[int, bytes]:
-        """Send a request over a connection of its own; return status and body of the answer."""
+        """Send a request over its own connection; return status and body of the answer."""
         host = self._parts.hostname or ""
         connection: http.client.HTTPConnection
         if self._parts.scheme == "https":
@@ -305,7 +309,7 @@ def _first_message(compiled: dict[str, Any], late: bool) -> str:
 
 
 def _measured(status: OutcomeStatus, result: dict[str, Any], detail: str | None) -> Outcome:
-    """The outcome of a run, by what a service of ours says of it where it is one."""
+    """Return the outcome of a run, with our own service's measurements if it has them."""
     extension = result.get(EXTENSION)
     ours = extension if isinstance(extension, dict) else {}
     elapsed = _seconds(result.get("execution_time"))

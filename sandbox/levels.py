@@ -1,7 +1,7 @@
-"""Which isolation holds on this host: chosen by trying to break out, not by asking what the kernel has.
+"""Finds the isolation levels that work on this host, by trying to break out instead of asking the kernel.
 
-`auto` is the strongest level whose every escape fails here; when none is, SandboxUnavailable says why
-for each level and what an administrator can do.
+`auto` is the strongest level at which every escape fails. If there is none, SandboxUnavailable gives the
+reason for each level and says what an administrator can do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
 LevelChoice = Literal["auto", "full", "warm", "guard", "none"]
 SECURE: tuple[IsolationLevel, ...] = ("warm", "guard")
-"""What `auto` tries, the strongest first."""
+"""Levels that `auto` tries, strongest first."""
 
 _LIMITS = Limits(cpu_s=2.0, wall_s=4.0, memory_mb=256, output_bytes=1 << 18)
 _SECRET = "a canary"
@@ -41,12 +41,12 @@ class Escape:
     program: str
     limits: Limits = _LIMITS
     held: Callable[[Outcome], bool] = lambda outcome: b"ESCAPED" not in outcome.stdout + outcome.stderr
-    """Whether the sandbox held, from what is seen outside."""
+    """Returns whether the sandbox held, judged from outside."""
 
 
 @dataclass(frozen=True)
 class EscapeFinding:
-    """Whether one escape was held, and how."""
+    """Result of one escape attempt."""
 
     escape: str
     held: bool
@@ -59,7 +59,7 @@ def _attempt(body: str, *, after: str = "print('ESCAPED')") -> str:
 
 
 def escapes(secret: str, port: int) -> tuple[Escape, ...]:
-    """Return the attempts, aimed at a canary file and a listening port that the caller holds."""
+    """Return the attempts, aimed at a canary file and a listening port of the caller."""
     pid = os.getpid()
 
     def intact(_: Outcome) -> bool:
@@ -119,7 +119,7 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
 
 
 def _raw_call(x86: int, arm: int, *arguments: object) -> str:
-    """A program that makes a system call which is to fail before it reaches the kernel's code."""
+    """Return a program that makes a system call which must fail before it reaches the kernel's code."""
     values = ", ".join(f"ctypes.c_long({a})" for a in arguments)
     return (
         "import ctypes, errno, os, platform\nlibc = ctypes.CDLL(None, use_errno=True)\n"
@@ -151,7 +151,7 @@ def _try(worker: Worker, escape: Escape) -> EscapeFinding:
 
 @contextmanager
 def _canaries() -> Iterator[tuple[str, int]]:
-    """A file that the driver may read and a port it listens on; no run may reach either."""
+    """Yield the path of a file that the driver may read and a port it listens on, both closed to runs."""
     with tempfile.NamedTemporaryFile("w", prefix="sandbox-canary-") as file, socket.socket() as listener:
         file.write(_SECRET)
         file.flush()
@@ -162,7 +162,7 @@ def _canaries() -> Iterator[tuple[str, int]]:
 
 @functools.cache
 def why_not(level: IsolationLevel) -> str | None:
-    """Return why `level` does not hold here, or None if it does. Tried once in a process."""
+    """Return the reason why `level` does not work here, or None if it does. Tried once in a process."""
     try:
         failed = [f for f in prove(level) if not f.held]
     except (SandboxUnavailable, OSError) as error:
@@ -173,10 +173,10 @@ def why_not(level: IsolationLevel) -> str | None:
 
 
 def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> IsolationLevel:
-    """Return the level to run at: `level` itself once it is proved, or the strongest one that is.
+    """Return the level to run at: `level` itself if it works, or the strongest one that does.
 
     Raises:
-        SandboxUnavailable: it does not hold here, or it is `none` without `allow_unsafe`.
+        SandboxUnavailable: it does not work here, or it is `none` without `allow_unsafe`.
     """
     if level == "none":
         if not allow_unsafe:

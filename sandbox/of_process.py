@@ -1,4 +1,4 @@
-"""The sandbox that a process keeps warm for all that runs programs in it, one for each level."""
+"""Sandboxes that a process keeps warm and shares, one for each level."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _sandboxes: dict[tuple[int, str], Sandbox] = {}
 
 
 def sandbox_of_process(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Sandbox:
-    """Return this process's sandbox of a level, for one thread at a time; a fork of it gets its own.
+    """Return this process's sandbox of a level, for one thread at a time; a forked process gets its own.
 
     Raises:
-        SandboxUnavailable: the level does not hold on this host.
+        SandboxUnavailable: the level does not work on this host.
     """
     key = (os.getpid(), level)
     if key not in _sandboxes:

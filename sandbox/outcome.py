@@ -1,4 +1,4 @@
-"""What may be used by a run (`Limits`) and what came of it (`Outcome`). Plain data."""
+"""Limits of a run (`Limits`) and its outcome (`Outcome`). Plain data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal
 from rewardkit.errors import RewardkitError
 
 IsolationLevel = Literal["full", "warm", "guard", "none"]
-"""`warm`: namespaces of the worker's own, seccomp, Landlock, rlimits. `guard`: the same without namespaces.
-`full`: `warm` with new namespaces for every run. `none`: no isolation at all."""
+"""Isolation levels. `warm`: the worker's own namespaces, seccomp, Landlock, rlimits. `guard`: the same
+without namespaces. `full`: `warm` with new namespaces for every run. `none`: no isolation."""
 
 OutcomeStatus = Literal[
     "ok",
@@ -24,42 +24,43 @@ OutcomeStatus = Literal[
     "cancelled",
     "sandbox_error",
 ]
-"""How a run ended. `ok`: exit status 0. `compile_error`: there is no program to run. `wall_timeout` may be
-due to the load; `cancelled` and `sandbox_error` say nothing of the program."""
+"""Ends of a run. `ok`: exit status 0. `compile_error`: there is no program to run. `wall_timeout` may be
+caused by the load; `cancelled` and `sandbox_error` do not depend on the program."""
 
 TIMED_OUT: frozenset[str] = frozenset({"cpu_timeout", "idle_timeout", "wall_timeout"})
 OVER_LIMIT: frozenset[str] = frozenset({"memory_limit", "output_limit", "process_limit"})
 
 
 class SandboxUnavailable(RewardkitError, RuntimeError):
-    """This host cannot isolate programs at the level asked for; the message says why, for every level."""
+    """Raised if this host cannot isolate programs at the requested level; the message has the reason for each
+    level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use."""
+    """Limits of one run."""
 
     cpu_s: float = 5.0
-    """CPU time of the process, all threads together. It decides, since it does not depend on the load."""
+    """CPU time of the process in seconds, with all threads. The main limit, because it does not depend on the
+    load."""
     wall_s: float | None = None
-    """Elapsed time, whatever it was spent on: waiting for a CPU that others use counts too. None: five times
-    `cpu_s`."""
+    """Elapsed time in seconds, including any wait for a busy CPU. None: five times `cpu_s`."""
     memory_mb: int = 1024
-    """Address space beyond what the interpreter itself has, for each process. Of runtimes that reserve much
-    more than they use, and of shell scripts with all that they start: memory in use."""
+    """Address space of each process beyond that of the interpreter itself, in MiB. For runtimes that reserve
+    much more than they use, and for shell scripts with all their processes: memory in use."""
     output_bytes: int = 4 << 20
-    """For stdout, stderr and any file it writes, each."""
+    """Size limit of stdout, of stderr and of each written file, in bytes."""
     processes: int = 0
-    """Further processes it may start; needs level `warm` or `full`. A Python program can never execute
-    another program."""
+    """Number of further processes it may start; needs level `warm` or `full`. A Python program can never
+    execute another program."""
     threads: int = 64
     idle_s: float | None = None
-    """Elapsed time in which it neither ran nor waited for a CPU: it slept, or waited for what never comes.
-    Does not depend on the load. None: no limit but `wall_s`."""
+    """Elapsed time in seconds in which the run neither ran nor waited for a CPU, but slept or waited for an
+    event. Does not depend on the load. None: no limit except `wall_s`."""
 
     @property
     def wall(self) -> float:
-        """The wall limit in seconds."""
+        """Return the limit of elapsed time in seconds."""
         return 5.0 * self.cpu_s if self.wall_s is None else self.wall_s
 
 
@@ -68,25 +69,25 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one run ended, as measured from outside."""
+    """Result of one run, as measured from outside."""
 
     status: OutcomeStatus
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int | None = None
-    """As in `subprocess`: the exit status, or minus the signal that ended it. None: it never ran."""
+    """Exit status as in `subprocess`: negative for the signal that ended it. None: it never ran."""
     cpu_s: float = 0.0
     wall_s: float = 0.0
     peak_memory: int = 0
-    """Largest resident set, bytes."""
+    """Largest resident set, in bytes."""
     level: IsolationLevel = "none"
-    """The isolation that it ran under."""
+    """Isolation level of the run."""
     detail: str | None = None
     """One line on a `sandbox_error`, or the compiler's first message."""
     results: bytes = b""
-    """What a function-call or assertion run has written on its result descriptor."""
+    """Content that a function-call or assertion run has written to its result descriptor."""
 
     @property
     def ok(self) -> bool:
-        """True when the program ended by itself with exit status 0."""
+        """Return True if the program ended by itself with exit status 0."""
         return self.status == "ok"

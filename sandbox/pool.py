@@ -1,7 +1,7 @@
 """`Pool`: one sandbox per core, shared by any number of callers, from threads and event loops.
 
-Callers take turns, however many runs each has queued; what is cancelled is killed. One thread per sandbox
-waits for it, so a run costs no polling.
+Callers take turns, however many runs each has queued; cancelled runs are killed. Each sandbox has a thread
+that waits for it, so runs need no polling.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 
 class SandboxBusy(RewardkitError, RuntimeError):
-    """The pool's queue is full and the caller asked not to wait."""
+    """Raised if the pool's queue is full and the caller does not want to wait."""
 
 
 class Ticket(Future[T]):
-    """The future outcome of one run; cancelling it kills the run if it has begun."""
+    """Future outcome of one run; cancelling it kills the run if it has begun."""
 
     def __init__(self, work: Callable[[Sandbox], T]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Ticket(Future[T]):
         self.lock = threading.Lock()
 
     def cancel(self) -> bool:
-        """Take the run out of the queue, or kill it; its outcome then has the status `cancelled`."""
+        """Remove the run from the queue, or kill it; its outcome then has the status `cancelled`."""
         if super().cancel():
             return True
         with self.lock:
@@ -51,15 +51,15 @@ class Ticket(Future[T]):
 
 
 class Pool:
-    """Sandboxes that run jobs side by side. A context manager; safe from any thread.
+    """Sandboxes that run jobs in parallel. A context manager; safe from any thread.
 
     Args:
-        size: How many run at once. None: the cores this process may use.
-        level: As for `Sandbox`; proved before the pool starts.
-        queue_size: How many runs may wait; beyond it callers do.
+        size: Number of parallel runs. None: the number of cores this process may use.
+        level: As for `Sandbox`; checked before the pool starts.
+        queue_size: Maximum number of waiting runs; beyond it, callers wait.
 
     Raises:
-        SandboxUnavailable: the level does not hold on this host.
+        SandboxUnavailable: the level does not work on this host.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Pool:
         self.size = size or len(os.sched_getaffinity(0))
         self.queue_size = queue_size
         self._allow_unsafe = allow_unsafe
-        self._builds = Builds()  # one for all: a program that several of them run is built once
+        self._builds = Builds()  # shared, so that a program that several sandboxes run is built once
         self._changed = threading.Condition()
         self._queues: dict[Hashable, deque[Ticket[Any]]] = {}
         self._turns: deque[Hashable] = deque()
@@ -89,9 +89,9 @@ class Pool:
         """Queue a run.
 
         Args:
-            job: What to run.
-            caller: Whose turn it takes; None: this thread's.
-            wait: Wait for room in the queue rather than raise.
+            job: The job to run.
+            caller: The caller whose turn is used; None: this thread.
+            wait: Wait for room in the queue instead of raising.
 
         Raises:
             SandboxBusy: the queue is full and `wait` is false.
@@ -126,7 +126,7 @@ class Pool:
         return await self.awith(lambda sandbox: sandbox.run_job(job), caller=caller)
 
     async def awith(self, work: Callable[[Sandbox], T], *, caller: Hashable = None) -> T:
-        """Have a thread of the pool call `work` with its sandbox; cancelling the task kills what runs there.
+        """Call `work` with a sandbox in a thread of the pool; cancelling the task kills its runs.
 
         Raises:
             SandboxBusy: the queue is full.
@@ -168,7 +168,7 @@ class Pool:
             ticket.sandbox = None
 
     def _next(self) -> Ticket[Any] | None:
-        """Take one run of the caller whose turn it is."""
+        """Return the next run of the caller whose turn it is; None if the pool is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._turns or self._closed)
             if self._closed:
@@ -185,7 +185,7 @@ class Pool:
             return ticket
 
     def close(self) -> None:
-        """Kill what runs, cancel what waits, end every server. Idempotent."""
+        """Kill running jobs, cancel waiting ones, end every server. Idempotent."""
         with self._changed:
             self._closed = True
             waiting = [ticket for queue in self._queues.values() for ticket in queue]

@@ -1,7 +1,7 @@
-"""The client of one fork server: starts it, sends it runs, reads their outcomes, stops it.
+"""Client of one fork server: starts it, sends it runs, reads their outcomes, stops it.
 
 Not thread-safe: one run at a time. `pool.py` shares several between callers. The server is started with
-`posix_spawn` or `vfork` (never a fork of the caller's memory) and an environment without anything of ours.
+`posix_spawn` or `vfork` (never a fork of the caller's memory) and an environment without our variables.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from rewardkit.sandbox.outcome import (
 
 START_TIMEOUT_S = 60.0
 _GRACE_S = 60.0
-"""How long after its wall limit the server itself counts as stuck. Busy machines are slow to run it."""
+"""Time after a run's wall limit at which the server itself counts as stuck, in seconds; busy machines are
+slow."""
 
 _BOOT = (
     "import json, sys; sys.path.insert(0, json.loads(sys.argv[1])['home']);"
@@ -56,15 +57,15 @@ _BASE_MODULES = (
     "threading", "time", "types", "typing", "unicodedata", "encodings.latin_1", "traceback",
 )  # fmt: skip
 RUN_TEST = b"__run_test__("
-"""How a test of pytest's or unittest's is called, in what is checked."""
+"""Call of a pytest or unittest test in checked source."""
 _PRELOADED = {"numpy": ("numpy",), "pytest": ("jail.pytesting",)}
-"""What the servers of a flavour load besides."""
+"""Modules that the servers of a flavour load in addition."""
 _NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(
     rb"std::bad_alloc|memory allocation of \d+ bytes failed|fatal error: runtime: .*out of memory"
     rb"|java\.lang\.OutOfMemoryError|JavaScript heap out of memory|x(?:m|re)alloc: cannot allocate"
 )
-"""What the runtimes of other languages say as they end for want of memory."""
+"""Messages of other languages' runtimes when they run out of memory."""
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 
 _MODES = {
@@ -78,7 +79,7 @@ _MODES = {
 _BOX_MB = 16
 _TOOLS_BOX_MB = 128
 _LEAST_FREE = 2
-"""Times what a run may write: less than that on a host's disk is a failure of the host's."""
+"""Factor for the output limit of a run. If the host's disk has less free space, it is the host's failure."""
 _STOPPED: dict[int, OutcomeStatus] = {
     protocol.CPU: "cpu_timeout",
     protocol.WALL: "wall_timeout",
@@ -92,12 +93,12 @@ _STOPPED: dict[int, OutcomeStatus] = {
 
 
 class WorkerDied(Exception):
-    """The fork server went away during a run; the run may be given to another."""
+    """Raised if the fork server died during a run; the run may be repeated on another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run. All that the child can see is in here."""
+    """One run, with all data that the child can see."""
 
     program: bytes
     stdin: bytes = b""
@@ -106,28 +107,28 @@ class Job:
     """`script`; `call` (`request` has the function and the cases); `serve` and `check` (on `channel`)."""
     request: bytes = b""
     channel: int = -1
-    """Of `serve` and `check`: a descriptor, one end of what joins the two."""
+    """Descriptor of one end of the socket between `serve` and `check`."""
     idle: int = -1
-    """Of the same: a file in which the servers of both keep how long the tests have done nothing."""
+    """Descriptor of a file in which the servers of `serve` and `check` keep the idle time of the tests."""
     prelude: bool = False
     """Give the program the names of common modules without an import."""
     language: str = PYTHON
-    """What the program is written in, by its name in `languages.RUNNERS`."""
+    """Language of the program, by its name in `languages.RUNNERS`."""
     readable: tuple[str, ...] = ()
-    """Of the modes `exec` and `build`: paths of a toolchain."""
+    """Paths of a toolchain, for the modes `exec` and `build`."""
     files: tuple[tuple[str, bytes], ...] = ()
-    """What it finds in its working directory: relative paths that nobody doubts, and contents."""
+    """Files in its working directory: trusted relative paths, and contents."""
     fetch: tuple[str, ...] = ()
-    """Paths there of files that are handed back in `Outcome.results`: JSON, each path's content in base64,
-    None where that does not fit into the limit on output."""
+    """Paths of files that are sent back in `Outcome.results`: JSON, with each path's content in base64, or
+    None if it exceeds the limit on output."""
     assertions: bool = False
-    """Its own assertions count, in a language that leaves them out unless it is asked for them."""
+    """True to enable the program's own assertions, in a language that disables them by default."""
     reserve_mb: int = 0
-    """Address space beyond the limit on memory, which is then one on memory in use."""
+    """Address space beyond the memory limit, which then applies to memory in use, in MiB."""
 
     @property
     def flavour(self) -> str:
-        """Which server it needs: one that has `numpy` loaded, the plain one, or one that sees a toolchain."""
+        """Return the kind of server it needs: with `numpy`, with pytest, plain, or with a toolchain."""
         if self.mode == "check" and RUN_TEST in self.program:
             return "pytest"
         if self.readable or self.files or self.fetch:
@@ -138,7 +139,7 @@ class Job:
 
     @property
     def resident(self) -> int:
-        """Bytes of memory in use at which the run, with all that it has started, is killed; 0: it is not."""
+        """Return the memory in use, in bytes, at which the run and its processes are killed; 0: no limit."""
         watched = self.mode in ("exec", "build") and (self.reserve_mb or self.limits.processes)
         return self.limits.memory_mb << 20 if watched else 0
 
@@ -184,7 +185,7 @@ class Worker:
             env=_ENVIRONMENT,
             cwd="/",
             pass_fds=[theirs.fileno()],
-            start_new_session=True,  # Ctrl-C in a terminal is for the driver, which then ends us
+            start_new_session=True,  # Ctrl-C in a terminal is for the driver, which then ends this server
         )
 
     def _await_hello(self) -> None:
@@ -207,20 +208,20 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The server's process id."""
+        """Return the server's process id."""
         return self._process.pid
 
     def run(self, job: Job) -> Outcome:
         """Run one job and wait for its end.
 
         Raises:
-            WorkerDied: the server went away.
+            WorkerDied: the server died.
         """
         self.begin(job)
         return self.finish()
 
     def begin(self, job: Job) -> None:
-        """Start a job; `finish` has to follow."""
+        """Start a job; call `finish` next."""
         if job.limits.processes and self.level in ("guard", "none"):
             raise SandboxUnavailable(
                 f"level {self.level} cannot contain programs that start processes; use level 'warm' "
@@ -253,7 +254,7 @@ class Worker:
             raise WorkerDied(str(error)) from None
 
     def finish(self) -> Outcome:
-        """Wait for the job that was begun."""
+        """Wait for the job that was begun, and return its outcome."""
         running = self._running
         assert running is not None
         try:
@@ -263,7 +264,7 @@ class Worker:
             self._abandon()
 
     def _receive(self, timeout_s: float) -> bytes:
-        # poll rather than a socket timeout, which would make two system calls of every recv
+        # poll instead of a socket timeout, which would make two system calls of every recv
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         try:
@@ -275,7 +276,7 @@ class Worker:
         return report
 
     def cancel(self) -> None:
-        """Have the run in progress killed; `finish` then returns it as `cancelled`. From any thread."""
+        """Kill the current run; `finish` then returns it as `cancelled`. From any thread."""
         with contextlib.suppress(OSError):
             self._control.send(protocol.CANCEL)
 
@@ -288,7 +289,7 @@ class Worker:
         """End the server and everything in it. Idempotent."""
         self._abandon()
         self._control.close()
-        if os.getpid() != self.owner:  # a fork of the driver has no children of its own to end
+        if os.getpid() != self.owner:  # a fork of the driver has no children to end
             return
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
@@ -297,7 +298,7 @@ class Worker:
             os.close(self._errors)
             self._errors = -1
         if self._scratch:
-            with contextlib.suppress(OSError):  # the server has removed it as it ended
+            with contextlib.suppress(OSError):  # the server has removed it at its end
                 scratch.empty(self._scratch)
                 os.rmdir(self._scratch)
 
@@ -345,7 +346,7 @@ class _Running:
         exit_code = os.waitstatus_to_exitcode(wait_status)
         status = _STOPPED.get(reason) or _status(exit_code, stderr, cpu_us / 1e6, self.job.limits)
         if (out_flood or err_flood or result_flood) and status not in ("cancelled", "sandbox_error"):
-            status = "output_limit"  # some runtimes go on writing, until another limit ends them
+            status = "output_limit"  # some runtimes continue writing until another limit ends them
         return Outcome(
             status,
             stdout,
@@ -366,25 +367,28 @@ class _Running:
 
 
 def _files_plan(job: Job) -> bytes:
-    """What the child of a script is told of its files, in terms of `execute.ExecutionPlan`."""
+    """Return the plan of a script's files, as `execute.ExecutionPlan` in JSON."""
     if not job.files and not job.fetch:
         return b""
     return json.dumps({"files": encoded(job.files), "fetch": job.fetch}).encode()
 
 
 def encoded(files: Sequence[tuple[str, bytes]]) -> dict[str, str]:
-    """Return files as a plan has them."""
+    """Return files in the form of a plan: base64 content by path."""
     return {name: base64.b64encode(content).decode() for name, content in files}
 
 
 def _read(fd: int, limit: int) -> tuple[bytes, bool]:
-    """Return what was written (at most `limit` bytes) and whether it was more."""
+    """Return at most `limit` bytes of the written data, and whether there were more."""
     size = os.fstat(fd).st_size
     return (os.pread(fd, min(size, limit), 0) if size else b""), size > limit
 
 
 def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> OutcomeStatus:
-    """The status of a run that ended by itself. What the program says of its failure cannot better it."""
+    """Return the status of a run that ended by itself.
+
+    The program's own message about its failure cannot improve the status.
+    """
     if exit_code == 0:
         return "ok"
     if exit_code == -signal.SIGXCPU or (exit_code == -signal.SIGKILL and cpu_s >= limits.cpu_s):
@@ -393,7 +397,7 @@ def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Outc
         return "output_limit"
     last = _last_line(stderr)
     if last.startswith("MemoryError") or exit_code == -signal.SIGKILL or _OUT_OF_MEMORY.search(stderr):
-        return "memory_limit"  # nobody else kills a run: it was the kernel, out of memory
+        return "memory_limit"  # only the kernel kills a run, when it is out of memory
     if "can't start new thread" in last:
         return "process_limit"
     return "runtime_error"
@@ -420,7 +424,7 @@ def _last_line(stderr: bytes) -> str:
 def module_path() -> list[str]:
     """Return the module search path of the runs: the standard library and the installed packages.
 
-    The folders that a program or PYTHONPATH put on ours are not on it.
+    Folders that a program or PYTHONPATH added to our own path are left out.
     """
     standard = os.path.dirname(os.path.realpath(os.__file__))
     entries = [
@@ -432,6 +436,6 @@ def module_path() -> list[str]:
 
 
 def readable_paths(path: list[str]) -> list[str]:
-    """Return what runs may read: the modules and the shared libraries. No home, no /proc."""
+    """Return the paths that runs may read: the modules and the shared libraries. No home, no /proc."""
     base = os.path.join(os.path.realpath(sys.base_prefix), "lib")
     return list(dict.fromkeys([*(p for p in path if os.path.isdir(p)), base, *_LIBRARIES]))

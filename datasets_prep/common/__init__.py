@@ -1,1 +1,1 @@
-"""What several datasets need: the row schema, the writer, reading raw files, checking solutions."""
+"""Shared code of several datasets: the row schema, the writer, readers of raw files, checks of solutions."""

@@ -1,10 +1,10 @@
-"""The columns of multi-turn rows: what tools and interactions are given, in one schema for all sets.
+"""Columns of multi-turn rows: the settings of tools and interactions, in one schema for all datasets.
 
-Which loops, tools and interactions there are is the trainer's business; here they are names. In `extra_info`:
-- `need_tools_kwargs`, and `tools_kwargs`: for each tool that takes some, its `create_kwargs`. With `--agent`
-  the set's own tool has the ground truth; the others have empty texts, which name no tool. Every row has
-  every tool, none is null: verl's loader asks each for its `create_kwargs`, and sets with different tools
-  concatenate.
+The trainer implements the loops, tools and interactions; here they are only names. In `extra_info`:
+- `need_tools_kwargs`, and `tools_kwargs`: for each tool that takes some, its `create_kwargs`. With `--agent`,
+  the dataset's own tool has the ground truth; the others have empty texts, which name no tool. Every row has
+  every tool, and none is null: verl's loader asks each for its `create_kwargs`, and sets with different tools
+  can be concatenated.
 - `interaction_kwargs`: `name`, `query` (the user's message) and `ground_truth`; empty texts without
   interaction.
 """
@@ -19,7 +19,7 @@ from rewardkit.checks.agents import VERL_TOOLS as TOOLS
 from rewardkit.datasets_prep.common.settings import PrepSettings
 
 DEFAULT_AGENT = "tool_agent"
-"""What runs interactions: with any other name verl ignores them without a word."""
+"""Agent loop that runs interactions. With any other name, verl silently ignores them."""
 
 _CREATE = pa.struct([("ground_truth", pa.string()), ("question", pa.string()), ("data_source", pa.string())])
 _TOOL = pa.struct([("create_kwargs", _CREATE)])
@@ -34,7 +34,7 @@ _FIELDS = [
 
 
 def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
-    """Return the schema of a set's rows with the columns that the settings ask for."""
+    """Return the schema of a dataset's rows with the columns that the settings request."""
     if settings.agent is None and settings.interaction is None:
         return schema
     place = schema.get_field_index("extra_info")
@@ -45,9 +45,9 @@ def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
 def multi_turn(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: PrepSettings
 ) -> Iterator[pa.RecordBatch]:
-    """Add agent and interaction to the rows; nothing changes where the settings name neither.
+    """Add agent and interaction to the rows; without either in the settings, leave them unchanged.
 
-    `tool` is the set's own, one of `TOOLS`; `schema` that of `schema_for`.
+    `tool` is the dataset's own, one of `TOOLS`; `schema` is the result of `schema_for`.
     """
     if settings.agent is None and settings.interaction is None:
         yield from batches

@@ -1,4 +1,4 @@
-"""A dataset card beside the data: README.md with the hub's YAML and, where there are many raw files,
+"""Writes a dataset card next to the data: README.md with the hub's YAML and, for many raw files,
 `raw_files.sha256` for `sha256sum --check`.
 """
 
@@ -23,7 +23,7 @@ _LICENCES = {
     "CC-BY-SA-4.0": "cc-by-sa-4.0",
     "CC-BY-NC-4.0": "cc-by-nc-4.0",
 }
-"""The hub's words for the licences that it knows."""
+"""Licences under the hub's names."""
 
 
 def card(
@@ -32,7 +32,7 @@ def card(
     folder: Path,
     splits: Mapping[str, list[Path]],
 ) -> None:
-    """Write the card of the files of some splits, which lie in a folder, into it."""
+    """Write the card of some splits into the folder of their files."""
     files = {split: [p.relative_to(folder).as_posix() for p in paths] for split, paths in splits.items()}
     rows = {split: sum(pq.read_metadata(p).num_rows for p in paths) for split, paths in splits.items()}
     with published(folder / "README.md") as file:
@@ -43,7 +43,7 @@ def card(
 
 
 def is_card(path: Path) -> bool:
-    """Return whether a file is part of a card that an earlier run wrote: it says nothing of newer files."""
+    """Return whether a file is part of a card from an earlier run, which does not describe newer files."""
     if path.name == RAW_FILES:
         return True
     if path.name != "README.md":

@@ -1,6 +1,6 @@
-"""Which raw file is which split, by the names under which the sets are published.
+"""Assigns raw files to splits, by the names under which the datasets are published.
 
-Names only: nothing is opened here.
+Uses only the names; opens no file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewardkit.files.inputs import FORMATS, Input, find_inputs, format_of
 
 TRAIN_AND_TEST = {"train": "train", "test": "test"}
 TEST_ONLY = dict.fromkeys(("train", "test", "validation", "dev", "val"), "test")
-"""A set that is for testing, whatever its one split is called."""
+"""Names of the only split of a dataset for testing."""
 ALL_THREE = {
     "train": "train",
     "test": "test",
@@ -27,49 +27,48 @@ _DESCRIPTIONS = (
     *("dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json"),
     *("croissant.json", "dropped.jsonl"),
 )
-"""What stands beside data by the hub's, `datasets`' and our own habits."""
+"""Files next to the data that the hub, `datasets` or rewardkit write."""
 _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".xz", ".bz2")
 _KNOWN = ", ".join(suffix for suffix, kind in FORMATS.items() if kind != "inspect")
 
 
 @dataclass(frozen=True, slots=True)
 class SplitLayout:
-    """How a set's files are named."""
+    """Naming scheme of a dataset's files."""
 
     splits: Mapping[str, str] = field(default_factory=lambda: TRAIN_AND_TEST)
-    """A word in the name of a file or folder, and the split that it becomes. The nearest to the file
-    counts."""
+    """Split for a word in the name of a file or folder. The word nearest to the file counts."""
     alone: str = "train"
-    """The split of files that name none."""
+    """Split of files whose names contain none."""
     ignore: tuple[str, ...] = ()
-    """Words in the path of files that belong to something else."""
+    """Words in the paths of files that belong to something else."""
     validation_is_test: bool = False
-    """Where there is no `test` that is read, `validation` takes its place: it is what everybody reports."""
+    """True if `validation` replaces a missing `test`, as in most publications."""
     prefer: tuple[str, ...] = ()
-    """Words in the paths of what to take where a folder holds several forms of the set; the first found
+    """Words in the paths of the preferred form of the dataset, if a folder has several forms; the first match
     counts."""
     header: tuple[str, ...] = ()
-    """The columns of csv files that have no first line with their names."""
+    """Columns of csv files without a header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What lies under a path."""
+    """Files found under a path."""
 
     splits: dict[str, list[Input]]
-    """In the order train, validation, test, then others."""
+    """Files by split, in the order train, validation, test, then others."""
     unread: tuple[str, ...]
     """Files that were left out, each with the reason."""
     nameless: tuple[str, ...] = ()
-    """Files that name no split, and are taken to be the one that the layout says."""
+    """Files without a split in their name, which get the layout's default split."""
 
 
 def find_files(raw: str | Path, layout: SplitLayout) -> Found:
     """Return the files of each split.
 
     Raises:
-        InputError: there is no such file, none in a known format, or a split in several formats.
-        MissingDependencyError: a URL whose driver is not installed.
+        InputError: no file exists, none has a known format, or a split has several formats.
+        MissingDependencyError: the driver for a URL is not installed.
     """
     files, passed_over = _candidates(raw, layout)
     if len(files) == 1 and not Path(raw).is_dir():
@@ -107,7 +106,7 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
 
 
 def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list[Input]]:
-    """All files, of several forms of the set the preferred one; and the files of the other forms."""
+    """Return all files in the preferred form of the dataset, and the files in other forms."""
     files = named_files(raw)
     for word in layout.prefer:
         begins = re.compile(rf"(?<![a-z]){re.escape(word)}")
@@ -118,8 +117,8 @@ def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list
 
 
 def named_files(raw: str | Path) -> list[Input]:
-    """Return all files that a path, glob or URL names; of a folder those of no known format too, as they are
-    named as not read, but no hidden ones.
+    """Return all files of a path, glob or URL. For a folder, files of unknown format are included, because
+    they are reported as not read, but hidden ones are not.
 
     Raises:
         InputError: there is no such file.
@@ -133,7 +132,7 @@ def named_files(raw: str | Path) -> list[Input]:
 
 
 def _why_not(file: Input, layout: SplitLayout) -> str | None:
-    """Why a file is not read; None if it is."""
+    """Return the reason why a file is not read; None if it is."""
     if not _is_data(file):
         name = PurePosixPath(file.name)
         if name.name in _DESCRIPTIONS:

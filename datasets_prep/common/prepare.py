@@ -1,6 +1,6 @@
-"""`rewardkit.prepare`: writes a dataset by its name, leaves rows out as asked, and verifies its solutions.
+"""`rewardkit.prepare`: writes a dataset by name, leaves out rows on request, and verifies its solutions.
 
-`recipe.py` writes one dataset; `quality/` finds the rows that are left out.
+`recipe.py` writes one dataset; `quality/` finds the rows to leave out.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ from rewardkit.scoring.scorer import Scorer
 
 VerifyMode = Literal["keep", "drop", "fail", "off"]
 OnRows = Callable[[str, int, int | None], None]
-"""Called with the step and split (`writing train`), the rows done, and all rows; None: not known."""
+"""Called with the step and split (`writing train`), the rows done, and all rows (None: unknown)."""
 
 SIMILARITY = 0.7
-"""The similarity from which questions count as nearly the same, unless told otherwise."""
+"""Default similarity at which questions count as nearly the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The files that a run wrote, and what it left out or found wrong."""
+    """Files written by a run, and the rows that it left out or found wrong."""
 
     dataset: str
     result: PrepResult
     verified: dict[str, Verification]
-    """Verified solutions by split; a split that was not verified is not in it."""
+    """Verification of solutions by split, without the splits that were not verified."""
     screen: QualityScreen
 
     @property
     def files(self) -> dict[str, Path]:
-        """The parquet file, or folder of shards, of each split."""
+        """Return the parquet file, or folder of shards, of each split."""
         return {split: file.path for split, file in self.result.files.items()}
 
     @property
     def failures(self) -> int:
-        """The number of solutions that are not scored as right."""
+        """Return the number of solutions that are not scored as right."""
         return sum(len(found.failures) for found in self.verified.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all that is known of the run as plain data."""
+        """Return all results of the run as plain data."""
         splits: dict[str, object] = {}
         for split, file in self.result.files.items():
             checked = self.verified.get(split)
@@ -108,7 +108,7 @@ def prepare(
     on_progress: OnRows = lambda step, done, total: None,
     **settings: Any,
 ) -> Prepared:
-    """Write the splits of a dataset to a folder, and return the files and what was found.
+    """Write the splits of a dataset to a folder, and return the files and the findings.
 
     Args:
         dataset: a name from `rewardkit prep --list`.
@@ -123,7 +123,7 @@ def prepare(
 
     Raises:
         InputError: the raw data or the folder cannot be used, or with `verify="fail"` a solution is wrong.
-        OptionsError: an unknown dataset or setting, or a value of another type.
+        OptionsError: a dataset or setting is unknown, or a value has the wrong type.
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     found = dataset_named(dataset)
@@ -146,7 +146,7 @@ def dataset_named(name: str) -> Dataset:
     """Return the dataset of a name.
 
     Raises:
-        OptionsError: there is none.
+        OptionsError: the name is unknown.
     """
     found = find_dataset(name)
     if found is None:
@@ -163,7 +163,7 @@ def common_hints() -> dict[str, Any]:
 
 
 def own_parameters(dataset: Dataset) -> dict[str, tuple[Any, Any]]:
-    """Return the annotated type and the default of the settings that a dataset has for itself, by name."""
+    """Return the annotated type and the default of each setting that only this dataset has, by name."""
     write = dataset.load()
     hints = typing.get_type_hints(write, include_extras=True)
     parameters = inspect.signature(write).parameters.values()
@@ -180,11 +180,11 @@ def union_members(hint: Any) -> tuple[Any, ...]:
 
 
 def settings_of(dataset: Dataset, given: Mapping[str, Any]) -> tuple[PrepSettings, dict[str, Any]]:
-    """Sort settings by name into those that all datasets share and those of this one.
+    """Split settings into those that all datasets share and those of this dataset, by name.
 
     Raises:
-        OptionsError: an unknown setting, or a value of another type.
-        InputError: a value that means nothing.
+        OptionsError: a setting is unknown, or a value has the wrong type.
+        InputError: a value has no meaning.
     """
     own = {name: hint for name, (hint, _) in own_parameters(dataset).items()}
     common = {name: hint for name, hint in common_hints().items() if name not in own}
@@ -199,7 +199,7 @@ def settings_of(dataset: Dataset, given: Mapping[str, Any]) -> tuple[PrepSetting
 
 
 def _of_its_type(name: str, value: Any, hint: Any) -> Any:
-    """A value as its setting takes it: a path may be a text, a tuple any sequence."""
+    """Return a value converted to its setting's type: a path may be a text, a tuple any sequence."""
     kinds = union_members(typing.get_args(hint)[0])
     if value is None and types.NoneType in kinds:
         return None
@@ -208,7 +208,7 @@ def _of_its_type(name: str, value: Any, hint: Any) -> Any:
         if origin is tuple and isinstance(value, str | tuple | list):
             return (value,) if isinstance(value, str) else tuple(value)
         if origin is typing.Literal and isinstance(value, str):
-            return value  # `prepare` checks it, and names the nearest one
+            return value  # `prepare` checks it and suggests the nearest one
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         if kind in (bool, int, float, str) and type(value) is kind:
@@ -221,12 +221,12 @@ def _of_its_type(name: str, value: Any, hint: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class QualityOptions:
-    """The rows that are left out, and the solutions that are scored."""
+    """Options for the rows to leave out, and the solutions to score."""
 
     verify: VerifyMode | None
-    """None: `keep` where it is quick, else nothing."""
+    """Mode of verification. None: `keep` if it is quick, otherwise no verification."""
     dedup: float | None = None
-    """The similarity from which questions count as the same; None: all rows stay."""
+    """Similarity at which questions count as the same; None: all rows stay."""
     against: tuple[str, ...] = ()
     """Evaluation sets whose questions are left out of train."""
 
@@ -242,7 +242,7 @@ class QualityOptions:
         """Return the options for a dataset.
 
         Raises:
-            InputError: some of them exclude each other, or do not go with the dataset.
+            InputError: some of them exclude each other, or do not apply to the dataset.
         """
         if verify not in (*typing.get_args(VerifyMode), None):
             raise InputError(f"--verify must be keep, drop or fail, not {verify}")
@@ -257,7 +257,7 @@ class QualityOptions:
 
     @property
     def verifies_later(self) -> bool:
-        """True if solutions are scored from the published files, and all rows stay."""
+        """Return True if solutions are scored from the published files, and all rows stay."""
         return self.verify in ("keep", None)
 
 
@@ -276,7 +276,7 @@ def _similarity(given: float | str | None) -> float | None:
 
 @contextlib.contextmanager
 def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
-    """Within this context, apply the requested filters to every row that is written."""
+    """Apply the requested filters to every row written in this context."""
     with contextlib.ExitStack() as stack:
         stages: list[Stage] = []
         if wanted.dedup is not None:

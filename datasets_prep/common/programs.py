@@ -1,6 +1,7 @@
-"""What the sets of programming problems share: `prepare`, prompts, and rows with tests as ground truth.
+"""Shared code of the datasets of programming problems: `prepare`, prompts, and rows with tests as ground
+truth.
 
-Which columns hold what is each set's business. Solutions and packed tests are read, never run.
+Each dataset defines its own columns. Solutions and packed tests are read, never run.
 """
 
 from __future__ import annotations
@@ -31,36 +32,36 @@ INSTRUCTION = "Give all of it in one ```python block."
 
 @dataclass(frozen=True, slots=True)
 class ProgramProblem:
-    """One problem as its set publishes it."""
+    """One problem as published."""
 
     question: str
     ground_truth: dict[str, Any]
-    """A form of test cases that the code reward reads."""
+    """Test cases in a form that the code reward reads."""
     solution: str = ""
-    """A Python program that passes; empty if the set has none."""
+    """A Python program that passes; empty if the dataset has none."""
     others: tuple[str, ...] = ()
-    """Further ones."""
+    """Further solutions."""
     starter: str = ""
     function: str = ""
-    """The function to write; empty for a program that reads standard input."""
+    """Name of the function to write; empty for a program that reads standard input."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProblemSet:
-    """One set of problems: what sets it apart from the others."""
+    """One dataset of problems, with all its differences from the others."""
 
     name: str
-    """Of the dataset, as `rewardkit prep` knows it."""
+    """Name of the dataset in `rewardkit prep`."""
     hub: Hub
     metadata: tuple[str, ...]
     """Raw columns to keep as metadata."""
     problem: Callable[[Record, int | None], ProgramProblem]
-    """Reads a record with its first so many tests, None for all; raises InputError if it cannot be used."""
+    """Reads a record with at most this many tests, None for all; raises InputError if it cannot be used."""
     data_source: str = ""
-    """Empty: the set's name on the hub."""
+    """Data source of the rows. Empty: the dataset's name on the hub."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     open: Callable[[str | Path, SplitLayout], Source] = open_raw
-    """As `Recipe.open`."""
+    """Finds the raw data, as `Recipe.open`."""
 
     def prepare(
         self,
@@ -70,7 +71,7 @@ class ProblemSet:
         max_tests: Annotated[int | None, "Keep only the first N tests of each problem."] = None,
         progress: OnWritten | None = None,
     ) -> PrepResult:
-        """Write the set to `out_dir`, one file for each split that the raw data has.
+        """Write the dataset to `out_dir`, one file for each split in the raw data.
 
         Raises:
             InputError: the raw data cannot be found or used, or the folder cannot be written.
@@ -114,10 +115,10 @@ def _fenced(program: str) -> str:
 
 
 def inputs_outputs(record: Record, max_tests: int | None) -> ProgramProblem:
-    """Return the problem of a record in the columns that APPS introduced and TACO took over.
+    """Return the problem of a record in the columns of APPS and TACO.
 
-    These are `question`, `starter_code`, `solutions` (JSON list of programs) and `input_output` (JSON
-    object of `inputs`, `outputs` and, for functions, `fn_name`).
+    These are `question`, `starter_code`, `solutions` (JSON list of programs) and `input_output` (JSON object
+    with `inputs`, `outputs` and, for functions, `fn_name`).
 
     Raises:
         InputError: a column is missing or malformed.
@@ -145,7 +146,7 @@ _PYTHON2_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
 
 
 def is_python3(program: str) -> bool:
-    """Whether a solution is in Python 3; the older sets hold many in Python 2. It is parsed, never run."""
+    """Return whether a solution is in Python 3; older datasets have many in Python 2. Only parses it."""
     if not program.strip():
         return False
     try:
@@ -161,10 +162,10 @@ def is_python3(program: str) -> bool:
 
 
 def decode(record: Record, column: str, kind: type[Any]) -> Any:
-    """Return the JSON value in a text column; some files hold the value itself.
+    """Return the JSON value in a text column; some files have the value itself.
 
     Raises:
-        InputError: there is no such value, the text is not JSON, or its value is not of that kind.
+        InputError: there is no such value, the text is not JSON, or its value has another type.
     """
     if isinstance(record.values.get(column), kind):
         return record.values[column]
@@ -180,19 +181,19 @@ def decode(record: Record, column: str, kind: type[Any]) -> Any:
 
 
 def optional_text(record: Record, column: str) -> str:
-    """Return a text column; empty when it is missing, null or blank."""
+    """Return a text column; empty if it is missing, null or blank."""
     value = record.values.get(column)
     return value if isinstance(value, str) and value.strip() else ""
 
 
 def _metadata(record: Record, names: tuple[str, ...], problem: ProgramProblem) -> dict[str, object]:
-    """Those columns that say something, and the starter code."""
+    """Return the columns that are not empty, and the starter code."""
     columns = {name: _json_ready(record.values.get(name)) for name in names}
     return {n: v for n, v in {**columns, "starter_code": problem.starter}.items() if v not in (None, "", [])}
 
 
 def _json_ready(value: object) -> object:
-    """The value itself; dates, which some published forms hold as such, become text."""
+    """Return a value that JSON can express; dates, which some published forms contain, become text."""
     return value.isoformat() if isinstance(value, date) else value
 
 

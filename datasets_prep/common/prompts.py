@@ -1,5 +1,5 @@
-"""What goes around a question: an instruction, a template of the user's, a system message; and the question
-within a prompt that is published as a chat.
+"""Builds prompts around a question (an instruction, the user's template, a system message), and finds the
+question in a prompt that is published as a chat.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
 
 
 def after(question: str, instruction: str) -> str:
-    """Return a question with an instruction behind it, a blank between them."""
+    """Return a question followed by a blank and an instruction."""
     return f"{question} {instruction}".rstrip() if instruction else question
 
 
@@ -42,17 +42,17 @@ def read_template(path: Path | None) -> str | None:
 
 
 def fields_of(template: str) -> list[str]:
-    """Return the names that may be fields of a template; some may be arguments of LaTeX."""
+    """Return the names of possible fields of a template; some may be arguments of LaTeX commands."""
     return [match[1] for match in _FIELD.finditer(template)]
 
 
 def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str | None]]:
-    """Return the template as pairs of a text and the name of the field behind it; None behind the last text.
+    """Return the template as pairs of a text and the name of the field after it; None after the last text.
 
-    Other braces, as in LaTeX, stay text.
+    Other braces, as in LaTeX, remain text.
 
     Raises:
-        InputError: a field has no value, and no LaTeX command stands before it.
+        InputError: a field has no value, and does not follow a LaTeX command.
     """
     found: list[tuple[str, str | None]] = []
     done = 0
@@ -68,7 +68,11 @@ def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str |
 
 
 def render(template: str, values: Mapping[str, object]) -> str:
-    """Return a template with its fields filled; errors as of `pieces`."""
+    """Return a template with its fields filled in.
+
+    Raises:
+        InputError: as `pieces`.
+    """
     return "".join(
         text + (str(values[name]) if name is not None else "") for text, name in pieces(template, values)
     )
@@ -86,14 +90,14 @@ def shaped(row: Row, template: str | None, instruction: str, system: str) -> Row
 
 
 _DAPO = re.compile(r"\A[^\n]*Answer:[^\n]*\n\n(.*)\n\n[^\n]*Answer:[^\n]*\Z", re.DOTALL)
-"""DAPO's prompt, and that of the sets made like it: what to do, the problem, a reminder."""
+"""Prompt of DAPO and of datasets made like it: an instruction, the problem, a reminder."""
 
 
 def published_chat(record: Record, column: str) -> tuple[str, tuple[dict[str, str], ...]]:
     """Return the question alone, and the messages of the chat in a column.
 
     Raises:
-        InputError: it is no chat that ends with the user's words.
+        InputError: it is not a chat that ends with the user's message.
     """
     value = record.value(column)
     given = value if isinstance(value, list) else []

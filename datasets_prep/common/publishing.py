@@ -1,9 +1,9 @@
-"""Publishes a folder of new files in one step: a reader, and a run after a kill, sees all of them or none.
+"""Publishes a folder of new files in one step: readers, and a run after a kill, see all of them or none.
 
-Files are made in a hidden folder beside the target. A target that does not exist yet appears by one rename;
-one that does is exchanged with the new folder (`renameat2`), into which its other files were linked. Where
-that cannot be (the target is a mount, the current folder, or holds other folders), the files are renamed one
-after another by a journal, which the next run completes. Knows nothing of parquet.
+New files are written to a hidden folder next to the target. A target that does not exist appears by one
+rename; an existing one is exchanged with the new folder (`renameat2`), after its other files were linked into
+it. If that is impossible (the target is a mount or the current folder, or has other folders), the files are
+renamed one by one according to a journal, which the next run completes. Independent of parquet.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _RENAME_EXCHANGE = 2
 
 @contextlib.contextmanager
 def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
-    """Yield an empty folder; on leaving, all that is in it takes its place in `out_dir` in one step.
+    """Yield an empty folder; on exit, publish its files in `out_dir` in one step.
 
-    Files of `out_dir` with other names stay, but for the shards of a split that is published as one file, the
-    other way round, and those at its top that are `outdated`. After an error, or a kill at any moment,
-    `out_dir` is as it was, or as it should be; what a killed run left is removed by the next.
+    Other files in `out_dir` stay, except shards of a split that is now one file (or the reverse), and files
+    at its top that are `outdated`. After an error, or a kill at any moment, `out_dir` is either unchanged or
+    complete; the next run removes the remains of a killed run.
 
     Raises:
         InputError: the folder cannot be written, or another run is writing to it.
@@ -58,7 +58,7 @@ def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False
 
 
 def _make_parents(out: Path) -> list[Path]:
-    """Make the folders above the target; return those that were not there, the deepest first."""
+    """Create the missing folders above the target and return them, deepest first."""
     missing = [p for p in out.parents if not p.exists()]
     there = next(p for p in (out, *out.parents) if p.exists())
     if not there.is_dir():
@@ -71,7 +71,7 @@ def _make_parents(out: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn an operating system error while writing into one line that says what to do."""
+    """Turn an operating system error while writing into an InputError that says what to do."""
     try:
         yield
     except OSError as error:
@@ -80,7 +80,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _work_folder(out: Path) -> Path:
-    """Beside the target, on the same file system; within it where its parent cannot be written."""
+    """Return the working folder next to the target, or within it if its parent is not writable."""
     beside = out.parent / f".{out.name}.prep"
     inside = out.exists() and (os.path.ismount(out) or not os.access(out.parent, os.W_OK))
     return out / ".prep" if inside else beside
@@ -88,7 +88,7 @@ def _work_folder(out: Path) -> Path:
 
 @contextlib.contextmanager
 def _working(work: Path, out_dir: Path) -> Iterator[Path]:
-    """Make the working folder, keep other runs out of it, and remove it."""
+    """Create the working folder, lock it against other runs, and remove it."""
     inside = work.parent == out_dir.resolve()
     with sole_writer(out_dir.resolve(), work.with_name(".lock") if inside else None):
         with explained(out_dir):
@@ -124,7 +124,7 @@ def _refuse_folders_in_the_way(new: Path, out: Path) -> None:
 
 
 def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Whether nothing would be lost: no other folders, and nobody of ours stands in it."""
+    """Return whether an exchange loses nothing: no other folders, and not the current folder."""
     if os.path.ismount(out) or out == Path.cwd() or out in Path.cwd().parents:
         return False
     folders = (p.relative_to(out) for p in out.rglob("*") if p.is_dir() and not p.is_symlink())
@@ -135,7 +135,7 @@ def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
 
 
 def _stale_files(new: Path, out: Path) -> set[Path]:
-    """What is there of the same splits under other names: a file where there are shards now, and shards."""
+    """Return files of the same splits under other names: a file replaced by shards, and old shards."""
     stale: set[Path] = set()
     for name in {p.relative_to(new) for p in _files(new) if p.suffix == ".parquet"}:
         folder = name.parent if _SHARD.fullmatch(name.name) else name.with_suffix("")
@@ -147,7 +147,7 @@ def _stale_files(new: Path, out: Path) -> set[Path]:
 
 
 def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Exchange the folders in one step, after linking what stays; False where that is not possible."""
+    """Exchange the folders in one step, after linking the files to keep; return False if impossible."""
     shutil.copymode(out, new)
     try:
         for path in _files(out):
@@ -164,7 +164,7 @@ def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
 
 
 def _unlinked(new: Path, out: Path) -> bool:
-    """Take back the links, so that the new folder holds new files alone; returns False."""
+    """Remove the links, so that the new folder contains only new files; return False."""
     for path in _files(new):
         there = out / path.relative_to(new)
         if there.exists() and path.samefile(there):
@@ -173,7 +173,7 @@ def _unlinked(new: Path, out: Path) -> bool:
 
 
 def _clear(old: Path, out: Path, stale: set[Path]) -> None:
-    """Move what somebody put into the old folder in the meantime; the rest of it is removed."""
+    """Move files that were added to the old folder meanwhile; its other files are removed."""
     for path in _files(old):
         relative = path.relative_to(old)
         if relative not in stale and not (out / relative).exists():
@@ -182,10 +182,10 @@ def _clear(old: Path, out: Path, stale: set[Path]) -> None:
 
 
 def _rename_exchange(one: Path, other: Path) -> None:
-    """Let two names change places in one step.
+    """Exchange two names in one step.
 
     Raises:
-        OSError: the kernel or the file system cannot.
+        OSError: the kernel or the file system does not support it.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "renameat2"):
@@ -209,14 +209,14 @@ def _write_journal(new: Path, work: Path, stale: set[Path]) -> None:
 
 
 def _finish_journal(work: Path, out: Path) -> None:
-    """Do what a journal says, from wherever it was left."""
+    """Complete the steps of a journal."""
     journal = work / _JOURNAL
     if not journal.exists():
         return
     plan = json.loads(journal.read_text())
     for name in plan["moves"]:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # moved by the run before
+        with contextlib.suppress(FileNotFoundError):  # moved by the previous run
             os.replace(work / _NEW / name, out / name)
     for name in plan["removes"]:
         (out / name).unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Raw files row by row, and what becomes of rows that cannot be used.
+"""Reads raw files row by row, and handles rows that cannot be used.
 
-Formats are read in `rewardkit.files`; what the columns mean is each dataset's business.
+`rewardkit.files` reads the formats; each dataset interprets its columns.
 """
 
 from __future__ import annotations
@@ -17,27 +17,32 @@ from rewardkit.files.inputs import Input
 from rewardkit.files.records import BadRowError, Records, parse
 
 _SLICE = 16
-"""Rows of a table that are Python objects at once: one of a code set can hold megabytes of tests."""
+"""Rows of a table that are Python objects at once, because a row of a code dataset can have megabytes of
+tests."""
 
 
 class LeftOutError(InputError):
-    """A row that is as it should be, and of no use here (a proof, a test without answer): counted, no
-    mistake."""
+    """Raised for a valid row that is of no use here (a proof, a test without answer). It is counted, but is
+    no error."""
 
 
 @dataclass(slots=True)
 class BadRows:
-    """What to do with a row that cannot be used: stop, or drop and count it."""
+    """Handles rows that cannot be used: stops the run, or drops and counts them."""
 
     skip: bool = False
     dropped: int = 0
     first: list[str] = field(default_factory=list)
     """The first few messages."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Rows that the set has and that are of no use here, by the reason; they are no mistakes."""
+    """Number of valid rows that are of no use here, by reason."""
 
     def add(self, error: InputError, count: int = 1) -> None:
-        """Count a bad row, or several, or raise its error when bad rows are not to be skipped."""
+        """Count one or more bad rows.
+
+        Raises:
+            InputError: the given error, if bad rows are not to be skipped.
+        """
         if isinstance(error, LeftOutError):
             self.left_out[str(error)] += count
             return
@@ -49,14 +54,14 @@ class BadRows:
 
 
 Numbered = Iterator[tuple[int, dict[str, Any]]]
-"""Row number, counted from 0, and its values."""
+"""Pairs of a row number, counted from 0, and the row's values."""
 
 
 def chunks(source: Input, bad: BadRows) -> Iterator[Records]:
-    """Read a file in pieces; parts that are damaged are bad rows.
+    """Read a file in pieces; damaged parts are bad rows.
 
     Raises:
-        InputError: it cannot be read as what its name says, or is damaged and bad rows are not to be skipped.
+        InputError: it does not have the format of its name, or is damaged and bad rows are not to be skipped.
     """
     file = open_rows(source)
     try:
@@ -74,7 +79,7 @@ def read_file(source: Input, bad: BadRows) -> Numbered:
     """Read the rows of a file.
 
     Raises:
-        InputError: as of `chunks`, or a row is none and is not to be skipped.
+        InputError: as `chunks`, or a row is not an object and is not to be skipped.
     """
     for records in chunks(source, bad):
         if records.table is not None:
@@ -91,7 +96,7 @@ def _of_table(records: Records) -> Numbered:
 
 
 def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
-    """Return the rows in lines of JSON; a line that is no object is a bad row."""
+    """Return the rows in lines of JSON; a line without an object is a bad row."""
     for number, line in enumerate(records.lines, records.first_row):
         if not line:
             continue

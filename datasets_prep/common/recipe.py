@@ -1,9 +1,9 @@
-"""What a dataset is to `prep`, and the one way from its raw records to published files.
+"""Defines a dataset for `prep`, and makes published files of its raw records.
 
     raw records ──to_row──▶ rows ──template, system──▶ ──agent──▶ batches ──steps──▶ files ──screen──▶
-    published
+        published
 
-The parts that differ (columns, prompts, ground truths) live in one file per dataset or family.
+The parts that differ (columns, prompts, ground truths) are in one file for each dataset or family.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from rewardkit.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What `to_row` knows beside the record."""
+    """Arguments of `to_row` besides the record."""
 
     split: str
-    """The split that the row goes to."""
+    """Split of the row."""
     instruction: str
-    """What to say beside the question; may be empty."""
+    """Instruction next to the question; may be empty."""
     seed: int = 0
-    """For what is drawn, such as the order of options that a set gives none to."""
+    """Seed for random choices, such as the order of options if the dataset has none."""
 
 
 ToRow = Callable[[Record, RowContext], Row]
@@ -59,46 +59,46 @@ ToRow = Callable[[Record, RowContext], Row]
 
 @dataclass(frozen=True, slots=True)
 class PrepResult:
-    """What one run made."""
+    """Results of one run."""
 
     files: dict[str, WrittenFile]
     dropped: int = 0
-    """Bad rows left out under `skip_bad`."""
+    """Number of bad rows left out with `skip_bad`."""
     first_dropped: tuple[str, ...] = ()
-    """Why, for the first few."""
+    """Reasons for the first few."""
     unread: tuple[str, ...] = ()
     """Raw files that were left out, each with the reason."""
     notes: tuple[str, ...] = ()
-    """What else the user should know, one line each."""
+    """Further notes for the user, one line each."""
     unused: tuple[str, ...] = ()
-    """Columns of a user's own data that went nowhere."""
+    """Columns of a user's own data that were not used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """How one dataset is prepared: everything in which it differs from the others."""
+    """Definition of one dataset, with all its differences from the others."""
 
     name: str
-    """As `rewardkit prep` knows it."""
+    """Name of the dataset in `rewardkit prep`."""
     hub: Hub
     to_row: ToRow
     instruction: str = ""
-    """What its prompts say beside the question."""
+    """Instruction next to the question in its prompts."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     repeated: bool = False
-    """The set is published with its rows many times over; the first of each is kept."""
+    """True if the dataset is published with repeated rows; only the first of each is kept."""
     expand: Callable[[Record], Iterable[Record]] | None = None
-    """Makes the records of a raw one, where a file nests them; they are counted through."""
+    """Returns the records nested in a raw record; they are numbered consecutively."""
     open: Callable[[str | Path, SplitLayout], Source] = open_raw
-    """Finds the raw data, where it is more than files of rows."""
+    """Finds the raw data, if it is more than files of rows."""
     schema: pa.Schema = SCHEMA
     tool: str = "code_interpreter"
-    """The tool that rows get under `--agent`; one of `agents.TOOLS`."""
+    """Tool that rows get with `--agent`; one of `agents.TOOLS`."""
 
     def prepare(
         self, out_dir: Path, settings: PrepSettings | None = None, *, progress: OnWritten | None = None
     ) -> PrepResult:
-        """Write the set to `out_dir`, one parquet file for each split.
+        """Write the dataset to `out_dir`, one parquet file for each split.
 
         Raises:
             InputError: the raw data cannot be found or used, or the folder cannot be written.
@@ -114,11 +114,10 @@ def prepare_recipe(
     own: Mapping[str, object],
     progress: OnWritten | None,
 ) -> PrepResult:
-    """Prepare a set; `own` are the settings that it alone has, for the provenance.
+    """Prepare a dataset; `own` are the settings that only it has, for the provenance.
 
     Raises:
-        InputError: as of `Recipe.prepare`.
-        MissingDependencyError: as there.
+        InputError, MissingDependencyError: as `Recipe.prepare`.
     """
     form = None if settings.like is None else row_forms.form_of(recipe.name, settings.like)
     source = named(_open(recipe, settings), settings.split_name)
@@ -171,17 +170,17 @@ def publish(
     licence: str | None = None,
     beside: tuple[Beside, ...] = (),
 ) -> PrepResult:
-    """Take batches of each split through the steps, and publish them with their provenance.
+    """Apply the steps to the batches of each split, and publish them with their provenance.
 
-    The provenance says what they were made from, by which version, and how. Paths and times stay out of it,
-    so that the same input gives the same bytes anywhere.
+    The provenance names the source, the version and the settings. It contains no paths and times, so that the
+    same input gives the same bytes anywhere.
 
     Raises:
-        InputError: as of the steps and the writer.
+        InputError: as the steps and the writer.
     """
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
-    if settings.like is not None:  # the release too, which may not be the newest one later
+    if settings.like is not None:  # with the release, which may not be the newest one later
         wanted["like"] = row_forms.form_of(dataset, settings.like).name
     provenance = {
         "dataset": dataset,
@@ -217,7 +216,7 @@ def publish(
 
 
 def _quality() -> Mapping[str, object]:
-    """What leaves rows out in this run."""
+    """Return the quality options of this run for the provenance."""
     screen = screen_of_this_run()
     return screen.describe() if screen is not None else {}
 
@@ -227,10 +226,10 @@ def _is_train(split: str) -> bool:
 
 
 def named(source: Source, split_name: str | None) -> Source:
-    """Return a source whose one split has the name that the user wants.
+    """Return a source whose only split has the user's name.
 
     Raises:
-        InputError: it has several.
+        InputError: it has several splits.
     """
     if split_name is None:
         return source
@@ -244,12 +243,12 @@ def named(source: Source, split_name: str | None) -> Source:
 
 
 def without_repeats(rows: Mapping[str, Iterable[Located]], bad: BadRows) -> dict[str, Iterable[Located]]:
-    """Return the rows of all splits without those whose question came before, which are counted."""
+    """Return the rows of all splits without those whose question occurred before, which are counted."""
     seen: set[bytes] = set()
 
     def new(found: Iterable[Located]) -> Iterator[Located]:
         for where, row in found:
-            # A digest for each question rather than its text: 16 bytes instead of hundreds.
+            # A digest of each question instead of its text: 16 bytes instead of hundreds.
             digest = hashlib.blake2b(row.question.strip().encode("utf-8", "replace"), digest_size=16).digest()
             if digest in seen:
                 bad.add(LeftOutError("an earlier row has the same question"))
@@ -269,7 +268,7 @@ def _open(recipe: Recipe, settings: PrepSettings) -> Source:
 def _rows(
     recipe: Recipe, settings: PrepSettings, records: Iterable[Record], context: RowContext, bad: BadRows
 ) -> Iterator[Located]:
-    """The good rows; the bad ones are counted, or stop the run."""
+    """Yield the good rows; the bad ones are counted, or stop the run."""
     make = partial(
         _made, recipe.to_row, recipe.expand, context, read_template(settings.template), settings.system
     )
@@ -295,7 +294,7 @@ def _made(
     system: str,
     record: Record,
 ) -> list[Located | InputError]:
-    """The rows of one raw record, or why there is none."""
+    """Return the rows of one raw record, or the errors."""
     made: list[Located | InputError] = []
     try:
         for one in expand(record) if expand else (record,):

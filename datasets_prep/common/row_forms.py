@@ -20,23 +20,23 @@ _ROWS = 1_024
 
 FormedRow = dict[str, Any]
 MakeRow = Callable[[Record, str, Mapping[str, object]], FormedRow]
-"""Makes the row of a raw record, for a split; the third argument holds the dataset's own settings."""
+"""Makes the row of a raw record for a split; the third argument has the dataset's own settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """Form of the rows that one script of another project makes."""
+    """Form of rows as made by one script of another project."""
 
     name: str
-    """Value of `--like` that will mean this script later, too: `verl@0.7.1:tool`."""
+    """Value of `--like` that always means this script, whichever release is the newest: `verl@0.7.1:tool`."""
     make: MakeRow
 
 
 FindForm = Callable[[str, str], RowForm]
-"""Finds the form for a dataset and the whole value of `--like`, or raises InputError."""
+"""Returns the form for a dataset and the whole value of `--like`, or raises InputError."""
 
 PROJECTS: Table[FindForm] = Table("row_forms", object, {})
-"""Forms by project: the word with which the value of `--like` begins."""
+"""Forms by project, which is the first word in the value of `--like`."""
 
 
 def form_of(dataset: str, like: str) -> RowForm:
@@ -55,11 +55,11 @@ def form_of(dataset: str, like: str) -> RowForm:
 def batches_of(
     make: MakeRow, source: Source, own: Mapping[str, object], bad: BadRows
 ) -> dict[str, Iterator[pa.RecordBatch]]:
-    """Return the batches of each split. The raw data is read twice: the types of columns that are kept as
-    published show in the rows alone.
+    """Return the batches of each split. The raw data is read twice, because the types of columns kept as
+    published are only known from the rows.
 
     Raises:
-        InputError: in the batches, where a row cannot be used, or a column holds values of several types.
+        InputError: while iterating, if a row cannot be used, or a column has values of several types.
     """
     return {split: _batches(make, source, split, own, bad) for split in source.splits}
 

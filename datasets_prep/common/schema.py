@@ -1,7 +1,7 @@
-"""The Row contract: one Arrow schema for every single-turn dataset, and what makes a row fit for it.
+"""Row schema: one Arrow schema for all single-turn datasets, and the checks of rows.
 
-No dataset and no file lives here: datasets build `Row`s, `writer` turns them into parquet. The columns of
-multi-turn sets are in `agents`.
+Contains no dataset and no file: datasets build `Row`s, and `writer` turns them into parquet. `agents` has the
+columns of multi-turn rows.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import pyarrow as pa
 from rewardkit.errors import InputError
 
 SINGLE_TURN_AGENT = "single_turn_agent"
-"""The name by which verl and our trainer know a plain question and answer. Always written: a file without
-it makes verl fall back silently, and a mix of files with and without it null-fills."""
+"""Name of a plain question and answer in verl and our trainer. Always written: without it, verl falls back
+silently, and a mix of files with and without it has nulls."""
 
 BATCH_ROWS = 4096
 BATCH_CHARS = 32 * 2**20
-"""A batch, and so a row group, is closed when it holds this many rows or characters, whichever comes first:
-memory stays bounded when single rows hold megabytes of test cases."""
+"""Maximum number of characters of a batch, and so of a row group, which also has a maximum number of rows.
+Memory stays bounded if single rows have megabytes of test cases."""
 
 SCHEMA = pa.schema(
     [
         ("data_source", pa.string()),
         (
             "prompt",
-            # "element" is what parquet calls a list's item; with any other name the schema read back
-            # would differ from the schema written.
+            # "element" is parquet's name of a list's item; with any other name, the schema read would differ
+            # from the one written.
             pa.list_(pa.field("element", pa.struct([("role", pa.string()), ("content", pa.string())]))),
         ),
         ("ability", pa.string()),
@@ -50,14 +50,13 @@ SCHEMA = pa.schema(
         ),
     ]
 )
-"""The schema of every single-turn dataset, the same to the letter, so that any two files concatenate.
+"""Schema of all single-turn datasets, exactly the same so that any two files can be concatenated.
 
-`extra_info` holds what every set has (where the row came from, its question, its own worked answer) as
-fields, and what only some have (MATH's level and type, AIME's id and url, a coding task's starter code) as
-one JSON object in the string `metadata`. Fields of their own would be null in most rows, and each new set
-would change the schema, after which files written before and after no longer concatenate: that is the
-failure users of per-set structs report. `ground_truth` stands at the top for tools that look there and
-within `reward_model` where verl looks.
+`extra_info` has fields for data that all datasets have (the row's origin, question and worked answer), and
+the string `metadata`, a JSON object, for data that only some have (MATH's level and type, AIME's id and url,
+the starter code of a coding task). Separate fields for these would be null in most rows, and each new dataset
+would change the schema, so that older and newer files could not be concatenated. `ground_truth` is at the top
+for tools that read it there, and in `reward_model`, where verl reads it.
 """
 
 IMAGE_SCHEMA = SCHEMA.append(
@@ -66,41 +65,41 @@ IMAGE_SCHEMA = SCHEMA.append(
         pa.list_(pa.field("element", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))),
     )
 )
-"""The schema of sets with images: each as the bytes of its file, in the order of the `<image>` marks in the
-prompt. `path` is empty: verl and datasets look at it where there are no bytes."""
+"""Schema of datasets with images: each as the bytes of its file, in the order of the `<image>` marks in the
+prompt. `path` is empty: verl and datasets only use it if there are no bytes."""
 
 _ROLES = ("system", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One prompt and what its answer is scored against. No field is ever null in the file."""
+    """One prompt and the ground truth of its answer. No field is ever null in the file."""
 
     data_source: str
-    """Chooses the reward."""
+    """Data source, which selects the reward."""
     prompt: tuple[dict[str, str], ...]
     """Chat messages, each with `role` and `content`."""
     ability: str
-    """What the row exercises: `math`, `code`, ..."""
+    """Ability that the row exercises: `math`, `code`, ..."""
     ground_truth: str
-    """Structured ones (test cases, alternatives) are JSON in this string."""
+    """Ground truth; structured ones (test cases, alternatives) are JSON in this string."""
     split: str
-    """`train` or `test`."""
+    """Split: `train` or `test`."""
     index: int
     """Position in the raw split, counted from 0, so that the row can be found again."""
     question: str
     """The question as published, without instructions."""
     answer: str
-    """The set's own solution, as a response: it must score 1.0 against `ground_truth`. Empty if
-    there is none."""
+    """The dataset's own solution, as a response, which must score 1.0 against `ground_truth`. Empty if there
+    is none."""
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Whatever else the set says of this row; JSON-ready."""
+    """Further published data of this row; JSON-ready."""
     alternatives: tuple[str, ...] = ()
     """Further solutions, as responses; not in the file. See `verification`."""
     style: str = "rule"
-    """What scores: a `rule`, or a `model` where there is no rule."""
+    """Kind of scoring: by a `rule`, or by a `model` if there is no rule."""
     images: tuple[bytes, ...] | None = None
-    """Image files, one for each `<image>` in the prompt; None for sets of text."""
+    """Image files, one for each `<image>` in the prompt; None for datasets of text."""
 
     def as_record(self) -> dict[str, object]:
         """Return the row in the shape of `SCHEMA`."""
@@ -124,14 +123,14 @@ class Row:
         return record
 
     def size(self) -> int:
-        """Return about how many characters the row holds, for bounding memory."""
+        """Return the approximate number of characters of the row, for bounding memory."""
         images = sum(map(len, self.images or ()))
         return len(self.question) * 2 + len(self.answer) + len(self.ground_truth) * 2 + images
 
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """A row of text columns alone, as supervised and preference training read them."""
+    """A row of text columns only, for supervised and preference training."""
 
     columns: Mapping[str, str]
 
@@ -140,7 +139,7 @@ class TextRow:
         return dict(self.columns)
 
     def size(self) -> int:
-        """Return about how many characters the row holds, for bounding memory."""
+        """Return the approximate number of characters of the row, for bounding memory."""
         return sum(map(len, self.columns.values()))
 
 
@@ -159,10 +158,10 @@ def chat(content: str, system: str | None = None) -> tuple[dict[str, str], ...]:
 
 
 def validate(row: AnyRow) -> None:
-    """Check that a row keeps the contract.
+    """Check a row.
 
     Raises:
-        InputError: names the field, what was expected and what was found.
+        InputError: names the field, the expected and the actual content.
     """
     if isinstance(row, TextRow):
         for name, text in row.columns.items():
@@ -207,10 +206,10 @@ def to_batch(rows: Sequence[AnyRow], schema: pa.Schema = SCHEMA) -> pa.RecordBat
 
 
 def to_batches(rows: Iterable[AnyRow], schema: pa.Schema = SCHEMA) -> Iterator[pa.RecordBatch]:
-    """Validate rows and gather them into batches of bounded size.
+    """Validate rows and collect them into batches of bounded size.
 
     Raises:
-        InputError: a row breaks the contract.
+        InputError: a row is not valid.
     """
     held: list[AnyRow] = []
     characters = 0

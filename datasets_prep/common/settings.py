@@ -1,7 +1,6 @@
-"""What can be set for every dataset: the flags that all subcommands of `rewardkit prep` share, and their
-defaults.
+"""Settings of every dataset: the options that all subcommands of `rewardkit prep` share, and their defaults.
 
-Plain values, checked here; what they do is done in `prompts`, `steps`, `agents`, `writer` and `card`.
+Plain values, checked here and used by `prompts`, `steps`, `agents`, `writer` and `card`.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Annotated
 from rewardkit.errors import InputError
 
 _NOT_RECORDED = ("raw", "num_proc", "template", "card")
-"""Where files lie and how many processes work says nothing about the rows."""
+"""Settings left out of the provenance: the location of files and number of processes do not affect rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrepSettings:
-    """The settings of one run; the defaults leave a set as it is published."""
+    """Settings of one run; the defaults keep a dataset as published."""
 
     raw: Annotated[
         str | Path | None,
@@ -69,10 +68,10 @@ class PrepSettings:
     num_proc: Annotated[int, "Number of worker processes."] = 1
 
     def __post_init__(self) -> None:
-        """Refuse values that mean nothing.
+        """Check the values.
 
         Raises:
-            InputError: names the option.
+            InputError: a value has no meaning; the message names the option.
         """
         for name in ("limit", "max_prompt_tokens", "shard_rows", "num_proc"):
             check_count(name, getattr(self, name))
@@ -91,7 +90,7 @@ class PrepSettings:
             self.refuse(f"--like {self.like}", "instruction", "system", "template", "agent", "interaction")
 
     def refuse(self, dataset: str, *names: str) -> None:
-        """Refuse settings that mean nothing for a set.
+        """Refuse settings that have no meaning for a dataset.
 
         Raises:
             InputError: names the first that was set.
@@ -101,7 +100,7 @@ class PrepSettings:
                 raise InputError(f"{dataset} has no option --{name.replace('_', '-')}")
 
     def recorded(self) -> dict[str, object]:
-        """Return what was set other than the default and changes the rows, for the provenance."""
+        """Return the settings that differ from the default and change the rows, for the provenance."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_RECORDED}
         if self.tokenizer is not None:
             values["tokenizer"] = self.tokenizer.name
@@ -110,7 +109,7 @@ class PrepSettings:
 
 
 def check_count(option: str, count: int | None) -> None:
-    """Refuse to keep fewer than one of something; None keeps all.
+    """Check that a number of items to keep is at least one; None keeps all.
 
     Raises:
         InputError: names the option.

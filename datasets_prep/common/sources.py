@@ -1,6 +1,6 @@
-"""Where raw records come from: the files that `--raw` names, or the hub, streamed split by split.
+"""Sources of raw records: the files of `--raw`, or the hub, streamed split by split.
 
-What the columns mean is each dataset's business; rows are read in `readers`, names in `layout`.
+Each dataset interprets its columns; `readers` reads rows, `layout` interprets file names.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 from rewardkit.files.inputs import Input
 
 _MOST_LISTED = 16
-"""More files than this are recorded by one digest of all their digests."""
+"""Maximum number of files recorded one by one; more are recorded by one digest of all their digests."""
 
 _CONVERTED = "refs/convert/parquet"
-"""The branch on which the hub keeps a parquet form of sets that come as a script."""
+"""Branch on which the hub keeps a parquet form of datasets that consist of a script."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One raw record and where it stands, for messages."""
+    """One raw record and its location, for messages."""
 
     where: str
-    """`train.jsonl row 12`, counted from 0."""
+    """Location, such as `train.jsonl row 12`, counted from 0."""
     index: int
     """Position in the split, counted from 0."""
     values: dict[str, Any]
 
     def text(self, column: str) -> str:
-        """Return a column that must hold text.
+        """Return a column that must contain text.
 
         Raises:
             InputError: there is no such column, or it is null, empty or not text.
@@ -61,10 +61,10 @@ class Record:
         return self.values[column]
 
     def texts(self, column: str) -> list[str]:
-        """Return a column that must hold a list of texts, with at least one.
+        """Return a column that must contain a nonempty list of texts.
 
         Raises:
-            InputError: it holds something else.
+            InputError: it contains something else.
         """
         value = self.value(column)
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
@@ -76,17 +76,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where raw records come from: files, or a dataset on the hub."""
+    """A source of raw records: files, or a dataset on the hub."""
 
     splits: Mapping[str, Callable[[BadRows], Iterator[Record]]]
     provenance: dict[str, object]
-    """What identifies the raw data: name and sha256 of each file, or the hub's name and revision."""
+    """Identity of the raw data: name and sha256 of each file, or the hub's name and revision."""
     unread: tuple[str, ...] = ()
     """Files that were left out, each with the reason."""
     digests: tuple[tuple[str, str], ...] = ()
     """Name and sha256 of every raw file."""
     notes: tuple[str, ...] = ()
-    """What else the user should know of them, one line each."""
+    """Further notes for the user, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,29 +96,29 @@ class Hub:
     name: str
     config: str | None
     splits: tuple[str, ...]
-    """By the hub's names; none for a set whose files there do not load."""
+    """Splits by the hub's names; none for a dataset whose files there cannot be loaded."""
     raw_files: str
-    """Which of its files a user without network should fetch, for messages."""
+    """Files that a user without network should fetch, for messages."""
     script: bool = False
-    """It comes as a loading script, which `datasets` no longer runs: its parquet form is taken."""
+    """True if it is a loading script, which `datasets` no longer runs, so that its parquet form is used."""
 
 
 def open_source(raw: str | Path | None, hub: Hub, layout: SplitLayout, revision: str | None = None) -> Source:
-    """Return the raw data that a user passed or, without any, the dataset on the hub.
+    """Return the user's raw data or, without any, the dataset on the hub.
 
     Raises:
-        InputError: as of `open_raw` and `open_hub`.
+        InputError: as `open_raw` and `open_hub`.
         MissingDependencyError: no `raw`, and the package `datasets` is not installed.
     """
     return open_hub(hub, layout, revision) if raw is None else open_raw(raw, layout)
 
 
 def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
-    """Return the splits found in a file, a folder, a glob or a URL, as the layout says.
+    """Return the splits in a file, a folder, a glob or a URL, according to the layout.
 
     Raises:
         InputError: there is no such file, nothing usable, or a split in two formats.
-        MissingDependencyError: a URL whose driver is not installed.
+        MissingDependencyError: the driver for a URL is not installed.
     """
     layout = layout or SplitLayout()
     found = find_files(raw, layout)
@@ -132,8 +132,8 @@ def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
 def described(files: Iterable[Input]) -> dict[str, Any]:
     """Return `provenance` and `digests` of raw files.
 
-    A few files are recorded one by one; thousands (MATH is a file a problem) by the sha256 of their list, in
-    the form of `sha256sum`, which a card writes in full. Files at a URL are recorded by it.
+    A few files are recorded one by one; thousands (MATH has one file for each problem) by the sha256 of their
+    list in the form of `sha256sum`, which a card contains in full. Files at a URL are recorded by the URL.
     """
     files = list(files)
     if any("://" in file.path for file in files):
@@ -147,12 +147,12 @@ def described(files: Iterable[Input]) -> dict[str, Any]:
 
 
 def sha256sums(digests: Iterable[tuple[str, str]]) -> str:
-    """Return names and digests as `sha256sum --check` reads them."""
+    """Return names and digests in the format of `sha256sum --check`."""
     return "".join(f"{digest}  {name}\n" for name, digest in digests)
 
 
 def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None = None) -> Source:
-    """Return the splits of a dataset on the hub, streamed at one revision: that given, or this moment's.
+    """Return the splits of a dataset on the hub, streamed at one revision: the given or the current one.
 
     Raises:
         MissingDependencyError: the package `datasets` is not installed.
@@ -177,7 +177,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
         revision = huggingface_hub.HfApi().dataset_info(name, revision=asked).sha
         loaded = {split: _load(datasets, hub, split, str(revision)) for split in hub.splits}
     except Exception as error:
-        # The hub client lets a dozen unrelated exception classes of its HTTP stack through.
+        # The hub client raises a dozen unrelated exception classes of its HTTP stack.
         raise InputError(f"cannot fetch {name} ({type(error).__name__}): {remedy}") from error
     names = {split: layout.splits.get(split, split) for split in loaded}
     if layout.validation_is_test and "test" not in names.values():
@@ -189,7 +189,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
 
 
 def _load(datasets: Any, hub: Hub, split: str, revision: str) -> Any:
-    """A split of a set, streamed; images stay the bytes that they are."""
+    """Return a split of a dataset, streamed; images remain bytes."""
     if hub.script:
         files = f"hf://datasets/{hub.name}@{revision}/{hub.config or 'default'}/{split}/*.parquet"
         rows = datasets.load_dataset("parquet", data_files={split: files}, split=split, streaming=True)

@@ -1,6 +1,6 @@
-"""How the rows of a split are made, in several processes, and what is done to them until they are written.
+"""Makes the rows of a split in several processes, and applies the steps before writing.
 
-`in_processes` makes them in order and with bounded memory. Each step takes a stream of batches and gives one:
+`in_processes` keeps their order and bounds the memory. Each step takes and returns a stream of batches:
 `short_enough`, `in_random_order`, `first`, `parted`. Steps that need all rows at once keep them in a file.
 """
 
@@ -33,10 +33,10 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(slots=True)
 class Notes:
-    """What the steps left out, for the user."""
+    """Rows that the steps left out, for the user."""
 
     too_long: dict[str, int] = field(default_factory=dict)
-    """Of each split, the rows whose prompt was too long."""
+    """Number of rows with a prompt that is too long, by split."""
 
     def lines(self, settings: PrepSettings) -> list[str]:
         """Return one line for each split that lost rows."""
@@ -50,12 +50,12 @@ class Notes:
 
 @dataclass(slots=True)
 class AskedAgain:
-    """Counts prompts that came before, in any split: eight bytes for each row."""
+    """Counts prompts that occurred before, in any split, with eight bytes for each row."""
 
     _seen: array[int] = field(default_factory=lambda: array("q"))
 
     def counted(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Look at the chats that pass, with their images."""
+        """Count the chats that pass, with their images."""
         for batch in batches:
             names = batch.schema.names
             if "prompt" in names and pa.types.is_list(batch.schema.field("prompt").type):
@@ -70,7 +70,7 @@ class AskedAgain:
             yield batch
 
     def lines(self) -> list[str]:
-        """Return one line if there are any."""
+        """Return one line if there are repeated prompts."""
         again = len(self._seen) - len(set(self._seen))
         return (
             [f"rows with the question of an earlier row: {again:,}; --dedup drops such rows"] if again else []
@@ -80,9 +80,9 @@ class AskedAgain:
 def apply(
     splits: Mapping[str, Batches], settings: PrepSettings, notes: Notes, scratch: Path
 ) -> Iterator[tuple[str, Batches]]:
-    """Give each split with the steps that the settings ask for, in this order: length, order, limit, parting.
+    """Yield each split after the requested steps, in this order: length, order, limit, splitting.
 
-    A split must be used before the next is asked for: they share the folder `scratch`, which exists.
+    Use a split before requesting the next: they share the folder `scratch`, which exists.
     """
     count = token_counter(settings.tokenizer) if settings.tokenizer else None
     for split, batches in splits.items():
@@ -101,7 +101,7 @@ def apply(
 
 
 def first(batches: Batches, limit: int) -> Iterator[pa.RecordBatch]:
-    """Keep the first rows, and read no further."""
+    """Yield the first rows, without reading any further."""
     left = limit
     for batch in batches:
         yield batch.slice(0, left)
@@ -111,17 +111,17 @@ def first(batches: Batches, limit: int) -> Iterator[pa.RecordBatch]:
 
 
 def in_random_order(batches: Batches, seed: int, path: Path) -> Iterator[pa.RecordBatch]:
-    """Put the rows in an order that the seed decides."""
+    """Yield the rows in an order determined by the seed."""
     with _kept(batches, path) as table:
         if table is not None:
             yield from _taken(table, _order(table.num_rows, seed))
 
 
 def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tuple[str, Batches]]:
-    """Part a split into `train` and `val`: so many random rows, or such a share of them, in their order.
+    """Divide a split into `train` and `val`: a number or share of random rows, in their order.
 
     Raises:
-        InputError: nothing would be left for `train`, or there is nothing for `val`.
+        InputError: no rows would remain for `train`, or there are none for `val`.
     """
     with _kept(batches, path) as table:
         rows = table.num_rows if table is not None else 0
@@ -152,11 +152,11 @@ def short_enough(
 
 
 def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
-    """Return a function that counts the tokens of each prompt: of a chat with the model's chat template, of a
-    text as it is.
+    """Return a function that counts the tokens of each prompt: chats with the model's chat template, texts as
+    they are.
 
     Raises:
-        InputError: the folder holds no tokenizer.
+        InputError: the folder has no tokenizer.
         MissingDependencyError: transformers is not installed.
     """
     try:
@@ -169,7 +169,7 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
         raise InputError(f"cannot load a tokenizer from {folder}: {reason}")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
-    except Exception as error:  # whatever its loaders let through
+    except Exception as error:  # the loaders raise exceptions of any kind
         raise InputError(
             f"cannot load a tokenizer from {folder}: {str(error).partition(chr(10))[0]}"
         ) from None
@@ -190,7 +190,7 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
 
 @contextlib.contextmanager
 def _kept(batches: Batches, path: Path) -> Iterator[pa.Table | None]:
-    """All rows as a table that lies in a file; None if there are none. The file is removed afterwards."""
+    """Yield all rows as a table in a file, which is removed afterwards; None if there are none."""
     stream = iter(batches)
     head = next(stream, None)
     if head is None:
@@ -208,7 +208,7 @@ def _kept(batches: Batches, path: Path) -> Iterator[pa.Table | None]:
 
 
 def _order(rows: int, seed: int) -> pa.Array:
-    """A permutation that depends on the seed alone."""
+    """Return a permutation that depends only on the seed."""
     return pc.array_sort_indices(pc.random(rows, initializer=seed))
 
 
@@ -220,7 +220,7 @@ def _taken(table: pa.Table, order: pa.Array) -> Iterator[pa.RecordBatch]:
 
 
 def _in_split(batches: Batches, split: str) -> Iterator[pa.RecordBatch]:
-    """The rows with `extra_info.split` saying where they are now."""
+    """Yield the rows with `extra_info.split` updated."""
     for batch in batches:
         place = batch.schema.get_field_index("extra_info")
         if place < 0:
@@ -241,10 +241,10 @@ _AHEAD = 4
 
 
 def in_processes(make: Callable[[Record], T], records: Iterable[Record], processes: int) -> Iterator[T]:
-    """Apply a function to each record, in order, with so many processes; with one, here.
+    """Apply a function to each record, in order, in this many processes; one means this process.
 
     Raises:
-        Exception: what the function raises.
+        Exception: raised by the function.
     """
     if processes == 1:
         yield from map(make, records)
@@ -263,7 +263,7 @@ def in_processes(make: Callable[[Record], T], records: Iterable[Record], process
 
 
 _made: list[Callable[[Record], Any]] = []
-"""In a worker: the function."""
+"""In a worker process: the function to apply."""
 
 
 def _start(packed: bytes) -> None:

@@ -1,8 +1,8 @@
-"""Word problems told step by step: each sentence of the question adds a sentence to its worked solution.
+"""Word problems built step by step: each sentence of the question adds a sentence to its worked solution.
 
-A story is an opening, some events and an ending, drawn at random; every number in the solution comes from
-exact arithmetic on the numbers in the question, so an answer cannot be wrong. Which problems are for
-training and which for testing is `arithmetic`'s business.
+A story is an opening, some events and an ending, chosen at random. Every number in the solution comes from
+exact arithmetic on the numbers in the question, so an answer cannot be wrong. `arithmetic` decides which
+problems are for training and which for testing.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class StoryProblem:
     """A question and its worked solution, which ends in `#### answer`."""
 
     template: str
-    """The kinds of sentence it is made of, in order: two problems of one template differ in names, things
-    and numbers only."""
+    """Kinds of its sentences, in order: two problems of one template only differ in names, things and
+    numbers."""
     numbers: tuple[int, ...]
-    """The numbers drawn, in order; prices in cents."""
+    """Numbers drawn, in order; prices in cents."""
     question: str
     solution: str
     answer: str
@@ -30,14 +30,14 @@ class StoryProblem:
 
 @dataclass(frozen=True, slots=True)
 class StoryLevel:
-    """How long and how hard the stories of one level are."""
+    """Length and difficulty of the stories of one level."""
 
     steps: tuple[int, int]
-    """Least and most calculations in the solution."""
+    """Minimum and maximum number of calculations in the solution."""
     largest: int
-    """The largest count that a sentence brings in."""
+    """Largest count that a sentence introduces."""
     parts: bool
-    """Whether fractions, percentages and prices with cents occur."""
+    """True if fractions, percentages and prices with cents occur."""
 
 
 NAMES = (
@@ -61,7 +61,7 @@ _BILLS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def tell(rng: random.Random, level: StoryLevel) -> StoryProblem:
-    """Return a problem with as many steps as the level asks for."""
+    """Return a problem with the number of steps of the level."""
     openings, events, endings = rng.choice(_FAMILIES)
     while True:
         story = _Story(rng, level)
@@ -76,10 +76,10 @@ def tell(rng: random.Random, level: StoryLevel) -> StoryProblem:
 
 
 def show(value: Fraction) -> str:
-    """Return an exact number as a reader writes it: `12`, `2.5`, `0.05`.
+    """Return an exact number as people write it: `12`, `2.5`, `0.05`.
 
     Raises:
-        ValueError: it has more than two decimals, which no story may bring about.
+        ValueError: it has more than two decimals, which stories must avoid.
     """
     if value.denominator == 1:
         return str(value.numerator)
@@ -91,7 +91,7 @@ def show(value: Fraction) -> str:
 
 
 class _Story:
-    """A problem while it is being told. `total` is how many things, or dollars, there are so far."""
+    """A problem while it is built. `total` is the current number of things or dollars."""
 
     def __init__(self, rng: random.Random, level: StoryLevel) -> None:
         self.rng = rng
@@ -119,7 +119,7 @@ class _Story:
         return True
 
     def pick(self, choices: Sequence[int]) -> int:
-        """Draw one of the numbers that tell this problem from others of its template."""
+        """Draw one of the numbers that distinguish this problem from others of its template."""
         number = self.rng.choice(choices)
         self.numbers.append(number)
         return number
@@ -129,19 +129,20 @@ class _Story:
         return self.pick(range(2, min(largest or self.level.largest, self.level.largest) + 1))
 
     def price(self, dollars: int) -> Fraction:
-        """Draw a price of up to so many dollars, with cents where the level has them."""
+        """Draw a price of at most this many dollars, with cents if the level has them."""
         if self.level.parts:
             return Fraction(self.pick(range(25, dollars * 100 + 1, 25)), 100)
         return Fraction(self.pick(range(2, dollars + 1)))
 
     def work(self, sentence: str, left: Fraction | int, sign: str, right: Fraction | int) -> Fraction:
-        """Add a sentence of the solution, its `{}` replaced by `left sign right = value`."""
+        """Add a sentence of the solution, with `left sign right = value` for `{}`, and return the value."""
         a, b = Fraction(left), Fraction(right)
         value = _OPERATORS[sign](a, b)
         shown = f"{show(a)}*{show(b)}/100" if sign == "%" else f"{show(a)}{sign}{show(b)}"
         self.worked.append(sentence.replace("{}", f"{shown} = {show(value)}"))
         self.steps += 1
-        # "1 dollars" is wrong and "1 dollar" a special case in every sentence: such stories are dropped.
+        # "1 dollars" is wrong, and "1 dollar" would be a special case in every sentence, so such stories are
+        # dropped.
         self.awkward = self.awkward or value == 1
         return value
 
@@ -165,8 +166,8 @@ def _divisors(total: Fraction, largest: int) -> list[int]:
     return [d for d in range(2, largest + 1) if total % d == 0 and total > d]
 
 
-# A collection: counts of one kind of thing. Each function is one sentence; it returns False, having
-# changed nothing, where it does not fit.
+# A collection: counts of one kind of thing. Each function adds one sentence, or returns False without any
+# change if it does not fit.
 
 
 def _collection(s: _Story) -> bool:

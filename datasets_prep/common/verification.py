@@ -1,8 +1,8 @@
-"""Whether rows can be learned: their reward reads the ground truth, and pays the reference solution.
+"""Checks that rows can be learned: their reward reads the ground truth, and accepts the reference solution.
 
-Three questions, in the order in which `prep` asks them: which of several published solutions stands as the
-answer, whether any response to a row could be scored, and whether the solutions in a published file are
-right. Chooses no reward: the registry does.
+Answers three questions, in the order in which `prep` asks them: which of several published solutions becomes
+the answer, whether any response to a row could be scored, and whether the solutions in a published file are
+right. The registry chooses the rewards.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 MOST = 5
-"""Solutions of a row that are tried."""
+"""Maximum number of solutions of a row that are tried."""
 Located = tuple[str, Row]
-"""Where a row's record stands, and the row."""
+"""The location of a row's record, and the row."""
 _SCORER: ContextVar[Scorer | None] = ContextVar("scorer", default=None)
 _ROWS = 64
-"""Rows that are looked at, or whose solutions are scored, together; each may hold megabytes of tests."""
+"""Rows that are checked, or whose solutions are scored, together; each may have megabytes of tests."""
 
 
-# Which of a row's solutions stands as its answer: the first, or, where solutions are verified, the first that
-# is scored as right. Sets that were collected hold programs that fail their own tests.
+# The solution that becomes a row's answer is the first, or, if solutions are verified, the first that is
+# scored as right. Collected datasets contain programs that fail their own tests.
 
 
 @contextlib.contextmanager
 def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
-    """Within this context, let the answer of a row be the first of its solutions that is right."""
+    """Make the answer of a row the first of its solutions that is right, within this context."""
     token = _SCORER.set(scorer)
     try:
         yield
@@ -58,7 +58,7 @@ def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
 
 
 def chosen(rows: Iterable[Located]) -> Iterator[Located]:
-    """Return the rows, each with one solution; the first where none is right, or none is scored."""
+    """Yield the rows, each with one solution: the first if none is right, or none is scored."""
     scorer = _SCORER.get()
     if scorer is None:
         yield from rows
@@ -70,7 +70,7 @@ def chosen(rows: Iterable[Located]) -> Iterator[Located]:
 
 
 def _right_ones(rows: list[Row], scorer: Scorer) -> list[Row]:
-    """The rows with a right solution for those that have several, as far as there is one."""
+    """Return the rows, with a right solution for those that have several, if one is right."""
     open_places = [i for i, row in enumerate(rows) if row.alternatives]
     tried = {i: (rows[i].answer, *rows[i].alternatives)[:MOST] for i in open_places}
     made = list(rows)
@@ -94,20 +94,20 @@ def _with_answer(row: Row, answer: str) -> Sample:
 def is_right(score: Score) -> bool:
     """Return whether a solution is scored as right.
 
-    A composition may pay a right one more or less than 1.0, but says whether it is right.
+    A composition may give a right solution more or less than 1.0, but sets `correct`.
     """
     return score.ok and (score.score == 1.0 if score.correct is None else score.correct)
 
 
-# Whether a response to a row could be scored at all. The reward itself says so, of the empty response: with a
-# malformed ground truth that is `invalid` too. What a call would cost much for (a model, a judge, a query) or
-# that needs more than the ground truth is not called.
+# Whether a response to a row could be scored at all. The reward decides this for the empty response, which is
+# `invalid` too if the ground truth is malformed. Rewards are not called if a call is expensive (a model, a
+# judge, a query) or needs more than the ground truth.
 
 _OF_ANSWERS = ("math", "math_dapo", "geometry3k")
-"""Rewards to which any text is an answer."""
+"""Rewards that accept any text as a ground truth."""
 _OF_NUMBERS = (*_OF_ANSWERS, "gsm8k", "number")
 _BY_METADATA = ("choice", "reasoning_gym")
-"""Whose ground truths are read with what is kept beside them: the options."""
+"""Rewards that read ground truths together with the metadata: the options."""
 _DIGITS = r"-?[0-9]{1,15}(\.[0-9]{1,15})?"
 _NUMBER = re.compile(_DIGITS)
 
@@ -127,7 +127,7 @@ def scorable(rows: Iterable[Located], bad: BadRows) -> Iterator[Located]:
 
 
 def _asked(row: Row) -> tuple[str, str, str]:
-    """The name of a row's reward, its ground truth, and the metadata that its reward reads."""
+    """Return the name of a row's reward, its ground truth, and the metadata that its reward reads."""
     name = REGISTRY.resolve(row.data_source).name
     return name, row.ground_truth, json.dumps(row.metadata, default=str) if name in _BY_METADATA else ""
 
@@ -142,11 +142,11 @@ def all_numbers(reward: str, ground_truths: pa.Array) -> bool:
 def refused(
     rows: Iterable[tuple[int, str, str, str]], scorer: Scorer, expected: str = "the answer"
 ) -> dict[int, str]:
-    """Return the rows against which no response could be scored, and why.
+    """Return the rows for which no response could be scored, with the reason.
 
     Args:
         rows: number, name of the reward, ground truth and metadata of each.
-        expected: what a ground truth that is a JSON object should have been.
+        expected: description of a proper ground truth, if it is a JSON object.
     """
     found: dict[int, str] = {}
     alike: dict[tuple[str, str, str], list[int]] = {}
@@ -173,7 +173,7 @@ def refused(
 
 
 def _can_be_tried(name: str) -> bool:
-    reward = REGISTRY.by_name(name)  # a composition's name is no data source
+    reward = REGISTRY.by_name(name)  # a composition's name is not a data source
     if reward is None:
         return False
     cheap = reward.running.runs in ("inline", "process") and not reward.running.batch
@@ -189,7 +189,7 @@ def _unread_tests(ground_truth: str) -> str:
 
 
 def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
-    """Why a ground truth is none of maths though any text could be one: it is an object of another reward."""
+    """Return the reason why a text is no ground truth of maths: it is an object of another reward."""
     if reward not in _OF_ANSWERS or not ground_truth.lstrip().startswith("{"):
         return ""
     try:
@@ -205,12 +205,12 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
     )
 
 
-# Whether the reference solutions are right, as they stand in a published file.
+# Whether the reference solutions in a published file are right.
 
 _COLUMNS = ["data_source", "ground_truth", "extra_info"]
 _QUICK_S = 60.0
 _ROW_S = {"inline": 1e-4, "process": 1e-3, "sandbox": 0.05, "model": 1.0}
-"""Seconds that scoring a solution takes at most, about, by the place where its reward runs."""
+"""Approximate maximum time for scoring a solution in seconds, by the place where its reward runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +218,9 @@ class Failure:
     """A row whose reference solution is not scored as right."""
 
     row: int
-    """In the file, counted from 0."""
+    """Row in the file, counted from 0."""
     question: str
-    """Its beginning."""
+    """Beginning of the question."""
     why: str
 
     def as_dict(self) -> dict[str, object]:
@@ -233,16 +233,16 @@ class Verification:
     """The result of verifying one file."""
 
     rows: int
-    """Rows whose solution was scored."""
+    """Number of rows whose solution was scored."""
     failures: tuple[Failure, ...]
     without_solution: int = 0
-    """Rows whose set publishes no solution: there is nothing to score."""
+    """Number of rows without a published solution, which cannot be scored."""
 
 
 def is_quick(parts: Sequence[Path]) -> bool:
-    """Return whether the solutions of a prepared split can be expected to be scored in under a minute.
+    """Return whether scoring the solutions of a prepared split is expected to take less than a minute.
 
-    The same files give the same answer on every machine.
+    The same files give the same result on every machine.
 
     Raises:
         UnknownDataSourceError: no reward is registered for some of its rows.
@@ -251,7 +251,7 @@ def is_quick(parts: Sequence[Path]) -> bool:
 
 
 def _seconds(path: Path) -> float:
-    """What scoring the solutions of a file takes at most, if all rows took as long as the slowest."""
+    """Return the maximum seconds for scoring the solutions of a file, if all rows were the slowest kind."""
     found: set[str] = set()
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(columns=["data_source"]):
@@ -263,7 +263,7 @@ def _seconds(path: Path) -> float:
 def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | None = None) -> Verification:
     """Score the reference solution (`extra_info.answer`) of every row of a prepared file that has one.
 
-    `progress` is called with the rows done so far.
+    `progress` is called with the number of rows done so far.
     """
     seen = scored = 0
     failures: list[Failure] = []
@@ -281,7 +281,7 @@ def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | No
 
 
 def sum_up(parts: Sequence[Verification]) -> Verification:
-    """Return what came of the parts of one split, its rows counted through."""
+    """Return the combined result for the parts of one split, with its rows numbered consecutively."""
     before = 0
     failures: list[Failure] = []
     for part in parts:
@@ -292,7 +292,7 @@ def sum_up(parts: Sequence[Verification]) -> Verification:
 
 
 def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[int, dict[int, str]]:
-    """Return how many of some rows have a solution, and of those that are not scored as right, why."""
+    """Return the number of rows with a solution, and the reasons for those that are not scored as right."""
     solved = [row for row, record in enumerate(records) if record["extra_info"]["answer"]]
     scores = scorer.score_batch([_sample(records[row]) for row in solved])
     failed = {row: _why(score) for row, score in zip(solved, scores, strict=True) if not is_right(score)}
@@ -300,7 +300,7 @@ def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[i
 
 
 def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """The rows, never more than a row group at once, as the writer bounds those by their size."""
+    """Yield the rows, at most one row group at once; the writer bounds the size of row groups."""
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(batch_size=1024, row_groups=[group], columns=_COLUMNS):

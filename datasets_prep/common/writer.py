@@ -1,7 +1,6 @@
-"""The only code here that writes rows: batches in, parquet out, one file or a folder of shards for each
-split.
+"""Writes rows: batches in, parquet out, as one file or a folder of shards for each split.
 
-Knows the Row contract and nothing of any dataset. `publishing` brings the files to their place.
+Independent of any dataset. `publishing` moves the files to their place.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from rewardkit.datasets_prep.common.publishing import explained, staging
 from rewardkit.errors import InputError
 
 PROVENANCE_KEY = "rewardkit"
-"""The parquet metadata key under which the provenance stands, as JSON."""
+"""Key of the provenance in the parquet metadata; its value is JSON."""
 
 _REPEATED = [
     "data_source",
@@ -36,30 +35,31 @@ _REPEATED = [
     "extra_info.metadata",
     "extra_info.interaction_kwargs.name",
 ]
-"""Columns of few values, written as a dictionary; one of questions only costs time and space."""
+"""Columns with few different values, written with a dictionary; for questions, it only costs time and
+space."""
 
 OnWritten = Callable[[str, int], None]
-"""Called with the split and the rows written so far, once for each row group."""
+"""Called with the split and the number of rows written so far, once for each row group."""
 
 
 Splits = Callable[[Path], Iterable[tuple[str, Iterable[pa.RecordBatch]]]]
-"""Gives the splits one after another, each to be used before the next is asked for; they may keep files in
-the folder that they are given."""
+"""Yields the splits one after another, each to be used before the next is requested; they may keep files in
+the given folder."""
 
 
 class Screen(Protocol):
-    """Looks at the rows before they are published, and may leave some out."""
+    """Examines rows before they are published, and may leave some out."""
 
     def keep(self, split: str, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows that stay."""
+        """Return the rows to keep."""
         ...
 
     def finish(self) -> None:
-        """Every row has been seen, and nothing is published yet; raise InputError to keep it so."""
+        """Finish after the last row, before anything is published; raise InputError to prevent publishing."""
         ...
 
     def describe(self) -> dict[str, object]:
-        """Return what stands in the provenance of the files."""
+        """Return the screen's entry in the provenance of the files."""
         ...
 
 
@@ -68,8 +68,10 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 @contextlib.contextmanager
 def screened(screen: Screen | None) -> Iterator[None]:
-    """Let a screen see all rows that are written within this context, those of `train` last: whatever else is
-    in the set then stands, and what repeats it is taken from `train`."""
+    """Apply a screen to all rows written within this context.
+
+    `train` comes last, so that its rows that repeat other splits are left out.
+    """
     token = _SCREEN.set(screen)
     try:
         yield
@@ -78,37 +80,37 @@ def screened(screen: Screen | None) -> Iterator[None]:
 
 
 def screen_of_this_run() -> Screen | None:
-    """Return the screen that looks at the rows, if there is one."""
+    """Return the screen of this run, or None."""
     return _SCREEN.get()
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """One split that was published."""
+    """One published split."""
 
     path: Path
-    """Its file, or the folder of its shards."""
+    """File of the split, or the folder of its shards."""
     rows: int
     bytes: int
 
     @property
     def parts(self) -> list[Path]:
-        """Its parquet files, in order."""
+        """Return its parquet files, in order."""
         return sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
 
 
 Beside = Callable[[Path, Mapping[str, list[Path]]], None]
 """Called with the folder and the files of each split when all are written, before they are published; it may
-put files of its own there."""
+write files of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How files are written."""
+    """Settings of writing."""
 
     provenance: Mapping[str, object]
     shard_rows: int | None = None
-    """Rows of a file; None for one file a split."""
+    """Number of rows in a file; None: one file for each split."""
     progress: OnWritten | None = None
     beside: tuple[Beside, ...] = ()
 
@@ -116,9 +118,8 @@ class Writing:
 def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, WrittenFile]:
     """Write each split in turn to `out_dir/<split>.parquet`, or as shards to `out_dir/<split>/`.
 
-    Every file is written in full in a folder of its own and synced to disk; then all of them take their
-    places in one step (`publishing`). The bytes depend on the rows, the provenance and the version of pyarrow
-    alone.
+    Every file is written completely in a separate folder and synced to disk; then all of them are published
+    in one step (`publishing`). The bytes depend only on the rows, the provenance and the version of pyarrow.
 
     Raises:
         InputError: the folder cannot be written, the disk is full, a split has no rows, the screen refuses,
@@ -191,7 +192,7 @@ def _write_file(path: Path, batches: Iterable[pa.RecordBatch], writing: Writing)
 def _write_shards(
     folder: Path, batches: Iterable[pa.RecordBatch], writing: Writing, shard_rows: int
 ) -> list[Path]:
-    """Files of so many rows each, named as the hub names them: how many there are is known at the end."""
+    """Write files of this many rows each, with the hub's names, which contain the final number of files."""
     folder.mkdir(parents=True, exist_ok=True)
     pieces = _pieces(batches, shard_rows)
     shards = itertools.groupby(pieces, key=lambda numbered: numbered[0])
@@ -206,7 +207,7 @@ def _write_shards(
 
 
 def _pieces(batches: Iterable[pa.RecordBatch], shard_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows, cut where a shard ends, each piece with the number of its shard."""
+    """Yield the rows, cut at the ends of shards, each piece with the number of its shard."""
     done = 0
     for batch in batches:
         start = 0

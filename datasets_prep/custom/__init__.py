@@ -82,11 +82,11 @@ def prepare(
 ) -> PrepResult:
     """Write a user's rows to `out_dir`, one parquet file for each split.
 
-    Where the data source is a new name, `rewards.yaml` beside the files says what scores it.
+    If the data source has a new name, `rewards.yaml` next to the files names its reward.
 
     Raises:
         InputError: the mapping does not fit the data, the data cannot be used, or nothing can be written.
-        UnknownDataSourceError: nothing says what scores the rows.
+        UnknownDataSourceError: no reward is known for the rows.
         MissingDependencyError: `hub`, and the package `datasets` is not installed.
     """
     said = read_mapping(
@@ -148,7 +148,7 @@ def _prepare(
 
 
 _Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
-"""For each split, a function from the columns wanted to blocks of them."""
+"""For each split, a function from the requested columns to their blocks."""
 
 
 _First = Sequence[Mapping[str, Any]]
@@ -202,7 +202,7 @@ def _nothing(bad: BadRows) -> Iterator[Record]:
 
 
 def _rewards_file(columns: Columns, folder: Path, files: Mapping[str, list[Path]]) -> None:
-    """Say what scores rows whose data source is a new name."""
+    """Write the rewards of rows whose data source has a new name."""
     composed = columns.sources.composed
     if composed:
         said = composed[0] if len(composed) == 1 else composed

@@ -1,7 +1,7 @@
-"""Raw files by blocks of columns: a few megabytes at once, whatever the size of the file.
+"""Reads raw files by blocks of columns: a few megabytes at once, whatever the size of the file.
 
-JSON lines are parsed by Arrow; lines that Arrow cannot take as the columns it expects are read one by one,
-which finds the bad ones and takes mixed types.
+Arrow parses JSON lines. Lines whose columns do not have the types that Arrow expects are read one by one,
+which finds bad ones and allows mixed types.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rewardkit.json_objects import NOT_JSON
 
 _BLOCK_ROWS = 4096
 FIRST_ROWS = 32
-"""Rows of a file from which its columns are known."""
+"""Number of rows of a file from which its columns are determined."""
 _PIECE = 16
-"""Rows of a column that are Python objects at once, which may be images."""
+"""Rows of a column, possibly images, that are Python objects at once."""
 
 Values: TypeAlias = pa.Array | list[Any]
 
@@ -42,14 +42,14 @@ class RowBlock:
     label: str
     columns: dict[str, Values]
     numbers: Sequence[int]
-    """The number of each row in its file, counted from 0."""
+    """Number of each row in its file, counted from 0."""
     before: int
-    """Rows of the split before this file."""
+    """Number of rows of the split before this file."""
     others: frozenset[str] = frozenset()
-    """Names of the columns that are not read and hold something."""
+    """Names of nonempty columns that are not read."""
 
     def where(self, row: int) -> str:
-        """Return the place of a row, for messages."""
+        """Return the location of a row, for messages."""
         return f"{self.label} row {self.numbers[row]}"
 
 
@@ -74,7 +74,7 @@ def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> I
 
 
 def record_blocks(records: Iterable[Record], roots: Sequence[str], label: str) -> Iterator[RowBlock]:
-    """Gather records, as the hub streams them."""
+    """Collect records, as streamed by the hub, into blocks."""
     stream = iter(records)
     while chunk := list(itertools.islice(stream, _BLOCK_ROWS)):
         columns: dict[str, Values] = {name: [r.values.get(name) for r in chunk] for name in roots}
@@ -116,13 +116,13 @@ def _columns_in(
 
 
 def _others(rows: Sequence[RawRow], roots: Collection[str]) -> frozenset[str]:
-    """Return the names of columns outside `roots` that hold something."""
+    """Return the names of nonempty columns outside `roots`."""
     names = set().union(*rows).difference(roots)
     return frozenset(name for name in names if any(is_something(row.get(name)) for row in rows))
 
 
 def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
-    """Return the same for lines, without decoding their values."""
+    """Return the names of nonempty columns outside `roots` in some lines, without decoding their values."""
     rows = [_DECODER.decode(line) for line in lines]
     names = set().union(*rows).difference(roots)
     nothing = msgspec.Raw(b"null")
@@ -132,7 +132,7 @@ def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
 
 
 def _filled(table: pa.Table) -> frozenset[str]:
-    """Return the names of columns that hold something."""
+    """Return the names of nonempty columns."""
     found = set()
     for name in table.column_names:
         column = table.column(name)
@@ -143,7 +143,7 @@ def _filled(table: pa.Table) -> frozenset[str]:
 
 
 def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
-    """What the columns seem to be, by the first line: Arrow would take a text like a date for a date."""
+    """Return the types of the columns in the first line. Arrow's own guess would turn texts into dates."""
     try:
         first = msgspec.json.decode(next(filter(None, lines), b"{}"))
     except NOT_JSON:
@@ -153,7 +153,7 @@ def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
 
 
 def _by_arrow(lines: Sequence[bytes], schema: pa.Schema) -> pa.Table | None:
-    """The rows of some lines; None if they are not what the schema says, one a line."""
+    """Return the rows of some lines; None if they do not fit the schema, one row a line."""
     block = b"\n".join(lines)
     parsing = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)

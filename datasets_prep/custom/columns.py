@@ -36,12 +36,12 @@ _EXPECTED = (
     "the answer (--map \"ground_truth=COLUMN|json('KEY')\"), or another reward "
     "(--data-source-key COLUMN if a column names it)"
 )
-"""In the place of a ground truth that is a JSON object."""
+"""Suggestion if a ground truth is a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What goes around every question."""
+    """Texts around every question."""
 
     system: str
     instruction: str
@@ -100,7 +100,7 @@ def _batch(
 
 
 def _complete(columns: Columns, values: dict[str, Values], made: dict[str, pa.Array]) -> dict[int, str]:
-    """Put the parts of the questions into `made` and `values`; return the rows without any, and why."""
+    """Add the parts of the questions to `made` and `values`; return the rows without any, with the reason."""
     parts = columns.parts
     held = {name: list(map(plain, _listed(values[name]))) for name in parts.columns if name != parts.images}
     if parts.images is not None:
@@ -132,14 +132,14 @@ def _complete(columns: Columns, values: dict[str, Values], made: dict[str, pa.Ar
 
 
 def _sources(values: dict[str, Values], columns: Columns, rows: int) -> list[RowSource | str]:
-    """The data source of each row, or why it has none."""
+    """Return the data source of each row, or the reason why it has none."""
     column = columns.sources.column
     words = [None] * rows if column is None else _texts(values, column).to_pylist()
     return [columns.sources.of(word) for word in words]
 
 
 def _seen(words: Values) -> set[str]:
-    """The texts of a column of few."""
+    """Return the different short texts of a column."""
     texts = words.unique().to_pylist() if isinstance(words, pa.Array) else words
     return {word for word in texts if isinstance(word, str) and len(word) < _SHOWN}
 
@@ -182,7 +182,7 @@ def _assembled(
 
 
 def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
-    """A column as texts, null where it holds nothing or an extractor finds nothing."""
+    """Return a column as texts, null if it is empty or an extractor finds nothing."""
     texts = _as_text(_column(values, expression.column))
     if not expression.steps:
         return texts
@@ -190,7 +190,7 @@ def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
 
 
 def _questions(values: dict[str, Values], expression: Expression) -> pa.Array:
-    """The questions as texts; null where one is an object or a list that no step looks into."""
+    """Return the questions as texts; null for an object or a list into which no step looks."""
     texts = _texts(values, expression)
     found = _column(values, expression.column)
     if expression.steps or (isinstance(found, pa.Array) and not pa.types.is_nested(found.type)):
@@ -200,7 +200,7 @@ def _questions(values: dict[str, Values], expression: Expression) -> pa.Array:
 
 
 def _first_answers(values: dict[str, Values], expression: Expression, texts: pa.Array) -> pa.Array:
-    """Of several solutions in a row the first."""
+    """Return the first of several solutions in each row."""
     found = _column(values, expression.column)
     if expression.steps or (isinstance(found, pa.Array) and not is_list(found.type)):
         return texts
@@ -210,7 +210,7 @@ def _first_answers(values: dict[str, Values], expression: Expression, texts: pa.
 
 
 def _as_responses(ground_truth: pa.Array, columns: Columns, sources: Sequence[RowSource]) -> pa.Array:
-    """The ground truths, said as responses; empty where they are no answers."""
+    """Return the ground truths as responses; empty if they are no answers."""
     one = columns.sources.one
     if one is None:
         pairs = zip(sources, ground_truth.to_pylist(), strict=True)
@@ -222,7 +222,7 @@ def _as_responses(ground_truth: pa.Array, columns: Columns, sources: Sequence[Ro
 
 
 def _column(values: dict[str, Values], name: str) -> Values:
-    """A column, or for `a.b` what the objects of the column `a` hold."""
+    """Return a column; for `a.b`, the value `b` of the objects in the column `a`."""
     if name in values:
         return values[name]
     root = name.split(".")[0]
@@ -240,7 +240,7 @@ def _as_text(values: Values) -> pa.Array:
 
 
 def _clean(text: str | None) -> str | None:
-    """Text that can be written; a lone surrogate is no text."""
+    """Return a text that can be written; None if it has a lone surrogate."""
     try:
         if text is not None:
             text.encode()
@@ -257,7 +257,7 @@ def _good(
     bad: BadRows,
     unfit: dict[int, str],
 ) -> pa.Array | None:
-    """Which rows can be used; None if all can. The others are counted, or stop the run."""
+    """Return which rows can be used; None if all can. The others are counted, or stop the run."""
     bad_rows: dict[int, str] = dict.fromkeys(unfit, "ground_truth")
     for target, array in made.items():
         blank = pc.or_kleene(pc.equal(pc.binary_length(array), 0), pc.utf8_is_space(array))
@@ -281,7 +281,7 @@ def _refused(
     named: Sequence[RowSource | str],
     scorer: Scorer,
 ) -> dict[int, str]:
-    """Rows to which no response could be scored, and why."""
+    """Return the rows for which no response could be scored, with the reason."""
     one = columns.sources.one
     if one is not None and all_numbers(one.reward, made["ground_truth"]):
         return {}
@@ -307,7 +307,7 @@ def _why(expression: Expression, values: dict[str, Values], row: int) -> str:
 
 
 def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array, apart: str) -> pa.Array:
-    """The user's message of each row; `apart` stands before the instruction."""
+    """Return the user's message of each row, with `apart` before the instruction."""
     if wording.template is None:
         return _joined([question, f"{apart}{wording.instruction}"]) if wording.instruction else question
     parts: list[Any] = []
@@ -320,7 +320,7 @@ def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array, apart
 
 
 def _joined(parts: Sequence[Any]) -> pa.Array:
-    """Texts and columns of texts, one after another in each row."""
+    """Concatenate texts and columns of texts in each row."""
     kept = [part for part in parts if not (isinstance(part, str) and not part)]
     return pc.binary_join_element_wise(*kept, "") if len(kept) > 1 else kept[0]
 
@@ -339,7 +339,7 @@ def _prompts(contents: pa.Array, system: str) -> pa.Array:
 
 
 def _chats(values: dict[str, Values], expression: Expression) -> Values | None:
-    """The prompts, where the question's column holds chats; None where it holds texts."""
+    """Return the prompts if the question's column has chats; None if it has texts."""
     found = values.get(expression.column)
     if isinstance(found, pa.Array) and pa.types.is_list(found.type):
         return list(found.to_pylist())
@@ -358,7 +358,7 @@ def _last_user(chat: Any) -> str | None:
 
 
 def _asked(chat: Any) -> list[dict[str, str]]:
-    """The messages up to the user's last words: what an assistant said to them is the answer, no prompt."""
+    """Return the messages up to the user's last one; a later assistant's reply is the answer."""
     if isinstance(chat, str):
         return [{"role": "user", "content": chat}]
     said = [_role_and_text(message) for message in chat or ()]
@@ -371,7 +371,7 @@ def _asked(chat: Any) -> list[dict[str, str]]:
 
 
 def _role_and_text(message: Any) -> tuple[str, str | None]:
-    """Of a message in either form, `role` and `content` or `from` and `value`."""
+    """Return role and text of a message with `role` and `content`, or `from` and `value`."""
     if not isinstance(message, dict):
         return "", None
     role = message.get("role", message.get("from"))

@@ -1,9 +1,9 @@
-"""What can be taken out of a column: `answer|after('####')|last_number`. Each step is a text to a text, or
+r"""Extracts values from a column: `answer|after('####')|last_number`. Each step maps a text to a text or
 None.
 
     last_number    the last number in the text, without thousands commas; -5, 0.25, 1,234
-    after('####')  what stands after the last occurrence of a mark, trimmed
-    boxed          what the last \\boxed{} or \\fbox{} holds
+    after('####')  the text after the last occurrence of a mark, trimmed
+    boxed          the content of the last \boxed{} or \fbox{}
     letter         the last capital letter A to J that stands alone: "(B)", "Answer: C"
     json('a.b.0')  a value inside JSON text, a Python literal or an object: keys and places, with dots
 """
@@ -39,25 +39,25 @@ _SPLIT = re.compile(r"\|(?=(?:[^'\"]|'[^']*'|\"[^\"]*\")*$)")
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A column and what is taken out of it."""
+    """A column with extraction steps."""
 
     text: str
-    """As it was written."""
+    """Expression as written."""
     column: str
     steps: tuple[ExtractStep, ...]
 
     def values(self, texts: list[str | None]) -> list[str | None]:
-        """Return what the steps make of a column's texts; None where one finds nothing."""
+        """Return the results of the steps for a column's texts; None if a step finds nothing."""
         for step in self.steps:
             texts = [None if text is None else step(text) for text in texts]
         return texts
 
 
 def parse(text: str) -> Expression:
-    """Read `column|step|step`.
+    """Parse `column|step|step`.
 
     Raises:
-        InputError: no column, or a step that is not known.
+        InputError: the column is missing, or a step is unknown.
     """
     column, *steps = (part.strip() for part in _SPLIT.split(text))
     if not column:
@@ -86,7 +86,7 @@ def _step(written: str, text: str) -> ExtractStep:
 
 def last_number(text: str) -> str | None:
     """Return the last number of a text, without thousands commas."""
-    # Most texts end in their last number, or near it; looking there first is many times cheaper.
+    # Most texts end in their last number, or near it; searching there first is many times cheaper.
     if at_end := _AT_END.search(text[-_TAIL:]):
         return at_end[1].replace(",", "")
     for start in (max(0, len(text) - _TAIL), 0):
@@ -100,7 +100,7 @@ def last_number(text: str) -> str | None:
 
 
 def boxed(text: str) -> str | None:
-    """Return what the last box of a text holds."""
+    """Return the content of the last box of a text."""
     return extract(text, _IN_A_BOX).answer
 
 
@@ -134,7 +134,7 @@ def _json(path: str) -> ExtractStep:
 
 
 def _decoded(text: str) -> Any:
-    """JSON, or a Python literal: some sets hold the latter."""
+    """Return the value of JSON, or of a Python literal, which some datasets have."""
     try:
         return msgspec.json.decode(text)
     except NOT_JSON:

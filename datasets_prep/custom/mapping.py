@@ -1,4 +1,4 @@
-"""Which column of a user's file becomes what: from the command line, or from YAML with the same names."""
+"""Maps the columns of a user's file to targets, from the command line or from YAML with the same names."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from rewardkit.datasets_prep.custom.unfit import why_unfit
 from rewardkit.errors import InputError, did_you_mean, reason_of
 
 TARGETS = ("question", "ground_truth", "answer")
-"""What a mapping fills; `answer` is a whole response that is right."""
+"""Targets of a mapping; `answer` is a complete right response."""
 
 QUESTION_KEYS = ("question", "problem", "prompt", "query", "instruction", "input")
 ANSWER_KEYS = ("answer", "ground_truth", "solution", "output", "target", "label")
-"""Taken where no column is named, the first that is there."""
+"""Default columns of the answer; the first that exists is used."""
 
 CHOICES = "choices"
-"""The name of a row's options in its metadata, where the reward of multiple choice reads them."""
+"""Name of a row's options in its metadata, where the multiple-choice reward reads them."""
 _LISTS = ("keep", "context_key", "choices_key")
 _KEYS = (
     *("data_source", "data_source_key", "reward", "reward_of", "prompt_key", "answer_key", "map"),
@@ -36,40 +36,40 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What becomes of a user's columns."""
+    """The mapping of a user's columns."""
 
     sources: RowSources
-    """What scores the rows."""
+    """Data sources of the rows."""
     fields: Mapping[str, Expression]
-    """For `question` and `ground_truth`, and for `answer` where the file has worked solutions."""
+    """Expressions for `question` and `ground_truth`, and for `answer` if the file has worked solutions."""
     roots: tuple[str, ...]
-    """The columns that are read."""
+    """Columns that are read."""
     parts: QuestionParts
-    """The columns that belong to the questions besides their own."""
+    """Further columns that belong to the questions."""
     keep: tuple[str, ...] = ()
     ability: str = "custom"
     licence: str | None = None
     mix: str | None = None
-    """A column that may say what each row is, where the user named none."""
+    """Column that may contain the data sources, if the user named none."""
     described: dict[str, Any] = field(default_factory=dict)
-    """As the user said it, for the provenance."""
+    """The user's settings, for the provenance."""
     chats: bool = False
-    """The questions are chats, which are whole."""
+    """True if the questions are chats, which remain complete."""
     unused: set[str] = field(default_factory=set)
-    """Columns that went nowhere, found as the rows come."""
+    """Unused columns, found while reading the rows."""
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The columns that become metadata."""
+        """Return the columns that become metadata."""
         return tuple(dict.fromkeys((*self.keep, *((CHOICES,) if self.parts.choices else ()))))
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the rows."""
+        """Return the schema of the rows."""
         return SCHEMA if self.parts.images is None else IMAGE_SCHEMA
 
     def lose(self, others: Collection[str]) -> None:
-        """Note columns that are not read.
+        """Record columns that are not read.
 
         Raises:
             InputError: one is part of the questions.
@@ -82,10 +82,10 @@ class Columns:
 
 
 def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a YAML file and the command line say together; the command line wins.
+    """Return the settings of a YAML file and the command line; the command line has priority.
 
     Raises:
-        InputError: the file cannot be read, or has a key that means nothing.
+        InputError: the file cannot be read, or has an unknown key.
     """
     known = _from_file(path) if path else {}
     maps = {**known.get("map", {}), **_pairs(said.get("map", ()))}
@@ -96,14 +96,15 @@ def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(said: Mapping[str, Any], first: Sequence[Mapping[str, Any]], template: str | None) -> Columns:
-    """Return what becomes of the columns of a file.
+    """Return the mapping of a file's columns.
 
     Args:
-        first: Its first rows.
+        said: The user's settings.
+        first: The first rows of the file.
         template: The text of the user's template, whose fields may be columns.
 
     Raises:
-        InputError: nothing says what the question or the ground truth is, or a column is not there.
+        InputError: the question or the ground truth is not specified, or a column does not exist.
         UnknownDataSourceError: no reward scores the data source, and none is named.
     """
     there = list(dict.fromkeys(name for row in first for name in row))
@@ -154,7 +155,7 @@ def columns_of(said: Mapping[str, Any], first: Sequence[Mapping[str, Any]], temp
 
 
 def _described(sources: RowSources) -> dict[str, Any]:
-    """What scores the rows, for the provenance."""
+    """Return the data sources and rewards of the rows, for the provenance."""
     if sources.one is not None:
         return {"data_source": sources.one.data_source, "reward": sources.one.reward}
     key = sources.column.text if sources.column is not None else ""
@@ -162,7 +163,7 @@ def _described(sources: RowSources) -> dict[str, Any]:
 
 
 def _root(column: str, there: Sequence[str]) -> str:
-    """The column itself, or for `a.b` the column `a` that holds objects."""
+    """Return the column itself, or for `a.b` the column `a` with objects."""
     root = next((name for name in (column, column.split(".")[0]) if name in there), None)
     if root is None:
         near = did_you_mean(column, there)

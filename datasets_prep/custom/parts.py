@@ -1,8 +1,8 @@
-"""The columns besides the question itself that a reader of the question needs: a passage, the input of an
-instruction, the options of a multiple-choice question, images.
+"""Further columns that a reader of a question needs: a passage, the input of an instruction, the options of a
+multiple-choice question, images.
 
-Those that the user names go into the prompt. Those of the field's formats that nobody named are added where
-there is one way to, and refused otherwise: their rows would ask another question.
+Columns named by the user are added to the prompt. Unnamed columns of usual formats are added if there is only
+one way to do it, and refused otherwise, because their rows would ask another question.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rewardkit.errors import InputError
 from rewardkit.rows import ground_truth_text, plain, value_at
 
 PASSAGES = ("context", "passage", "paragraph", "article", "document", "story")
-"""Columns of what a question is about: SQuAD and its like have the first, BoolQ, DROP, RACE and others the
-rest."""
+"""Columns with the text that a question refers to: SQuAD and similar datasets have the first, BoolQ, DROP,
+RACE and others the rest."""
 OPTIONS = ("choices", "options", "endings")
-"""Columns of the options of a question: MMLU and ARC, MMLU-Pro, HellaSwag."""
+"""Columns with the options of a question: MMLU and ARC, MMLU-Pro, HellaSwag."""
 _ALPACA = ("instruction", "input")
-"""Alpaca's columns, which are one question together."""
+"""Alpaca's columns, which together are one question."""
 _LETTERS = string.ascii_uppercase
 _MARK = "<image>"
 
@@ -31,28 +31,28 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class QuestionParts:
-    """The columns that make a question besides its own."""
+    """Columns that make a question in addition to its own."""
 
     before: tuple[str, ...] = ()
-    """Texts that stand before the question."""
+    """Columns with texts before the question."""
     after: tuple[str, ...] = ()
-    """Texts that stand behind it."""
+    """Columns with texts after the question."""
     choices: tuple[str, ...] = ()
-    """The column of the options, or one for each option."""
+    """Column of the options, or one column for each option."""
     images: str | None = None
     within: frozenset[str] = frozenset()
-    """Columns whose content the questions say themselves."""
+    """Columns whose content is also in the questions."""
     said: tuple[str, ...] = ()
-    """Lines on parts that were added without being asked for."""
+    """Messages about parts that were added automatically."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All of them."""
+        """Return all of the columns."""
         images = () if self.images is None else (self.images,)
         return (*self.before, *self.after, *self.choices, *images)
 
     def asked(self, question: str, values: Values) -> str:
-        """Return the whole question of a row.
+        """Return the complete question of a row.
 
         Raises:
             ValueError: its options or images cannot be used.
@@ -74,7 +74,7 @@ class QuestionParts:
         """Return the label and the text of each option of a row.
 
         Raises:
-            ValueError: there are none.
+            ValueError: there are no options.
         """
         if len(self.choices) > 1:
             ends = [name[-1] for name in self.choices]
@@ -88,8 +88,10 @@ class QuestionParts:
         return options
 
     def letter(self, values: Values, ground_truth: str) -> str:
-        """Return the letter of the option that a ground truth names by its label or its place, from 0; of any
-        other the ground truth itself."""
+        """Return the letter of the option named by a ground truth, or else the ground truth itself.
+
+        It names an option by its label or its index, from 0.
+        """
         labels = [label for label, _ in self.options(values)]
         label = ground_truth.strip().strip("(). ")
         if label in labels:
@@ -101,7 +103,7 @@ class QuestionParts:
         """Return the images of a row, each as its bytes or the path of its file.
 
         Raises:
-            ValueError: one is neither.
+            ValueError: an image is neither.
         """
         if self.images is None:
             return None
@@ -110,8 +112,10 @@ class QuestionParts:
 
 
 def options_in(value: Any) -> list[tuple[str, str]]:
-    """Return the label and the text of each option in a value: a list of texts, a mapping of labels to texts,
-    or ARC's labels beside texts. Empty where it holds none."""
+    """Return the label and the text of each option in a value; empty if there are none.
+
+    The value is a list of texts, a mapping of labels to texts, or ARC's labels with texts.
+    """
     value = plain(value)
     if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
         value = {name: [one.get(name) for one in value] for name in ("label", "text")}
@@ -133,14 +137,14 @@ def parts_of(
     """Return the parts of a file's questions.
 
     Args:
-        said: What the user says, by the names of the options.
+        said: The user's settings, by the names of the options.
         question: The column of the questions.
-        reward: The reward of all rows; None where each row has its own.
+        reward: The reward of all rows; None if each row has its own.
         used: Columns that the user has given a purpose.
         first: The first rows of the file.
 
     Raises:
-        InputError: a column is part of a question, and there is no one way to add it.
+        InputError: a column is part of a question, and there is more than one way to add it.
     """
     parts = QuestionParts(
         tuple(said.get("context_key", ())), (), tuple(said.get("choices_key", ())), said.get("images_key")
@@ -175,7 +179,7 @@ def parts_of(
 
 
 def _all_within(name: str, question: str, first: Sequence[Values]) -> bool:
-    """Return whether the questions say what a column holds, in each of the rows where it holds something."""
+    """Return whether the questions contain the content of a column, in each row in which it is not empty."""
     held = [(row[name], str(value_at(row, question))) for row in first if is_something(row.get(name))]
     return bool(held) and all(
         text in asked
@@ -185,7 +189,7 @@ def _all_within(name: str, question: str, first: Sequence[Values]) -> bool:
 
 
 def holds_chats(question: str, first: Sequence[Values]) -> bool:
-    """Return whether the questions are chats, which nothing is added to."""
+    """Return whether the questions are chats, to which nothing is added."""
     return any(isinstance(value_at(row, question), list) for row in first)
 
 
@@ -199,7 +203,7 @@ def _option_columns(free: Collection[str]) -> tuple[str, ...]:
 
 
 def _series(names: Collection[str]) -> list[tuple[str, ...]]:
-    """Return the columns whose names count on from a, A, 0 or 1 behind one stem: `option_1`, `option_2`."""
+    """Return the columns whose names count from a, A, 0 or 1 after a common stem: `option_1`, `option_2`."""
     ends: dict[str, dict[str, str]] = {}
     for name in sorted(names):
         if len(name) > 1 and (name[-1].isdigit() or name[-1].isalpha()):
@@ -214,13 +218,13 @@ def _series(names: Collection[str]) -> list[tuple[str, ...]]:
 
 
 def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
-    """Refuse to lose a column that is part of a question in the formats of the field.
+    """Refuse to lose a column that is part of a question in usual formats.
 
     Args:
         columns: All columns of the file.
 
     Raises:
-        InputError: it is one; the message names the option that adds it.
+        InputError: it is such a column; the message names the option that adds it.
     """
     folded = name.casefold()
     if folded in MEDIA:
@@ -241,7 +245,7 @@ def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
 
 
 def is_something(value: Any) -> bool:
-    """Return whether a cell holds anything."""
+    """Return whether a cell is not empty."""
     return (
         value is not None and value not in ("", [], {}) and not (isinstance(value, str) and value.isspace())
     )

@@ -1,6 +1,6 @@
-"""What scores a user's rows: one data source for all of them, or a column that names each row's.
+"""Data sources of a user's rows: one for all of them, or a column that names each row's.
 
-A name that no reward knows gets the reward that the user says, as a composition that goes beside the files.
+An unknown name gets the user's reward, as a composition in a file next to the data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
 
 SOURCE_KEYS = ("dataset", "data_source", "source", "task", "ability", "domain")
-"""Columns that often say what a row of a mix is, and so what scores it."""
+"""Columns that often name the kind of a row in a mix, and so its data source."""
 
 _RESPONSES = {
     **dict.fromkeys(("exact", "number", "contains", "bleu", "rouge_l", "chrf"), "{}"),
@@ -26,7 +26,7 @@ _RESPONSES = {
     "choice": "The answer is {}.",
     "qa": "<answer>{}</answer>",
 }
-"""For each reward, how a bare answer is said as a response. The ground truths of others are no answers."""
+"""Response made from a bare answer, for each reward. The ground truths of other rewards are no answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +37,34 @@ class RowSource:
     reward: str
 
     def as_response(self, ground_truth: str) -> str:
-        """Return the ground truth, said as a response; empty where it is no answer."""
+        """Return the ground truth as a response; empty if it is no answer."""
         return self.response.format(ground_truth) if self.response else ""
 
     @property
     def response(self) -> str | None:
-        """How a bare answer is said as a response, with `{}` for it; None where it is no answer."""
+        """Return the text of a response with `{}` for a bare answer; None if there is none."""
         return _RESPONSES.get(self.reward)
 
 
 @dataclass(slots=True)
 class RowSources:
-    """The data source of every row, found as the rows come."""
+    """The data source of every row, determined while reading the rows."""
 
     one: RowSource | None
-    """Of all rows; None where a column names them."""
+    """Data source of all rows; None if a column names them."""
     column: Expression | None = None
     prefix: str = ""
-    """Goes before the column's words; with it none of them stands for itself."""
+    """Prefix of the column's values. With it, no value is a data source by itself."""
     rewards: Mapping[str, str] = field(default_factory=dict)
-    """The rewards that the user gave to words of the column."""
+    """The user's rewards for values of the column."""
     composed: list[dict[str, Any]] = field(default_factory=list)
-    """What scores the data sources of new names."""
+    """Compositions for the data sources with new names."""
     seen: set[str] = field(default_factory=set)
-    """Words of a column that may say what the rows are, and that the user did not name."""
+    """Values of a column that may name the data sources, but that the user did not specify."""
     _found: dict[str, RowSource | str] = field(default_factory=dict)
 
     def of(self, word: str | None) -> RowSource | str:
-        """Return the data source of a row by its word in the column, or why there is none."""
+        """Return the data source of a row by its value in the column, or the reason why there is none."""
         if self.one is not None:
             return self.one
         if not word or word.isspace():
@@ -74,7 +74,7 @@ class RowSources:
         return self._found[word]
 
     def overlooked(self, column: str) -> str:
-        """Return a line about rows that seem to be of several data sources and are scored as one."""
+        """Return a message about rows that seem to have several data sources but are scored as one."""
         others = sorted(word for word in self.seen if self.one and _differs(word, self.one.reward))
         if not others or len(self.seen) < 2 or self.one is None:
             return ""
@@ -108,11 +108,11 @@ def _differs(word: str, reward: str) -> bool:
 
 
 def sources_of(said: Mapping[str, Any]) -> RowSources:
-    """Return what scores the rows, as the user said it.
+    """Return the data sources and rewards that the user specified.
 
     Raises:
-        InputError: nothing says it, or two things do.
-        UnknownDataSourceError: no reward has a name that was given.
+        InputError: there are none, or they contradict each other.
+        UnknownDataSourceError: no reward has the given name.
     """
     key = said.get("data_source_key")
     rewards = dict(said.get("reward_of", {}))
@@ -132,11 +132,11 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
 
 
 def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, dict[str, Any] | None]:
-    """Return a data source with its reward, and how it was registered if it was not.
+    """Return a data source with its reward, and the composition to register for it, if it is new.
 
     Raises:
         InputError: neither is given, or another reward scores the data source.
-        UnknownDataSourceError: no reward has the name that was given.
+        UnknownDataSourceError: no reward has the given name.
     """
     if reward is None:
         if data_source is None:
@@ -149,7 +149,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
     if data_source is None:
         return RowSource(reward, named), None
     known = _scoring(data_source)
-    if known is None:  # new, or named so by a run before in this process
+    if known is None:  # new, or registered by an earlier run in this process
         composed = {"data_sources": [data_source], "reward": named}
         compose(data_source, composed)
         return RowSource(data_source, named), composed
@@ -162,7 +162,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
 
 
 def _scoring(data_source: str) -> str | None:
-    """The reward that scores a data source; None where it is a new name, or one like those that we write."""
+    """Return the reward of a data source; None if the name is new, or one like those that we write."""
     try:
         known = REGISTRY.resolve(data_source)
     except UnknownDataSourceError:
@@ -175,7 +175,7 @@ def _scoring(data_source: str) -> str | None:
 
 
 def reward_pairs(words: Sequence[str]) -> dict[str, str]:
-    """Read `WORD=REWARD` as the command line has it.
+    """Parse `WORD=REWARD` from the command line.
 
     Raises:
         InputError: a word without a reward.

@@ -1,1 +1,1 @@
-"""What leaves rows out of a dataset while it is prepared, and why: `screen` puts the stages together."""
+"""Leaves rows out of a dataset while it is prepared, with reasons: `screen` combines the stages."""

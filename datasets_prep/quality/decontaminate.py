@@ -1,4 +1,4 @@
-"""Rows that hold a question of an evaluation set."""
+"""Finds rows that contain a question of an evaluation set."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SIMILARITY = 0.7
 
 
 class Decontaminate:
-    """Finds rows of `train` that hold a question of evaluation sets: the same, most of its n-grams, or nearly
-    the same (where rensa is installed). Other splits are evaluation sets themselves.
+    """Finds rows of `train` that contain a question of evaluation sets: the same, most of its n-grams, or
+    nearly the same (if rensa is installed). Other splits are evaluation sets themselves.
 
     Args:
         paths: files of prompts of any form.

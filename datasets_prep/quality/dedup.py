@@ -1,4 +1,4 @@
-"""Rows that ask what another row asks: the same question, or nearly."""
+"""Finds rows with the same, or nearly the same, question as another row."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rewardkit.datasets_prep.quality.questions import Questions, RowQuestion
 from rewardkit.datasets_prep.quality.screen import Reason, places_of
 
 _SHORT = 256
-"""Characters up to which a ground truth tells two questions apart; longer ones are tests, not answers."""
+"""Maximum length of a ground truth that distinguishes two questions; longer ones are tests, not answers."""
 
 
 class Dedup:
-    """Finds rows that repeat one before them. About 700 bytes for each row.
+    """Finds rows that repeat an earlier row. Takes about 700 bytes for each row.
 
     Exact: the same words, numbers and operators. Near: the same numbers and ground truth, and most pairs of
-    words. A row is compared with the rows that stayed.
+    words. A row is compared with the rows that were kept.
 
     Args:
-        similarity: share of the pairs of words of two questions that both have, from which they are nearly
-            the same; 1.0: only the same ones.
+        similarity: share of common pairs of words at which two questions are nearly the same; 1.0: only if
+            they are the same.
     """
 
     def __init__(self, similarity: float) -> None:
@@ -68,7 +68,7 @@ class Dedup:
     def _nearly_same(
         self, near: NearIndex, asked: Sequence[RowQuestion], fresh: Sequence[tuple[int, int]]
     ) -> dict[int, Reason]:
-        """The rows among those that are new which are nearly the same as one before."""
+        """Return those of the new rows that are nearly the same as an earlier one."""
         found: dict[int, Reason] = {}
         sketches = near.sketches(asked[row].forms[0] for row, _ in fresh)
         for (row, key), sketch in zip(fresh, sketches, strict=True):
@@ -94,7 +94,7 @@ class Dedup:
 
 
 def block_of(tokens: Sequence[str], media: object, ground_truth: str = "") -> int:
-    """Return what two questions that are nearly the same have in common: numbers, images and the answer."""
+    """Return a digest that two nearly equal questions share: of numbers, images and the answer."""
     numbers = sorted(token for token in tokens if token[0].isdigit())
     answer = ground_truth.strip() if len(ground_truth) <= _SHORT else ""
     return digest([*numbers, "=", answer], media)

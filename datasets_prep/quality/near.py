@@ -1,7 +1,8 @@
-"""Questions that are nearly the same, by MinHash over pairs of words (rensa).
+"""Finds nearly equal questions, by MinHash over pairs of words (rensa).
 
-Only questions with the same numbers are compared: with another number it is another problem. So most of them
-meet few others, which are compared one by one; where many meet, an index of bands finds them.
+Only questions with the same numbers are compared, because another number makes another problem. Most
+questions therefore have few candidates, which are compared one by one; an index of bands finds them if there
+are many.
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ if TYPE_CHECKING:
 
 _PERMUTATIONS = 60
 _BANDS = 12
-"""Five values each: pairs with a similarity of 0.7 meet in a band in 89 of 100 cases, with 0.8 in 99."""
+"""Number of bands, of five values each: pairs with a similarity of 0.7 share a band in 89 of 100 cases, those
+with 0.8 in 99."""
 _SEED = 42
 _SMALL = 64
-"""So many questions are compared one by one."""
+"""Maximum number of questions that are compared one by one."""
 _LEAST_TOKENS = 6
-"""A shorter question is another one with any other word."""
+"""Minimum number of tokens; a shorter question differs from another by any word."""
 
 
 class NearIndex:
-    """Questions by their MinHash: about 600 bytes each, 1,500 where many share their numbers.
+    """Questions by their MinHash: about 600 bytes each, 1,500 if many share their numbers.
 
     Raises:
         MissingDependencyError: rensa is not installed.
@@ -44,7 +46,7 @@ class NearIndex:
         self._blocks: dict[Hashable, list[tuple[int, RMinHash]] | _LargeBlock] = {}
 
     def sketches(self, questions: Iterable[Sequence[str]]) -> list[RMinHash | None]:
-        """Return the MinHash of questions, given as tokens; None for one that is too short."""
+        """Return the MinHash of questions, given as tokens; None for a question that is too short."""
         questions = list(questions)
         long = [number for number, tokens in enumerate(questions) if len(tokens) >= _LEAST_TOKENS]
         pairs = [[f"{a} {b}" for a, b in pairwise(q)] for q in (questions[n] for n in long)]
@@ -56,7 +58,7 @@ class NearIndex:
         return found
 
     def find(self, block: Hashable, sketch: RMinHash) -> int | None:
-        """Return the key of a question of the block that is nearly the same; None if there is none."""
+        """Return the key of a nearly equal question of the block; None if there is none."""
         there = self._blocks.get(block)
         if there is None:
             return None
@@ -79,7 +81,7 @@ class NearIndex:
 
 
 class _LargeBlock:
-    """Many questions with the same numbers. Of each value of a MinHash one byte is kept to compare by."""
+    """Many questions with the same numbers. One byte of each value of a MinHash is kept for comparison."""
 
     def __init__(self, rensa: Any) -> None:
         self._index = rensa.RMinHashLSH(0.5, _PERMUTATIONS, _BANDS)

@@ -1,4 +1,4 @@
-"""What the rows of a batch ask, as duplicates and evaluation sets are told by."""
+"""Questions of the rows of a batch, for finding duplicates and questions of evaluation sets."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from rewardkit.tables import names_in
 
 @dataclass(frozen=True, slots=True)
 class RowQuestion:
-    """What one row asks."""
+    """Question of one row."""
 
     forms: list[list[str]]
-    """Its question as tokens; after it the whole prompt, where a template is around it."""
+    """Its question as tokens, followed by the whole prompt if that has a template."""
     ground_truth: str
     media: object
-    """Images and the like; None where there are none."""
+    """Images and similar data; None if there are none."""
 
 
 class Questions:
-    """Reads batches; what a split's prompts have around their questions is learnt from its first."""
+    """Reads batches; the template around a split's questions is determined from its first batch."""
 
     def __init__(self) -> None:
         self._templates: dict[str, Template] = {}
 
     def read(self, split: str, batch: pa.RecordBatch) -> Iterator[RowQuestion]:
-        """Yield what each row of a batch asks."""
+        """Yield the question of each row of a batch."""
         names = names_in(batch.schema)
         items = [item_of(raw, row, names, None) for row, raw in enumerate(batch.to_pylist())]
         if split not in self._templates:

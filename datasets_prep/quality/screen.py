@@ -1,7 +1,7 @@
-"""Leaves rows out while a dataset is written, stage by stage, and remembers which and why.
+"""Leaves rows out while a dataset is written, stage by stage, and records which and why.
 
 A stage finds rows of one kind: duplicates, rows of an evaluation set, rows whose solution is wrong. The next
-stage does not see what one has found.
+stage does not get the rows that one has found.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Dropped:
 
     split: str
     index: int
-    """Its place in the raw split, from 0, where the set says it; else among the rows that were written."""
+    """Index in the raw split, from 0, if the dataset has it; otherwise among the rows that were written."""
     reason: str
-    """In one or two words: what found it."""
+    """Name of the stage that found it, in one or two words."""
     detail: str
-    """What it repeats, or how it fails."""
+    """Row that it repeats, or the way it fails."""
     question: str
-    """Its beginning."""
+    """Beginning of the question."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields as JSON-ready data."""
@@ -41,35 +41,35 @@ class Dropped:
 
 
 class Reason(NamedTuple):
-    """Why a row is left out."""
+    """Reason for leaving out a row."""
 
     name: str
-    """In one or two words."""
+    """Name in one or two words."""
     detail: str
 
 
 class Stage(Protocol):
-    """Finds rows that are to be left out."""
+    """Finds rows to leave out."""
 
     def find(self, split: str, batch: pa.RecordBatch, seen: int) -> Mapping[int, Reason]:
-        """Return why rows are to be left out, by their place in the batch.
+        """Return the reasons for leaving out rows, by their index in the batch.
 
         Args:
-            seen: rows of the split before this batch.
+            seen: number of rows of the split before this batch.
         """
         ...
 
     def finish(self) -> None:
-        """Every row has been seen, and nothing is published yet; raise InputError to keep it so."""
+        """Finish after the last row, before anything is published; raise InputError to prevent publishing."""
         ...
 
     def describe(self) -> dict[str, object]:
-        """Return what stands in the provenance of the files."""
+        """Return the stage's entry in the provenance of the files."""
         ...
 
 
 class QualityScreen:
-    """The stages that a user asked for, as `writer.screened` takes them."""
+    """The requested stages, as a screen for `writer.screened`."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self.stages = stages
@@ -93,16 +93,17 @@ class QualityScreen:
         return batch
 
     def finish(self) -> None:
-        """Let every stage have the last word."""
+        """Finish every stage."""
         for stage in self.stages:
             stage.finish()
 
     def describe(self) -> dict[str, object]:
-        """Return what was asked for, for the provenance."""
+        """Return the requested stages, for the provenance."""
         return {key: value for stage in self.stages for key, value in stage.describe().items()}
 
     def write(self, out_dir: Path) -> Path | None:
-        """Write what was left out as `dropped.jsonl`, or remove one of an earlier run; return its path.
+        """Write the rows that were left out as `dropped.jsonl`, or remove that of an earlier run; return its
+        path.
 
         Raises:
             InputError: it cannot be written.
@@ -116,16 +117,16 @@ class QualityScreen:
         return path
 
     def as_dict(self) -> dict[str, object]:
-        """Return what was left out as JSON-ready data."""
+        """Return the rows that were left out as JSON-ready data."""
         return {"left_out": [row.as_dict() for row in self.dropped]}
 
     def counts(self) -> Counter[tuple[str, str]]:
-        """Return how many rows each reason took, by (split, reason)."""
+        """Return the number of rows left out for each reason, by (split, reason)."""
         return Counter((row.split, row.reason) for row in self.dropped)
 
 
 def places_of(batch: pa.RecordBatch, seen: int) -> list[int]:
-    """Return the rows' places in the raw split."""
+    """Return the rows' indices in the raw split."""
     if "extra_info" in batch.schema.names:
         places: list[int] = batch.column("extra_info").field("index").to_pylist()
         return places

@@ -1,4 +1,4 @@
-"""Rows whose own solution their reward does not score as right, found before they are published."""
+"""Finds rows whose own solution is not scored as right, before they are published."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCORED_ROWS = 1_024
 
 
 class Unverified(InputError):
-    """Rows fail their own reward, and that is to be an error."""
+    """Raised if rows fail their own reward and that is an error."""
 
     def __init__(self, rows: Sequence[Dropped]) -> None:
         super().__init__(
@@ -35,7 +35,7 @@ class Verifier:
         self._failed: list[Dropped] = []
 
     def find(self, split: str, batch: pa.RecordBatch, seen: int) -> Mapping[int, Reason]:
-        """See `Stage.find`. Where failing is an error they are all collected first."""
+        """See `Stage.find`. If failures are an error, all are collected first."""
         failed: dict[int, Reason] = {}
         for start in range(0, batch.num_rows, _SCORED_ROWS):
             records = batch.slice(start, _SCORED_ROWS).to_pylist()
@@ -47,7 +47,11 @@ class Verifier:
         return {} if self._fail else failed
 
     def finish(self) -> None:
-        """Raise Unverified if rows have failed and that is an error."""
+        """Check that no row has failed, if that is an error.
+
+        Raises:
+            Unverified: rows have failed.
+        """
         if self._failed:
             raise Unverified(self._failed)
 

@@ -1,4 +1,4 @@
-"""The sets of programming problems."""
+"""Datasets of programming problems."""
 
 from __future__ import annotations
 

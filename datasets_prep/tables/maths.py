@@ -1,4 +1,4 @@
-"""The sets of mathematical problems."""
+"""Datasets of mathematical problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preferences, choice, question answering, images, instructions, tools."""
+"""Datasets of preferences, multiple choice, question answering, images, instructions and tools."""
 
 from __future__ import annotations
 

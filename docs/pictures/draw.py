@@ -19,7 +19,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 HEIGHTS = {"report": 820, "server": 960}
-"""Of each picture in pixels; all are 1200 wide."""
+"""Heights of the pictures in pixels; all are 1200 wide."""
 
 
 def rewardkit(*words: str, folder: Path) -> None:
@@ -30,7 +30,7 @@ def rewardkit(*words: str, folder: Path) -> None:
 
 @contextmanager
 def pages(folder: Path) -> Iterator[dict[str, str]]:
-    """Make what the pictures show; yields the address of each page by the picture's name."""
+    """Make the pages for the pictures; yield the address of each by the picture's name."""
     rewardkit("score", "sample://responses.jsonl", "--out", "scored.jsonl", folder=folder)
     rewardkit("eval", "scored.jsonl", "--report", "report.html", folder=folder)
     command = [sys.executable, "-m", "rewardkit", "serve", "--port", "0"]

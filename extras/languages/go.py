@@ -1,8 +1,8 @@
 """Go by its own compiler and linker, which the jail runs one after the other, without the command `go`.
 
-The packages of the standard library, and those that GOPATH names, are compiled by `go list -export`, once on
-a machine where the distribution does not hold them compiled, into Go's build cache; where that cannot be (a
-user without a home), into a folder of ours among the temporary ones.
+`go list -export` compiles the packages of the standard library and of GOPATH into Go's build cache, once on a
+machine whose distribution does not include them compiled. If there is no cache (a user without a home), they
+go into a temporary folder of ours.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
     """Return Go's toolchain.
 
     Args:
-        prepare: From a program to the name under which the compiler finds it, and the files that it is given
-            to compile: none is the program itself.
+        prepare: Returns, for a program, its file name for the compiler, and the files to compile; no files:
+            the program itself.
 
     Raises:
         LanguageUnavailable: Go is not on PATH, or fails.
@@ -60,7 +60,7 @@ def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
 
 
 def _packages(go: str, env: dict[str, str]) -> list[str]:
-    """The compiled packages that programs may import, as the compiler and the linker are told of them."""
+    """Return the compiled packages that programs may import, as lines for the compiler and the linker."""
     asked = ("list", "-export", "-f", _EXPORTS)
     found = ask(go, *asked, "std", env=env)
     for root in filter(None, os.environ.get("GOPATH", "").split(os.pathsep)):
@@ -72,7 +72,7 @@ def _packages(go: str, env: dict[str, str]) -> list[str]:
 
 
 def _environment(go: str) -> dict[str, str]:
-    """Return the environment for `go`: its own cache of packages where it can have one, else one of ours."""
+    """Return the environment of `go`: with its own cache of packages if possible, else with ours."""
     cache = ask(go, "env", "GOCACHE", env=_ENV).strip()  # "off" without HOME
     return _ENV if os.path.isabs(cache) and can_hold(cache) else {**_ENV, "GOCACHE": private_folder("go")}
 

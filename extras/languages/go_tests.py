@@ -1,8 +1,7 @@
 """Tests for `go test` in one file, compiled as `go.py` compiles a program.
 
-`go test` writes a `main` that gives the tests it has found to the package `testing`. Here an `init` does so,
-since the file may have a `main` of its own. Examples and benchmarks are compiled and not run. This is for
-`/run_code` only.
+`go test` writes a `main` that passes its tests to the package `testing`. Here an `init` does so, because the
+file may have its own `main`. Examples and benchmarks are compiled but not run. For `/run_code` only.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def with_runner(source: str) -> tuple[str, str]:
 
 
 def _is_name(rest: str) -> bool:
-    """Return True if a test's name may go on so: `TestXxx`, where `Xxx` does not start in lower case."""
+    """Return whether the rest of a name makes it a test: in `TestXxx`, `Xxx` does not start in lower case."""
     return not rest[:1].islower()
 
 

@@ -1,6 +1,6 @@
-"""TypeScript, and tests for Jest in it: by Node.js, with types taken out by Babel as a file is loaded.
+"""TypeScript, and tests for Jest in it, by Node.js. Babel removes the types when a file is loaded.
 
-Types are not checked, as tsx does not check them. Babel and Jest are packages of npm, installed for all.
+As in tsx, types are not checked. Babel and Jest are npm packages, installed for all users.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ module.exports = (jest.default || jest).createTransformer(options)
 _JEST = {
     "rootDir": ".",
     "testEnvironment": "node",
-    "haste": {"forceNodeFilesystemAPI": True},  # else it starts a process to look for files
+    "haste": {"forceNodeFilesystemAPI": True},  # otherwise it starts a process to search for files
     "watchman": False,
     "cacheDirectory": ".jest",
     "transform": {r"\.[jt]sx?$": "./.jest.transform.js"},
@@ -48,10 +48,10 @@ _JEST = {
 
 
 def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
-    """Return what Node.js says of packages that have to be there.
+    """Return Node.js's output for an expression about required packages.
 
     Raises:
-        LanguageUnavailable: one is missing.
+        LanguageUnavailable: a package is missing.
     """
     env = {"NODE_PATH": os.pathsep.join(package_folders(node))}
     try:

@@ -1,6 +1,6 @@
-"""The rewards we ship, one file or folder per family. Importing this registers them all and loads none.
+"""Registers all the rewards that ship with rewardkit, one file or folder per family, and loads none of them.
 
-What each is called, which data sources it scores and where it runs stands in `declarations`.
+`declarations` lists their names, their data sources and where each of them runs.
 """
 
 from __future__ import annotations

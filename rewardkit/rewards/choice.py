@@ -1,16 +1,16 @@
-"""Multiple choice: one option in one frame: its letter, its letter with its own text, or its text.
+"""Multiple choice: the response names one option by its letter, by its text, or by both.
 
-Serves MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA and their like.
+Serves MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA and similar datasets.
 
-- The answer stands in the last frame of the response's own text (`answers/place.py`). Without a frame, a
-  response that is nothing but the option answers with it, or a last line that is nothing but its letter,
-  with its text or without.
+- The answer is in the last frame of the response's own text (`answers/place.py`). Without a frame, the answer
+  is a response that consists of the option alone, or a last line that consists of its letter, with or without
+  its text.
 - `B`, `(B)`, `option B`, `B. Paris`, `Paris (B)` and `Paris` name the same option. Two options, a letter with
-  another option's text and a letter that is none are no answer; `A, C` and `ACD` name all of theirs.
+  another option's text and a letter without an option are no answer; `A, C` and `ACD` name all their options.
 - The options are `extra_info["choices"]` (or `options`, `endings`): a list, a mapping of letter to text, or
-  `{"label": [...], "text": [...]}`, in the order in which the prompt shows them. Where they were shuffled
-  after the ground truth was written, `extra_info["permutation"]` says for each place which original option
-  is there. The rows of `rewardkit prep` have them in `extra_info["metadata"]`, as JSON. Without options only
+  `{"label": [...], "text": [...]}`, in the order in which the prompt shows them. If they were shuffled after
+  the ground truth was written, `extra_info["permutation"]` contains the original index of the option at each
+  place. The rows of `rewardkit prep` have them in `extra_info["metadata"]`, as JSON. Without options, only
   letters count.
 - The ground truth is a letter, an index from 0, an option's text, or a JSON list of these: then all of them
   are right together (`several="any"`: each is right alone).
@@ -51,8 +51,8 @@ class ChoiceOptions:
 def score(sample: Sample, options: ChoiceOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts["format"]` is 1.0 where the answer stands in a frame. The status is `invalid` when the ground truth
-    names no option.
+    `parts["format"]` is 1.0 if the answer is in a frame. The status is `invalid` if the ground truth names no
+    option.
     """
     choices, right = read_question(sample)
     if right is None:
@@ -77,10 +77,10 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     )
 
 
-# What a text names.
+# Options named by a text.
 
 Named = frozenset[int]
-"""The options that a text names; none where it names no option, or contradicts itself."""
+"""Indices of the options that a text names; empty if it names none or contradicts itself."""
 
 _NONE: Named = frozenset()
 _CALLED = r"(?:(?:the\s)?(?:option|choice|answer|letter|选项|選項)s?:?\s*)?"
@@ -93,18 +93,18 @@ _LABEL_BEHIND = re.compile(r"(?P<text>[^(\[（]{1,400})[(\[（](?P<label>[A-Z])[
 _BRACKETED = re.compile(r"[(\[（]([A-Z])[)\]）]")
 _LETTER = re.compile(r"(?<![a-zA-Z0-9'’])(?P<open>[(\[])?(?P<letter>[a-zA-Z]|\d{1,2})(?![a-zA-Z0-9'’])")
 _WORD_FOLLOWS = re.compile(r"\s+(?!(?:because|since|as|and|or|but|is|for)\b)[a-z]")
-"""Behind an article or a pronoun: `a man`, `I think`. What joins or explains follows labels only."""
+"""Text after an article or a pronoun: `a man`, `I think`. Conjunctions follow only labels."""
 
 
 def _speaks_of(text: str, choices: ChoiceList) -> bool:
-    """Whether a text names an option or has a label in it."""
+    """Return whether a text names an option, denies one, or contains a label."""
     plain = _plain(text)
     denied = plain.partition(" ")[0].casefold() in DENIED_FIRST
     return denied or bool(_named(text, choices, in_sentence=True)) or bool(_labels_in(plain, choices))
 
 
 def _agreed(group: Group, choices: ChoiceList) -> Named:
-    """What the last frame of a group names, unless another names something else."""
+    """Return the options named by the last frame of a group; none if another frame names something else."""
     last = _named(group[-1].text, choices, in_sentence=group[-1].kind == "marker")
     for frame in group[:-1]:
         other = _exactly(frame.text, choices)
@@ -115,7 +115,7 @@ def _agreed(group: Group, choices: ChoiceList) -> Named:
 
 
 def _alone(text: str, choices: ChoiceList) -> Named:
-    """What a response names that is nothing but the option, or whose last line is its letter."""
+    """Return the option of a response that consists of it alone, or whose last line is its letter."""
     whole = text.strip()
     if named := _exactly(whole, choices):
         return named
@@ -127,7 +127,7 @@ def _alone(text: str, choices: ChoiceList) -> Named:
 
 
 def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
-    """What the text of a frame names."""
+    """Return the options that the text of a frame names."""
     plain = _plain(text)
     if plain.startswith(_NEGATIONS) or plain.partition(" ")[0].casefold() in DENIED_FIRST:
         return _exactly(plain, choices) if choices.texts.get(fold(plain)) is not None else _NONE
@@ -144,7 +144,7 @@ def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
 
 
 def _exactly(text: str, choices: ChoiceList) -> Named:
-    """What a text is nothing but."""
+    """Return the option that is the whole text; empty if the text contains anything else."""
     plain = _plain(text)
     if plain.startswith(_NEGATIONS):
         return _NONE
@@ -163,7 +163,7 @@ def _exactly(text: str, choices: ChoiceList) -> Named:
 
 
 def _labelled_by(label: re.Match[str], choices: ChoiceList) -> Named:
-    """The option of a leading letter, if it is a label: `a man` and `I think` are no labels."""
+    """Return the option of a leading letter if it is a label; in `a man` and `I think` it is none."""
     letter = label["label"]
     bare = not label["open"] and not label["mark"] and label.end() < len(label.string)
     if bare and (letter.islower() or letter in "AI") and _WORD_FOLLOWS.match(label.string, label.end()):
@@ -177,7 +177,7 @@ def _of_labels(letters: Iterable[str], choices: ChoiceList) -> Named:
 
 
 def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
-    """Whether a text names another option than these: by its letter, or by the text of the option."""
+    """Return whether a text names an option that is not in `named`, by its letter or by its text."""
     if not _of_labels(_labels_in(rest, choices), choices) <= named:
         return True
     said = f" {fold(rest)} "
@@ -195,11 +195,14 @@ def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
 
 
 _TELLING = re.compile(r"[^\W\d_]{3}")
-"""An option of figures or single letters (`3`, `x^2`) occurs in any reasoning."""
+"""Option texts that can be searched for. Figures or single letters (`3`, `x^2`) occur in any reasoning."""
 
 
 def _labels_in(text: str, choices: ChoiceList) -> set[str]:
-    """The labels that stand alone in a text; small letters and A and I before a word only in brackets."""
+    """Return the labels that stand alone in a text.
+
+    Lower case, and A and I before a word, only count in brackets.
+    """
     found = set()
     for label in _LETTER.finditer(unicodedata.normalize("NFKC", text)):
         letter = label["letter"]
@@ -210,7 +213,7 @@ def _labels_in(text: str, choices: ChoiceList) -> set[str]:
 
 
 def _plain(text: str) -> str:
-    """Without the decoration of LaTeX and Markdown."""
+    """Remove the decoration of LaTeX and Markdown."""
     if "\\" in text or "$" in text or "{" in text:
         text = LATEX.sub("", text)
     return text.rstrip(DECORATION).lstrip(_BEFORE)
@@ -223,7 +226,7 @@ _AROUND = " \t\r\n*_`\"'“”‘’.:：,;!。，…()[]（）–—-"
 # The question.
 
 LETTERS = "ABCDEFGHIJ"
-"""The labels of options that are not given."""
+"""Labels of options that have no labels of their own."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DECORATION = " \t\r\n*_`\"'“”‘’.:：,;!。，…«»„‚‹›「」『』《》•▶►│║┃⭐✅✔☑👉👈➡→\ufe0f"
 _BEFORE = DECORATION.replace("!", "")
@@ -231,7 +234,7 @@ LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathit|textit|operatorname)\
 _ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?=\w)")
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|[-+/^=<>%×#]")
 _OF_PROSE = re.compile(r"[^\W\d_]{2,}")
-"""A word: between two of them a dash or stroke is punctuation, and no sign."""
+"""A word. A dash or slash between two words is punctuation, not arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +243,11 @@ class ChoiceList:
 
     labels: tuple[str, ...]
     texts: dict[str, int]
-    """Folded text -> index; texts that two options share are left out."""
+    """Folded text -> index, without texts that two options share."""
 
 
 def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
-    """Return the options as shown, and which of them are right: None when the ground truth names none."""
+    """Return the options as shown, and the indices of the right ones: None if the ground truth names none."""
     info = sample.extra_info
     if not info:
         return _prepared(_NO_CHOICES.labels, (), sample.ground_truth)
@@ -267,7 +270,7 @@ def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
 
 @lru_cache(maxsize=65_536)
 def _kept(metadata: str) -> list[str] | None:
-    """The options in the metadata of a prepared row, JSON with `choices`."""
+    """Return the options in the metadata of a prepared row, which is JSON with `choices`."""
     try:
         given = msgspec.json.decode(metadata)
     except (msgspec.DecodeError, RecursionError):
@@ -277,7 +280,7 @@ def _kept(metadata: str) -> list[str] | None:
 
 
 def _labelled(given: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Labels and texts of the options, however they were given."""
+    """Return the labels and texts of the options in any supported form."""
     if isinstance(given, Mapping):
         labels, texts = given.get("label"), given.get("text")
         if isinstance(labels, Sequence) and isinstance(texts, Sequence) and not isinstance(labels, str):
@@ -297,7 +300,7 @@ def _prepared_list(given: tuple[Any, ...], ground_truth: str) -> tuple[ChoiceLis
 def _prepared(
     labels: tuple[str, ...], texts: tuple[str, ...], ground_truth: str
 ) -> tuple[ChoiceList, frozenset[int] | None]:
-    """The options, and which of them are right before any permutation."""
+    """Return the options, and the indices of the right ones before any permutation."""
     choices = _choices(labels, texts) if texts else _NO_CHOICES
     return choices, _right(ground_truth, choices)
 
@@ -336,7 +339,7 @@ def _one_right(text: str, choices: ChoiceList) -> int | None:
 
 
 def fold(text: str) -> str:
-    """Return a text as options are compared: letter case, punctuation and articles in front do not matter."""
+    """Return a text for comparing options, without case, punctuation and leading articles."""
     text = LATEX.sub("", text) if "\\" in text or "$" in text else text
     plain = _ARTICLE.sub("", text.strip(DECORATION).casefold()).translate(_DASHES)
     tokens = _TOKEN.findall(plain)
@@ -349,7 +352,7 @@ _DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-"}
 
 
 def _is_sign(tokens: list[str], at: int) -> bool:
-    """Whether a dash or stroke is one of arithmetic: something follows, and it is not between two words."""
+    """Return whether a dash or slash is arithmetic: it is not the last token and not between two words."""
     if at + 1 == len(tokens):
         return False
     return at == 0 or not (_OF_PROSE.fullmatch(tokens[at - 1]) and _OF_PROSE.fullmatch(tokens[at + 1]))

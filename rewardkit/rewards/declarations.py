@@ -1,8 +1,9 @@
-"""Which rewards there are: the name, version, data sources and place to run of each, declared with the same
-`@reward` that users have. Add a new one here (docs/extending.md); how it scores stands in its own file.
+"""Declares all rewards that ship with rewardkit, each with its name, version, data sources and where it runs,
+by the same `@reward` that users have. Add new rewards here (docs/extending.md); the scoring function is in
+its own file.
 
 Each function here is a declaration: it is called with the first sample and returns the function that scores,
-so that `rewardkit list` and the check of data sources need no heavy import. The version rises whenever any
+so that `rewardkit list` and the check of data sources need no heavy import. Increase the version whenever any
 score can change.
 """
 
@@ -14,11 +15,11 @@ from typing import Any
 from rewardkit.registry import reward
 
 Function = Callable[..., Any]
-"""The scoring function: (Sample, Options) -> Score."""
+"""A scoring function: (Sample, Options) -> Score."""
 
 BACKSTOP_S = 60.0
-"""The deadline of a reward whose work is bounded from inside, for any text: so far off that no load of the
-machine reaches it, since a response that only had to be slow to be a `timeout` would choose its status."""
+"""Time limit of a reward whose work is bounded by itself, for any text. The load of the machine never reaches
+it; otherwise a slow response could choose to be a `timeout`."""
 
 
 @reward(
@@ -139,8 +140,8 @@ def math_dapo() -> Function:
     ),
     version=12,
     runs="sandbox",
-    # Far above what the reward itself allows, which is CPU time, with a safety net of elapsed time: what it
-    # scores is not to depend on how busy the machine is.
+    # Far above the reward's own limit, which is CPU time with a bound on elapsed time, so that scores do not
+    # depend on the load of the machine.
     timeout_s=1800.0,
     parts=("tests", "passed", "timed_out", "over_limit"),
     reads=(),
@@ -350,7 +351,7 @@ def length_cosine() -> Function:
 
 @reward("length_budget", version=3, runs="inline", reads=("extra_info",))
 def length_budget() -> Function:
-    """How closely a response keeps to its length budget, as in the L1 paper, from 0.0 to 1.0"""
+    """Closeness of the length to its budget, as in the L1 paper, from 0.0 to 1.0"""
     from rewardkit.rewards.shaping.length import length_budget
 
     return length_budget
@@ -390,7 +391,7 @@ def rank() -> Function:
 
 @reward("diversity", version=3, runs="process", timeout_s=120.0, batch="group")
 def diversity() -> Function:
-    """How much a response differs from the other responses to its prompt, from 0.0 to 1.0"""
+    """Difference from the other responses to the prompt, from 0.0 to 1.0"""
     from rewardkit.rewards.group.diversity import diversity
 
     return diversity

@@ -1,10 +1,10 @@
 """GSM8K: the number after `####`, in three tiers: right, in format but wrong, neither.
 
-- `strict` reads the last `####` line of the response's own text (`answers/place.py`) and nothing else: 1.0
-  for the right number, 0.1 for another one or for several, 0.0 where no number follows `####`.
-- `flexible` reads the last frame of any kind, else the last number of the text. It is for evaluation: a last
-  number can be guessed at.
-- What is one number, and what it is worth, `answers/number.py` says. Numbers are compared exactly.
+- `strict` reads only the last `####` line of the response's own text (`answers/place.py`): 1.0 for the right
+  number, 0.1 for another number or several, 0.0 if no number follows `####`.
+- `flexible` reads the last frame of any kind, else the last number of the text. Use it for evaluation only: a
+  policy can learn to guess by a last number.
+- `answers/number.py` defines what counts as one number and its value. Numbers are compared exactly.
 - `compat="verl"` reproduces verl's `gsm8k.compute_score` (github.com/volcengine/verl, read in 0.9.1).
 """
 
@@ -43,13 +43,13 @@ class Gsm8kOptions:
     """Set to `verl` to score in the same way as verl."""
 
     def __post_init__(self) -> None:
-        """Refuse a window that holds nothing."""
+        """Check that the window is not empty."""
         if self.window is not None and self.window < 1:
             raise ValueError(f"window is {self.window}; expected an integer of at least 1, or none")
 
     @property
     def evaluation_only(self) -> str:
-        """Why a policy should not be trained on this; empty where it may be."""
+        """Return the reason not to train a policy with these options; "" if there is none."""
         return (
             "method=flexible also scores a guessed last number as right" if self.method == "flexible" else ""
         )
@@ -58,7 +58,7 @@ class Gsm8kOptions:
 def score(sample: Sample, options: Gsm8kOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `Score.parts["format"]` is 1.0 when the answer is a number behind `####`. The status is `invalid` when the
+    `Score.parts["format"]` is 1.0 if the answer is a number after `####`. The status is `invalid` if the
     ground truth is not a number.
     """
     if options.compat is not None:
@@ -90,9 +90,9 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
 
 
 def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None]:
-    """Return what decides the score of each response: its last lines, from the only `####` on, or nothing.
+    """Return the part of each response that decides its score: the text from its only `####` on, or "".
 
-    None: the response has to be read as a whole.
+    None: the whole response has to be read.
     """
     if options.method != "strict" or options.window is not None or options.compat is not None:
         return [None] * len(responses)
@@ -108,7 +108,7 @@ def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None
 
 
 def _stated(text: str, sample: Sample, options: Gsm8kOptions) -> tuple[StatedNumber | None, bool]:
-    """The number that a text states, and whether it stands behind `####`."""
+    """Return the number that a text states, and whether it is after `####`."""
     found, kind = stated_number(text, *_FRAMES[options.method])
     if kind is None and options.method == "flexible":
         return last_number(without_prompt(text, sample.prompt)), False
@@ -120,7 +120,7 @@ _FRAMES: dict[str, tuple[FrameKind, ...]] = {"strict": ("hash",), "flexible": FR
 
 @lru_cache(maxsize=65_536)
 def _ground_truth(text: str) -> Value | None:
-    """The value of a ground truth: a number, or a reference solution that ends in `#### number`."""
+    """Return the value of a ground truth: a number, or a reference solution that ends in `#### number`."""
     found = stated_number(text, "hash")[0] if "####" in text else number_in(text.strip())
     return found.value if found is not None else None
 
@@ -133,7 +133,7 @@ def verl_score(
     format_score: float = 0.0,
     score: float = 1.0,
 ) -> float:
-    """Return what verl's `gsm8k.compute_score` returns, for every input."""
+    """Return the same score as verl's `gsm8k.compute_score`, for every input."""
     answer = _verl_answer(response, method)
     if answer is None:
         return 0.0

@@ -1,17 +1,18 @@
 """reasoning_gym's tasks, each scored by its own verifier (github.com/open-thought/reasoning-gym, 0.1.25).
 
 The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer with the
-rest in `extra_info`. The answer is what the last frame holds (`answers/place.py`), or the whole of a short
-response. A verifier's score below 1 is unsolved, as most pay something for a wrong answer (`127` earns a
-third of `7`); `pay="partial"` takes it as it is.
+rest in `extra_info`. The answer is the content of the last frame (`answers/place.py`), or the whole of a
+short response. A verifier's score below 1 counts as unsolved, because most give something for a wrong answer
+(`127` gets a third for `7`); `pay="partial"` uses the score as it is.
 
-- A verifier that pays nonsense in full, or its own answer less than in full, makes the sample `invalid`, by
-  name. Two that fail on entries which were JSON are mended (`arc_agi`, `rearc`: their grids were tuples), and
-  so are `game_of_life_halting`, which compares the truth of two non-empty texts, and `coin_flip`, which pays
-  any number that begins like its own. An answer with "not" or "or" in it, with several numbers where one is
-  asked for, or of the other sign is wrong: some verifiers take from it what they look for.
-- Some verifiers give the answer to `eval` or to SymPy, which evaluates it. Theirs are only answers without
-  names, attributes and calls but of a few functions; any other is wrong before it is looked at.
+- A verifier that gives full marks to nonsense, or less than full marks to its own answer, makes the sample
+  `invalid`, by name. Two that fail on entries read from JSON are repaired (`arc_agi`, `rearc`: their grids
+  were tuples). So are `game_of_life_halting`, which compares the truth of two nonempty texts, and
+  `coin_flip`, which accepts any number that begins like its own. An answer that has "not" or "or" in it, has
+  several numbers where one is expected, or has the wrong sign is wrong, because some verifiers search it for
+  the right answer.
+- Some verifiers pass the answer to `eval` or to SymPy, which evaluates it. They get only answers without
+  names, attributes and calls, except of a few functions; any other answer is wrong without being read.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _HEDGES = re.compile(
     re.IGNORECASE,
 )
 _LARGE = re.compile(r"\d[eE][-+]?\d{4}")
-"""An exponent that takes for ever to be made a fraction."""
+"""Exponents that take too long to convert to a fraction."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _NUMBERS = re.compile(r"-?\d+(?:[.,]\d+)*(?:\s*/\s*\d+)?")
 
@@ -78,9 +79,9 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
     if _hedges(said, entry["answer"]):
         why = f"{_name(entry)}: several answers, a denial or another sign"
         return Score(0.0, "ok", False, said[:200], detail=why)
-    # Brackets, quotes and marks belong to a list or to a board.
+    # Brackets, quotes and marks may be part of a list or a board.
     texts = {said, tidy(said)}
-    # Every verifier's own answer is right; of evaluated ones it may hold what is not evaluated of others.
+    # Every verifier's own answer is right, even if it has text that is not evaluated in other answers.
     value = 1.0 if entry["answer"] in texts else max(_verified(entry, text) for text in texts)
     solved = value >= 1.0
     paid = value if options.pay == "partial" else float(solved)
@@ -88,7 +89,7 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
 
 
 def _answer(text: str) -> str:
-    """What the last frame holds, if all beside it hold the same; without a frame, a short response."""
+    """Return the content of the last frame if adjacent frames agree; without a frame, a short response."""
     held = {frame.text for frame in last_group(text, *FRAME_KINDS)}
     if held:
         return held.pop() if len(held) == 1 else ""
@@ -100,7 +101,7 @@ _LONGEST_ANSWER = 1_000
 
 
 def _hedges(text: str, ground_truth: Any) -> bool:
-    """Whether an answer denies itself or gives several, which verifiers that search it do not see."""
+    """Return whether an answer denies itself or names several, which verifiers that search it would miss."""
     wanted = str(ground_truth)
     if ground_truth is None or _HEDGES.search(wanted):
         return False
@@ -114,7 +115,7 @@ def _hedges(text: str, ground_truth: Any) -> bool:
 
 
 def _entry(sample: Sample) -> dict[str, Any] | str:
-    """The entry with its metadata, or what is wrong with it."""
+    """Return the entry with its metadata, or the error in it."""
     given: Any = None
     if sample.ground_truth.lstrip().startswith("{"):
         try:
@@ -138,7 +139,7 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _unsound(entry_text: str) -> str | None:
-    """Why this entry cannot be scored by its verifier, None if it can."""
+    """Return the reason why this entry cannot be scored by its verifier; None if it can."""
     entry = json.loads(entry_text)
     name = _name(entry)
     try:
@@ -154,7 +155,7 @@ def _unsound(entry_text: str) -> str | None:
 
 
 def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
-    """The verifier's score, 0 to 1; what the answer makes it raise is 0. `ours`: it is no response."""
+    """Return the verifier's score, 0 to 1; 0 if the answer makes it fail. `ours`: the text is no response."""
     name = _name(entry)
     if _LARGE.search(text):
         return 0.0
@@ -171,12 +172,12 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
     try:
         value = float(verify(text, entry))
         return max(0.0, min(1.0, value)) if isfinite(value) else 0.0
-    except Exception:  # verifiers raise whatever comes of parsing an answer
+    except Exception:  # verifiers raise any exception when they parse an answer
         return 0.0
 
 
 def _is_near(text: str, ground_truth: str) -> bool:
-    """Whether two probabilities are equal to three digits: `coin_flip` pays any that begins like its own."""
+    """Return whether two probabilities agree to three digits: `coin_flip` accepts any with the same start."""
     try:
         given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, ground_truth))
     except (ValueError, ZeroDivisionError, OverflowError):
@@ -186,7 +187,7 @@ def _is_near(text: str, ground_truth: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _verifier(name: str) -> tuple[Any, bool]:
-    """A task's verifier, and whether it evaluates what it is given.
+    """Return a task's verifier, and whether it evaluates the answer.
 
     Raises:
         ValueError: there is no such task.

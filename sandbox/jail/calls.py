@@ -1,7 +1,7 @@
-"""In the jailed child: calls the program's function, on a list of cases or for another child that asks.
+"""In the jailed child: calls the program's function, for a list of cases or on request of another child.
 
-Expected results are not here; what is written on the result descriptor is only ever the program's own
-answer, so a program that writes there itself gains nothing.
+Expected results are not in this process. The result descriptor only carries the program's own answers, so a
+program that writes to it gains nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESULTS = 4
 CHANNEL = 3
 
 _MAX_PRINTED = 1 << 20
-"""Bytes of its output that go to the tests for one call."""
+"""Bytes of the program's output that are sent to the tests for one call."""
 _METHOD = re.compile(r"([A-Za-z_]\w*)\(\)\.([A-Za-z_]\w*)")
 
 
@@ -41,13 +41,13 @@ def call(source: bytes, module: types.ModuleType) -> None:
 
 
 def serve(source: bytes, module: types.ModuleType) -> None:
-    """Answer what the tests ask until they end."""
+    """Answer the tests' requests until they end."""
     _load(source, module)
     ProgramChannel(module).serve()
 
 
 _code: list[types.CodeType] = []
-"""The program's, once it is loaded."""
+"""The program's compiled code, once it is loaded."""
 
 
 def _load(source: bytes, module: types.ModuleType) -> None:
@@ -56,12 +56,12 @@ def _load(source: bytes, module: types.ModuleType) -> None:
 
 
 def own_name(module: types.ModuleType, name: str) -> bool:
-    """Whether a global is the program's own doing and not the prelude's: `gcd` may be what it is to write."""
+    """Return whether the program itself defines a global that the prelude also has, such as its own `gcd`."""
     if name not in vars(module):
         return False
     if not prelude.gave(name, vars(module)[name]):
         return True
-    import dis  # rarely needed, and not worth its memory in every child
+    import dis  # rarely needed, and it would take memory in every child
 
     said = [(i.opname, i.argval) for i in dis.get_instructions(_code[0])]
     return ("STORE_NAME", name) in said or any("IMPORT_STAR" in (op, arg) for op, arg in said)
@@ -70,7 +70,7 @@ def own_name(module: types.ModuleType, name: str) -> bool:
 def find(module: types.ModuleType, name: str) -> Callable[..., Any]:
     """Return the function of that name: the module's own, or the method of a new `Solution()`.
 
-    A name may also say which object: `Solution().name`.
+    A name may also include the object: `Solution().name`.
     """
     if of_object := _METHOD.fullmatch(name):
         found = getattr(getattr(module, of_object[1])(), of_object[2])
@@ -87,13 +87,14 @@ def _line(module: types.ModuleType, function: str, case: Any, keywords: dict[str
     try:
         named = {name: values.decode(value) for name, value in keywords.items()}
         answer = {"value": values.encode(find(module, function)(*values.decode(case), **named))}
-    except BaseException as error:  # SystemExit too: it is this case's failure, not the others'
+    except BaseException as error:  # SystemExit too: only this case fails, not the others
         answer = {"error": describe(error)}
     return values.line(answer) + b"\n"
 
 
 class Borrowed:
-    """An object of the tests, in the program's process: what is done to it is asked of them."""
+    """A stand-in for an object of the tests in the program's process: its operations are requests to the
+    tests."""
 
     def __init__(self, channel: Channel, number: int, name: str = "") -> None:
         self._channel = channel
@@ -126,19 +127,19 @@ class Borrowed:
 
 
 class ProgramChannel(Channel):
-    """The program's end: does what the tests ask, in the program's module."""
+    """The program's end of the channel: executes the tests' requests in the program's module."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(CHANNEL, _OPERATIONS | {"global": self._global, "set_global": self._set_global})
         self.module = module
         self._lent: dict[str, Any] = {}
-        """The tests' objects that are here by content."""
+        """Objects of the tests that were sent by content."""
         self._keys: dict[int, str] = {}
         self._before: dict[str, bytes] = {}
         self._sent = {1: os.fstat(1).st_size, 2: os.fstat(2).st_size}
 
     def _global(self, name: str) -> list[Any]:
-        """A global of the program in a list; an empty one if it has none of that name."""
+        """Return a list with the program's global of that name; empty if there is none."""
         names = vars(self.module)
         if own_name(self.module, name):
             return [names[name]]
@@ -174,7 +175,7 @@ class ProgramChannel(Channel):
         return getattr(kind, "__module__", "") == self.module.__name__
 
     def _class(self, kind: type) -> dict[str, Any]:
-        """A class: its number, its name, its bases of the program's own, the builtin exception that it is."""
+        """Describe a class by its number, its name, its bases in the program, and its builtin exception."""
         bases = [self._class(base) for base in kind.__bases__ if self._is_own(base)]
         raises = next((b.__name__ for b in kind.__mro__ if vars(builtins).get(b.__name__) is b), "object")
         raises = raises if issubclass(kind, BaseException) else ""
@@ -230,7 +231,7 @@ class ProgramChannel(Channel):
         return about
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """As ever, in the surroundings that the tests have made."""
+        """Answer a request, in the surroundings that the tests have made."""
         if "around" not in request:
             return super().answer(request)
         with surroundings.as_in_tests(self.decode(request["around"])):
@@ -242,7 +243,7 @@ def _next(iterator: Any) -> Any:
 
 
 def _unlike(value: Any) -> bool:
-    """Whether it is equal to something that it cannot be equal to."""
+    """Return whether a value is equal to objects that it cannot be equal to."""
     return bool(value == object()) or bool(value == "\0unlike")
 
 
@@ -266,4 +267,4 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "int": int, "float": float, "complex": complex, "round": round, "operate": _operate, "unlike": _unlike,
     "await": _await, "isinstance": isinstance, "dir": dir, "divmod": divmod, "pow": pow,
 }  # fmt: skip
-"""What the tests may do to the program's objects."""
+"""Operations that tests may apply to the program's objects."""

@@ -1,10 +1,9 @@
-"""How the program's process and that of its tests ask each other: values by content, objects by number.
+"""Protocol between the program's process and that of its tests: values by content, objects by number.
 
 Each side keeps the objects that it has handed out. A request is `{op, args, kwargs}`, an answer `{value}` or
-`{error, raised}`; while one side waits for an answer it answers the other's requests, so that a callback can
-be called. What each side lets the other do is said by its `operations`. Neither believes the other: the
-program's side is hostile, and what the tests' side hands out is only ever called, iterated, or read by
-public names.
+`{error, raised}`; while one side waits for an answer, it answers the other's requests, so that callbacks
+work. The `operations` of each side define its allowed requests. Neither side trusts the other: the program is
+hostile, and objects of the tests can only be called, iterated, or read by public names.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ _STOPS = ("StopIteration", "StopAsyncIteration", "GeneratorExit")
 
 
 class CandidateError(Exception):
-    """The other side raised something that has no name here, or answered nonsense."""
+    """Raised if the other side raised an exception that is unknown here, or sent an invalid answer."""
 
 
 class ChannelEnded(BaseException):
-    """The other side died. No `except Exception` of a test is to take that for what it expects."""
+    """Raised if the other side died. A BaseException, so that no `except Exception` of a test handles it."""
 
 
 class Stopped(RuntimeError):
-    """It raised StopIteration where nobody asked for a next item; passed on as it is, it would end a loop
-    over `map` or `filter` on this side, and with it the checks that were to come."""
+    """Raised if the other side raised StopIteration outside of an iteration. Passing it on would end a loop
+    over `map` or `filter` on this side, and skip the remaining checks."""
 
 
 class Channel:
@@ -40,29 +39,28 @@ class Channel:
 
     Args:
         fd: The socket.
-        operations: What the other side may ask for, by name; called with the decoded arguments.
+        operations: Requests that the other side may make, by name; called with the decoded arguments.
     """
 
     def __init__(self, fd: int, operations: dict[str, Callable[..., Any]]) -> None:
         self.fd = fd
         self.operations = operations
         self.objects: list[Any] = []
-        """Those handed out, by number. Kept for good: a number is never used again."""
+        """Objects handed out, by number. They are kept for good, because numbers are never reused."""
         self._numbers: dict[int, int] = {}
         self.states: dict[str, Any] = {}
-        """Of the objects sent by content in the message that is being written: what `foreign` leaves here
-        goes with it."""
+        """States of the objects sent by content in the current message, which `foreign` collects."""
 
     def foreign(self, value: Any) -> Any:
-        """Encode a value that has no content here. Each side has its own."""
+        """Encode a value that has no content here. Each side has its own implementation."""
         raise NotImplementedError
 
     def local(self, tag: str, body: Any) -> Any:
-        """Decode what the other side's `foreign` made."""
+        """Decode a value that the other side encoded with `foreign`."""
         raise NotImplementedError
 
     def receive(self, states: dict[str, Any]) -> None:
-        """Take the states of objects that came by content."""
+        """Receive the states of objects that were sent by content."""
 
     def number(self, value: Any) -> int:
         """Return the number under which the other side knows an object of ours."""
@@ -79,7 +77,7 @@ class Channel:
         return values.decode(data, self.local)
 
     def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
-        """Have the other side do something; return its value or raise what it raised."""
+        """Send a request to the other side; return its value or raise its exception."""
         request = values.line(self.request(op, list(args), kwargs))
         try:
             value, raised = self._exchange(request, args, op)
@@ -95,7 +93,7 @@ class Channel:
         return value
 
     def request(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the message that asks for `op`."""
+        """Return the message that requests `op`."""
         self.states = {}
         message: dict[str, Any] = {"op": op, "args": self.encode(args)}
         if kwargs:
@@ -106,7 +104,7 @@ class Channel:
         return message
 
     def finish(self) -> None:
-        """Encode what `foreign` has put off."""
+        """Encode objects that `foreign` has deferred."""
 
     def _exchange(self, request: bytes, args: tuple[Any, ...], op: str) -> tuple[Any, BaseException | None]:
         write_frame(self.fd, request)
@@ -131,7 +129,7 @@ class Channel:
         return self.decode(message["value"]), None
 
     def raised(self, text: str, data: Any, op: str) -> BaseException:
-        """What the other side raised, if it is an exception of the language or of a module loaded here."""
+        """Return the other side's exception, if it belongs to the language or a module loaded here."""
         data = data if isinstance(data, dict) else {}
         name = str(data.get("name"))
         if name in _STOPS:
@@ -148,7 +146,7 @@ class Channel:
         return CandidateError(text)
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """Do what was asked and return the answer's frame."""
+        """Execute a request and return the answer's frame."""
         try:
             self.receive(request.get("states", {}))
             args = self.decode(request["args"])
@@ -158,7 +156,7 @@ class Channel:
             self.states = self.changed()
             message: dict[str, Any] = {"value": self.encode(value)}
             for i, (arg, old) in enumerate(zip(args, before, strict=True)):
-                # It worked in place: the caller is to see that.
+                # It changed an argument in place, which the caller must see.
                 if old and values.line({"a": (new := self.encode(arg))}) != old:
                     message.setdefault("args", []).append([i, new])
             self.finish()
@@ -174,11 +172,11 @@ class Channel:
         return {}
 
     def printed(self) -> dict[str, Any]:
-        """Return what was printed meanwhile, as `out` and `err`."""
+        """Return the output since the last message, as `out` and `err`."""
         return {}
 
     def describe_raised(self, error: BaseException) -> dict[str, Any]:
-        """Return what an exception is, and its arguments as far as they can be carried."""
+        """Return the class of an exception, and its arguments if they can be sent."""
         kind = type(error)
         builtin = next(k.__name__ for k in kind.__mro__ if vars(builtins).get(k.__name__) is k)
         about = {"name": builtin, "module": str(kind.__module__)[:80], "class_name": kind.__name__[:80]}
@@ -197,7 +195,7 @@ _MUTABLE = (list, dict, set)
 
 
 def copy_back(mine: Any, changed: Any) -> None:
-    """Give a mutable argument the content that it has on the other side."""
+    """Give a mutable argument its content from the other side."""
     if type(mine) is list and type(changed) is list:
         mine[:] = changed
     elif type(mine) in (dict, set) and type(changed) is type(mine):
@@ -206,7 +204,7 @@ def copy_back(mine: Any, changed: Any) -> None:
 
 
 def describe(error: BaseException) -> str:
-    """One short line for an exception, whatever its own methods do."""
+    """Return one short line for an exception, even if its own methods fail."""
     try:
         text = str(error)
     except BaseException:
@@ -215,7 +213,7 @@ def describe(error: BaseException) -> str:
 
 
 def read_frame(fd: int) -> bytes | None:
-    """Read one length-prefixed message, or None at the end."""
+    """Read one length-prefixed message; None at the end of the stream."""
     header = _read_exactly(fd, 4)
     return None if header is None else _read_exactly(fd, int.from_bytes(header, "big"))
 

@@ -1,7 +1,7 @@
-"""In a second jailed child: runs assertions on a program that lives in the first one, behind a socket.
+"""In a second jailed child: runs assertions on a program in the first child, through a socket.
 
 The program under test is not in this process, so nothing it redefines (`__eq__`, `sys.exit`, builtins,
-frames, monkeypatches) can reach an assertion: it can only answer what it is asked.
+frames, monkeypatches) can affect an assertion: it can only answer requests.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .protocol import PROGRAM_MODULES
 
 
 class _Names(dict[str, Any]):
-    """The namespace of the assertions: a name that nobody defines is one of the program's.
+    """Namespace of the assertions: names that it does not define are looked up in the program.
 
-    The modules of the prelude are the tests' own, for a program could define `math`; its other names are
-    only used where the program has none of them, for `gcd` may be what it was to write.
+    Modules of the prelude are the tests' own, because a program could define `math`. Its other names are used
+    only if the program does not define them, because the program may have to define `gcd` itself.
     """
 
     def __missing__(self, name: str) -> Any:
@@ -42,10 +42,10 @@ class _Names(dict[str, Any]):
 
 
 class _AcrossTheWall(ast.NodeTransformer):
-    """What has to be done otherwise with a program in another process."""
+    """Rewrites operations that work differently with a program in another process."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`a is b` as a call: one object of the program may have two stand-ins."""
+        """Rewrite `a is b` as a call, because one object of the program may have two stand-ins."""
         self.generic_visit(node)
         if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
             return node
@@ -55,7 +55,7 @@ class _AcrossTheWall(ast.NodeTransformer):
         return ast.copy_location(asked, node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`random.seed(0)`: the program has to draw the same numbers."""
+        """Rewrite `random.seed(0)`, so that the program draws the same numbers."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "seed":
             asked = ast.Call(ast.Name("__seed__", ast.Load()), [node.func, *node.args], node.keywords)
@@ -64,9 +64,9 @@ class _AcrossTheWall(ast.NodeTransformer):
 
 
 def check(source: bytes, module: types.ModuleType) -> None:
-    """Run the setup, then each test by itself; write one line for each.
+    """Run the setup, then each test; write one line for each.
 
-    The request is `{setup, tests}`, a test `[what is to be run before it, the test]`.
+    The request is `{setup, tests}`, and a test is `[statements to run before it, the test]`.
     """
     request = json.loads(source)
     names = _Names(__name__="tests", __builtins__=builtins, __is__=_is)
@@ -78,7 +78,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
         sys.modules[name] = remote.Candidate(name)
     by_pytest = any(test.startswith("__run_test__(") for _, test in request["tests"])
     if by_pytest:
-        from . import pytesting  # loaded by the servers that run such tests
+        from . import pytesting  # loaded by the servers for such tests
 
         pytesting.adapt()
     setup = _outcome(request["setup"], names)
@@ -110,7 +110,7 @@ def _outcome(source: str, names: _Names) -> dict[str, Any]:
         exec(code, names)
     except BaseException as error:
         if isinstance(error, proxies.UnsupportedTest | ModuleNotFoundError) and not vars(error):
-            return {"passed": False, "unusable": describe(error)}  # whatever the program is
+            return {"passed": False, "unusable": describe(error)}  # independent of the program
         return {"passed": False, "error": describe(error)}
     return {"passed": True}
 

@@ -1,7 +1,7 @@
 """The jailed child, from the fork to its end: takes its descriptors, locks itself in, runs the program.
 
-`prepare` does in the server everything that need not be done in each child. Setting up must not import
-or allocate much: every page that is touched here is copied, for every run.
+`prepare` does everything in the server that each child would otherwise repeat. The setup in the child must
+not import or allocate much, because every page it touches is copied for every run.
 """
 
 from __future__ import annotations
@@ -25,58 +25,59 @@ _FIXED_LIMITS = {
     resource.RLIMIT_MEMLOCK: 0,
     resource.RLIMIT_MSGQUEUE: 0,
 }
-"""Set once, in the server, and inherited."""
+"""Limits set once in the server and inherited."""
 
 _STACK = 64 << 20
-"""Of a Python program; one may raise it, as the address space is limited."""
+"""Stack limit of a Python program. Programs may raise it, because their address space is limited."""
 
 _MAIN = "main.py"
-"""The file name of the program in tracebacks."""
+"""File name of the program in tracebacks."""
 
 
 @dataclass
 class JailJob:
-    """One run as the server was told of it."""
+    """One run as described to the server."""
 
     mode: int
     prelude: bool
     fds: list[int]
     idle: int
-    """The server's alone: where it keeps, or finds, how long the tests have done nothing; or -1."""
+    """Server's file for the idle time of the tests, which it writes or reads; -1 if there is none."""
     processes: int
     threads: int
     cpu_s: float
     idle_s: float
-    """0: no limit."""
+    """Limit of idle time in seconds; 0: no limit."""
     memory: int
     output: int
     resident: int
 
     @property
     def collects(self) -> bool:
-        """Whether files that it leaves are handed back: it then has a sixth descriptor."""
+        """Return whether files of the run are sent back: it then has a sixth descriptor."""
         return self.mode in (SCRIPT, EXEC, BUILD) and len(self.fds) > 5
 
 
 @dataclass
 class Jail:
-    """What a child has to enter."""
+    """Settings of the jail that a child enters."""
 
     isolated: bool
     uid: int | None
-    """Its own uid; None: the server's."""
+    """Uid of its own; None: the server's."""
     base_memory: int
     counted_apart: bool
-    """The kernel counts this server's processes apart from all others of its user."""
+    """True if the kernel counts this server's processes apart from all others of its user."""
     server: int = field(default_factory=os.getpid)
-    """The pid that is the parent of every run, which ends with it."""
+    """Pid of the server, the parent of every run, which ends with it."""
     ruleset: int = -1
     filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
-    """Marked once by a child that got as far as its program, and again by one that could not start it."""
+    """Counter that a child increments once it reaches its program, and again if the program could not
+    start."""
 
     def was_entered(self) -> bool:
-        """Whether the last child got as far as its program; it cannot take that back or forge it."""
+        """Return whether the last child reached its program; a child can neither revoke nor forge this."""
         try:
             return os.eventfd_read(self.entered) == 1
         except BlockingIOError:
@@ -84,12 +85,12 @@ class Jail:
 
 
 _hard: dict[int, int] = {}
-"""The hard limits that the server started with."""
+"""Hard limits with which the server started."""
 
 
 def prepare() -> None:
-    """Make the standard streams of the children, so that they need not."""
-    # Closed by nobody: a child ends with _exit.
+    """Open the standard streams of the children in advance."""
+    # Never closed: a child ends with _exit.
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stderr = io.TextIOWrapper(
@@ -98,8 +99,8 @@ def prepare() -> None:
     interpreter.prepare()
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     sys.argv = [_MAIN]
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it; a flood of output is to end at once
-    for name in ("exit", "quit"):  # what `site` would have added
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it, but it must end the run
+    for name in ("exit", "quit"):  # names that `site` would have added
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     prelude.prepare()
     changing = (
@@ -114,7 +115,7 @@ def prepare() -> None:
     _set_stack(_STACK)
     for what, limit in _FIXED_LIMITS.items():
         _limit(what, limit)
-    _limit(resource.RLIMIT_DATA, 1 << 50)  # finite is enough: the address space is what is limited
+    _limit(resource.RLIMIT_DATA, 1 << 50)  # any finite value will do: the address space is the real limit
 
 
 def main(jail: Jail, job: JailJob) -> None:
@@ -165,7 +166,7 @@ def _set_stack(size: int) -> None:
 
 
 def _take_descriptors(job: JailJob) -> int:
-    """Put the run's descriptors on 0, 1, 2 and up; return the program's."""
+    """Move the run's descriptors to 0, 1, 2 and up; return the program's."""
     program, *streams = job.fds
     for wanted, fd in enumerate(streams):
         os.dup2(fd, wanted, inheritable=True)
@@ -176,9 +177,9 @@ def _enter(jail: Jail, job: JailJob, profile: seccomp.Profile) -> None:
     _set_limits(jail, job)
     if jail.isolated:
         _drop_rights(jail.uid)
-    kernel.die_with_parent()  # now, as a change of uid undoes it
+    kernel.die_with_parent()  # now, because a change of uid resets it
     if os.getppid() != jail.server:
-        os._exit(1)  # it has ended before that
+        os._exit(1)  # the server has already ended
     if jail.isolated:
         kernel.no_new_privileges()
         kernel.restrict_self(jail.ruleset)
@@ -192,11 +193,11 @@ def _drop_rights(uid: int | None) -> None:
         return
     os.setgroups([])
     os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)  # which drops the capabilities of root
+    os.setresuid(uid, uid, uid)  # this drops the capabilities of root
 
 
 def _set_limits(jail: Jail, job: JailJob) -> None:
-    # The server's clock is finer than that of the kernel; this one cannot be late.
+    # The server's clock is finer than the kernel's; this limit cannot be late.
     _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
     _limit(resource.RLIMIT_AS, jail.base_memory + job.memory)
     interpreter.cap_thread_stacks(job.memory)

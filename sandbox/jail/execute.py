@@ -1,7 +1,7 @@
-"""In the jailed child: becomes another program (a compiler, a runtime, what a compiler made), as planned.
+"""In the jailed child: executes another program (a compiler, a runtime, a compiled program), as planned.
 
-The plan is the driver's, and so are the names in it; the program, and all that it leaves, are hostile. What
-a compiler leaves is collected by another jailed child, so that the server never reads it.
+The plan and the names in it come from the driver; the program and its files are hostile. Another jailed child
+collects the compiler's output, so that the server never reads it.
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ from . import seccomp
 REQUEST = 3
 RESULTS = 4
 CLASSES = "*.class"
-"""As an output: all class files in the working directory and below, as a zip file."""
+"""Output that consists of all class files in the working directory and below, as a zip file."""
 
 _MOST_FILES = 4096
 _NOT_EXECUTABLE = 126
-"""Exit status of a program that the kernel cannot execute: what a shell answers."""
+"""Exit status of a program that the kernel cannot execute, as in a shell."""
 
 PROFILES = {"native": seccomp.NATIVE, "managed": seccomp.MANAGED, "shell": seccomp.SHELL}
 
 
 @dataclass(frozen=True)
 class ExecutionPlan:
-    """What is executed, and with what around it. Of a Python program's run only its files are planned."""
+    """The command to execute, with its files and environment. Runs of Python programs only use the files."""
 
     files: dict[str, str]
     """Files in the working directory, base64, by their relative paths."""
     fetch: list[str]
-    """Paths of the files there that are handed back."""
+    """Paths of files in the working directory that are sent back."""
     argv: list[str] = field(default_factory=list)
-    """The first is an absolute path; or empty, and then the run's program itself is executed."""
+    """Command line. Its first item is an absolute path; empty: the run's program itself is executed."""
     env: dict[str, str] = field(default_factory=dict)
     file: str = ""
     """Name of the run's program in the working directory; empty: it is executed itself."""
     output: str = ""
-    """The file of a build that is handed back as it is, or CLASSES."""
+    """File of a build that is sent back as it is, or CLASSES."""
     profile: str = ""
     data: int = 0
     """Bytes of memory that a `managed` run may map for writing."""
     stack: int = 0
-    """Bytes; -1: as much as its memory."""
+    """Stack limit in bytes; -1: the same as its memory."""
 
 
 def read_plan() -> ExecutionPlan:
-    """Read the plan from its descriptor, which is then closed."""
+    """Read the plan from its descriptor and close it."""
     plan = ExecutionPlan(**json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0)))
     os.close(REQUEST)
     return plan
 
 
 def place_files(plan: ExecutionPlan, program: int) -> None:
-    """Put the program and what else it is planned to find into the working directory, for it to change."""
+    """Write the program and the planned files into the working directory, writable for the program."""
     usual = os.umask(0)
     for name, content in plan.files.items():
         _put(name, base64.b64decode(content))
@@ -76,16 +76,16 @@ def _put(name: str, content: bytes) -> None:
 
 
 def run(plan: ExecutionPlan, program: int, entered: int) -> int:
-    """Become the program. Returns only if the kernel refuses: the exit status to end with.
+    """Replace this process by the program. If the kernel refuses, return the exit status to end with.
 
-    That the program's own file cannot be executed is the program's doing (an odd interpreter in its header);
-    that a runtime cannot is ours, and a second mark on `entered` says so.
+    If the program's own file cannot be executed (for example because of its interpreter line), it is the
+    program's failure. If a runtime cannot, it is ours, and a second mark on `entered` reports that.
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and that would be inherited
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the program would inherit that
     if plan.profile == "shell":
-        os.setsid()  # so that a signal to its group reaches nothing of ours
+        os.setsid()  # so that a signal to its group does not reach our processes
     os.closerange(REQUEST, RESULTS + 2)
     try:
         if own:
@@ -99,9 +99,9 @@ def run(plan: ExecutionPlan, program: int, entered: int) -> int:
 
 
 def collect(plan: ExecutionPlan, results: int, most: int) -> None:
-    """Write what a compiler left to `results`, or the files that are to be fetched, at most `most` bytes.
+    """Write the compiler's output, or the requested files, to `results`, at most `most` bytes.
 
-    Nothing is written if there is nothing of that name.
+    Write nothing if there is no such file.
     """
     if plan.fetch:
         _collect_files(plan.fetch, results, most)
@@ -136,7 +136,7 @@ def _open_regular(path: str) -> int | None:
 
 
 def _collect_classes(results: int) -> None:
-    import zipfile  # only here: no other run has a use for it
+    import zipfile  # imported here because no other run needs it
 
     found = [
         os.path.join(folder, name)

@@ -1,7 +1,7 @@
-"""What a plain interpreter does around a program, and a forked child has to do itself: how it ends, mostly.
+"""Actions of a plain interpreter around a program, mostly at its end, that a forked child must do itself.
 
-Written after CPython's own finalization, except that a standard output which the program has detached is no
-failure: all that it printed has arrived.
+Modelled on CPython's own finalization, except that a detached standard output is no failure: all output has
+arrived.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 _streams: list[io.TextIOBase] = []
-"""The standard output that a child starts with, to be flushed even if the program has put another there."""
+"""Standard output of a new child, to be flushed even if the program has replaced it."""
 
 _plain_stack_size = _thread.stack_size
 _stacks = {"largest": 1 << 28, "asked": 0}
 
 
 class Loader:
-    """Knows a program's source, for `inspect.getsource` and its like."""
+    """Provides a program's source to `inspect.getsource` and similar functions."""
 
     __slots__ = ("_source",)
 
@@ -36,15 +36,15 @@ class Loader:
 
 
 def prepare() -> None:
-    """Keep the standard output, and put limits on what programs ask for stacks. In the server."""
+    """Keep the standard output, and limit the stack sizes that programs may request. In the server."""
     _streams.append(sys.stdout)  # type: ignore[arg-type]
     threading.stack_size = _thread.stack_size = _stack_size
 
 
 def cap_thread_stacks(memory: int) -> None:
-    """Let a thread's stack take a quarter of the memory, however much the program asks for.
+    """Limit a thread's stack to a quarter of the memory, whatever size the program requests.
 
-    The idiom of asking for a gigabyte would take all of the address space that it is allowed.
+    A common idiom requests a gigabyte, which would use up the whole address space.
     """
     _stacks["largest"] = max(memory // 4, 1 << 20) & ~0xFFFF
 
@@ -59,20 +59,20 @@ def _stack_size(size: int = 0) -> int:
 def finish(play: Callable[[], object], source: bytes, module: types.ModuleType) -> int:
     """Run a program to its end as the interpreter does, and return its exit status.
 
-    What it raised is reported, its threads are joined, its atexit hooks run, its output is flushed.
+    Exceptions are reported, threads joined, atexit hooks run and output flushed.
     """
     code = attempt(play)
     for ending in _ENDINGS:
         late = attempt(ending)
         code = code or late
     if _may_have_files(source):
-        module.__dict__.clear()  # files that nobody closed are written as they go
+        module.__dict__.clear()  # unclosed files are written when they are freed
         gc.collect()
     return code
 
 
 def _may_have_files(source: bytes) -> bool:
-    """False for a program that has no file of its own which could hold output back."""
+    """Return False for a program without files of its own that could hold back output."""
     if b"open" in source or b"detach" in source:  # one by one: a pattern or a loop would touch more memory
         return True
     return b"FileIO" in source or b"Writer" in source or b"TextIOWrapper" in source
@@ -92,21 +92,21 @@ _ENDINGS: tuple[Callable[[], object], ...] = (
     _flush_current,
     _flush_first,
 )
-"""In the order in which a plain interpreter goes through them."""
+"""Final actions in the order of a plain interpreter."""
 
 
 def _flush(stream: Any) -> None:
     """Flush a standard stream that the program may have closed, detached or replaced by anything."""
     try:
         is_open = stream is not None and not stream.closed
-    except (AttributeError, ValueError):  # no file, or one without its buffer
+    except (AttributeError, ValueError):  # not a file, or one without its buffer
         return
     if is_open:
         stream.flush()
 
 
 def attempt(play: Callable[[], object]) -> int:
-    """Run something; report what it raises and return the exit status that this gives."""
+    """Call a function; report its exception and return the resulting exit status."""
     try:
         play()
     except SystemExit as stop:

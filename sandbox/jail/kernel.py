@@ -1,6 +1,6 @@
-"""The few Linux calls that Python's `os` lacks, through ctypes: Landlock, seccomp, mounts, namespaces.
+"""Linux calls that Python's `os` lacks, through ctypes: Landlock, seccomp, mounts, namespaces.
 
-Each raises OSError with the name of the call. No policy here: what is allowed stands with the callers.
+Each raises OSError with the name of the call. The callers define the policy.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from .seccomp import OWN_PID, BpfInstruction
 
 libc = ctypes.CDLL(None, use_errno=True)
-# Forking with the lock held and without Python's own after-fork work: the fork server has one thread, and
-# the hooks of `random` and `threading` would touch (and so copy) hundreds of pages in every child.
+# Forking with the lock held and without Python's own after-fork work: the fork server has one thread, and the
+# hooks of `random` and `threading` would touch (and so copy) hundreds of pages in every child.
 _fork = ctypes.PyDLL(None).fork
 
 _ARM = platform.machine() == "aarch64"
@@ -80,7 +80,7 @@ def prctl(option: int, argument: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when the thread that started it ends. A change of uid undoes it."""
+    """Let the kernel kill this process when the thread that started it ends. A change of uid resets this."""
     _checked("prctl", _call(*_DIE_WITH_PARENT))
 
 
@@ -89,7 +89,7 @@ def unshare(flags: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up every capability of this thread, for good (together with no_new_privs)."""
+    """Permanently drop every capability of this thread (together with no_new_privs)."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
 
@@ -130,7 +130,7 @@ def unmount(target: str) -> None:
 
 
 def pivot_to(new_root: str) -> None:
-    """Make `new_root` (a mount point) the root and let go of the old one."""
+    """Make `new_root` (a mount point) the root and detach the old one."""
     os.chdir(new_root)
     syscall("pivot_root", _PIVOT_ROOT, b".", b".")
     unmount(".")
@@ -139,7 +139,7 @@ def pivot_to(new_root: str) -> None:
 
 # Landlock
 
-_FILE_RIGHTS = 0b1000_0000_0000_0111 | 1 << 14  # those that make sense for a file that is no directory
+_FILE_RIGHTS = 0b1000_0000_0000_0111 | 1 << 14  # rights that apply to files other than directories
 
 
 def landlock_version() -> int:
@@ -170,7 +170,7 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
         try:
             target = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # it is not there, or not for us: nothing to allow
+            continue  # missing, or not accessible to us: nothing to allow
         if not os.path.isdir(path):
             rights &= _FILE_RIGHTS
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights & handled, target))
@@ -180,12 +180,12 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
 
 
 def all_rights() -> int:
-    """Every right on files and directories; the ruleset keeps those that the kernel knows."""
+    """Return all rights on files and directories; the ruleset keeps those known to the kernel."""
     return (1 << 16) - 1
 
 
 def restrict_self(ruleset: int) -> None:
-    """Enter a Landlock ruleset for good. Needs no_new_privs."""
+    """Enter a Landlock ruleset permanently. Needs no_new_privs."""
     _checked("landlock_restrict_self", _call(_RESTRICT_SELF, ctypes.c_long(ruleset), _ZERO))
 
 
@@ -193,7 +193,7 @@ def no_new_privileges() -> None:
     _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
 
 
-# What every child calls is made beforehand: converting arguments there costs more than the calls.
+# Arguments of calls in every child, converted beforehand, because the conversion takes longer than the calls.
 _ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
 _NO_NEW_PRIVS = (
     ctypes.c_long(167 if _ARM else 157),
@@ -212,7 +212,7 @@ _SET_FILTER = ctypes.c_long(_SECCOMP)
 
 
 class Filter:
-    """A seccomp program in the form the kernel takes, ready to be installed by a child."""
+    """A seccomp program in the kernel's format, ready to be installed by a child."""
 
     def __init__(self, program: list[BpfInstruction]) -> None:
         self._code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *i) for i in program))
@@ -222,7 +222,7 @@ class Filter:
         )
 
     def install(self) -> None:
-        """Confine this process for good. Needs no_new_privs."""
+        """Confine this process permanently. Needs no_new_privs."""
         pid = struct.pack("=I", os.getpid())
         for offset in self._pids:
             ctypes.memmove(ctypes.addressof(self._code) + offset, pid, 4)

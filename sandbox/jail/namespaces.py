@@ -1,7 +1,7 @@
-"""Level `warm`: puts the fork server into namespaces of its own, with a root that holds only Python.
+"""Level `warm`: puts the fork server into its own namespaces, with a root that contains only Python.
 
-Done once when the server starts, because namespaces cost more than a fork. What a run could leave behind
-in them is its working directory, which `fresh_box` replaces.
+Done once when the server starts, because namespaces cost more than a fork. A run can only leave files in its
+working directory, which `fresh_box` replaces.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from . import kernel
 
 BOX = "/box"
 WORK = "/box/w"
-"""The working directory of a run: a small tmpfs, the only place that can be written."""
+"""Working directory of a run: a small tmpfs, the only writable place."""
 
 ENTRIES_A_MB = 32
-"""Files and folders that it may hold, for each MiB of its size."""
+"""Maximum number of files and folders in it for each MiB of its size."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _LINKS = (
     ("w", "/box/cwd"),
     ("box/w", "/tmp"),
     ("box/w", "/mnt"),
-    *((f"box/w/{name}", f"/{name}") for name in ("app", "tests", "logs")),  # where scripts of Harbor's look
+    *((f"box/w/{name}", f"/{name}") for name in ("app", "tests", "logs")),  # paths used by Harbor's scripts
     ("/proc/self/fd", "/dev/fd"),
     ("/proc/self/fd/0", "/dev/stdin"),
     ("/proc/self/fd/1", "/dev/stdout"),
@@ -37,11 +37,11 @@ _SPACES = (
 
 
 def enter() -> bool:
-    """Enter new namespaces and return, in the process that is pid 1 there, whether root's own uid is left.
+    """Enter new namespaces and return, in the process that is pid 1 there, whether root's own uid remains.
 
-    The calling process stays outside: it waits and exits with the inner one, which dies with it.
-    As root the namespaces need no user namespace, and runs can have a uid of their own. As anyone
-    else, or as root without the privilege, a user namespace maps the one uid there is.
+    The calling process stays outside: it waits for the inner one, which dies with it, and exits with its
+    status. As root, no user namespace is needed, and runs can have their own uid. As another user, or as root
+    without the privilege, a user namespace maps the only uid.
     """
     as_root = os.geteuid() == 0
     if as_root:
@@ -71,7 +71,7 @@ def _unshare_user() -> None:
 
 def build_root(readable: Sequence[str], box_mb: int) -> None:
     """Replace the root by one with `readable` (absolute paths) read-only, a few devices and `WORK`."""
-    os.umask(0o022)  # the program is another user: it has to get to what is below the folders made here
+    os.umask(0o022)  # the program is another user and needs access to the contents of the folders made here
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     trees = {
         path: kernel.clone_tree(path) for path in readable if os.path.isdir(path) and not os.path.islink(path)
@@ -83,7 +83,7 @@ def build_root(readable: Sequence[str], box_mb: int) -> None:
         "sandbox", stage, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,nr_inodes=2k,mode=0755"
     )
     for path in sorted(trees):
-        if not os.path.isdir(stage + path):  # it may lie within one that is already there
+        if not os.path.isdir(stage + path):  # it may be inside a folder that is already there
             os.makedirs(stage + path)
             kernel.attach_tree(trees.pop(path), stage + path, read_only=True)
     for tree in trees.values():
@@ -112,10 +112,10 @@ def build_root(readable: Sequence[str], box_mb: int) -> None:
 
 
 def _mount_proc(target: str) -> None:
-    """Mount /proc of the new namespace, where the host allows it; it serves /dev/stdin and its like.
+    """Mount /proc of the new namespace, if the host allows it, for paths like /dev/stdin.
 
-    Landlock denies opening anything in it. In a container with a masked /proc it cannot be mounted, and
-    then those paths are missing.
+    Landlock denies opening anything in it. In a container with a masked /proc it cannot be mounted, and then
+    those paths are missing.
     """
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     try:
@@ -130,7 +130,7 @@ def _mount_box(target: str, box_mb: int) -> None:
 
 
 def fresh_box(box_mb: int) -> None:
-    """Empty the working directory if the last run left anything: by a new tmpfs, which no trick survives."""
+    """Empty the working directory by mounting a new tmpfs if the last run left anything in it."""
     try:
         with os.scandir(WORK) as left:
             used = next(left, None) is not None

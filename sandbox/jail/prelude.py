@@ -1,7 +1,7 @@
 """Names that model-written code uses without importing them: put into its namespace on request.
 
-Not text in front of the program: line numbers and `from __future__` stay right. A name of the prelude
-never hides a builtin, and the program's own names come after it.
+They are not text before the program, so line numbers and `from __future__` remain right. They never hide a
+builtin, and the program's own names override them.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def prepare() -> None:
 
 
 def gave(name: str, value: object) -> bool:
-    """Whether a global of a program is the one that it was given here."""
+    """Return whether a global of a program is the one that it got from the prelude."""
     return _names.get(name, _names) is value
 
 
 def get(name: str) -> object:
-    """Return what the prelude calls by that name, or None."""
+    """Return the prelude's object of that name, or None."""
     return _names.get(name)
 
 

@@ -1,9 +1,9 @@
-"""In the tests' process: the program's objects, as stand-ins whose every operation is asked of the program.
+"""In the tests' process: stand-ins for the program's objects, whose every operation is sent to the program.
 
-A stand-in is equal to another one if the program says so. To a plain value it is equal only by its content
-(a class derived from `list`, say): what a test expects is never sent to the program, and its `__eq__` cannot
-pass for an answer. Arithmetic with plain values goes over for objects that the test has made itself, of a
-class by its name (`Money(5) - 3`); on anything else it fails as it would on a value of no use.
+The program decides whether two stand-ins are equal. A stand-in equals a plain value only by its content (for
+a class derived from `list`, for example): expected values are never sent to the program, and its `__eq__`
+cannot make an answer right. Arithmetic with plain values is sent only for objects that the test has made
+itself, from a class by its name (`Money(5) - 3`); on other objects it fails as on an unsuitable value.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 NOTHING = object()
-"""No content."""
+"""Marker for missing content."""
 
 current: list[Any] = []
-"""The channel to the program, once it is there: a `remote.TestsChannel`."""
+"""The channel to the program, once it exists: a `remote.TestsChannel`."""
 
 
 def channel() -> Any:
-    """The channel to the program."""
+    """Return the channel to the program."""
     return current[0]
 
 
 class UnsupportedTest(Exception):
-    """The test does something that cannot be done with a program in another process, whatever program."""
+    """Raised if a test does something that is impossible with any program in another process."""
 
 
 class Proxy:
@@ -91,21 +91,21 @@ READABLE = {
     "__name__", "__qualname__", "__doc__", "__dict__", "__annotations__", "__wrapped__", "__self__",
     "__func__", "__members__", "__closure__", "__defaults__", "__code__", "__module__", "__next__",
 }  # fmt: skip
-"""What may be read of the names that the language itself uses."""
+"""Special names that may be read."""
 
 
 def made(value: Any) -> bool:
-    """Whether the test has made an object itself, rather than got it from a function of the program."""
+    """Return whether the test itself made an object, instead of getting it from the program."""
     return isinstance(value, Proxy) and bool(value._Proxy__made)
 
 
 def number_of(value: Proxy) -> int:
-    """The number of an object on the program's side."""
+    """Return the number of an object on the program's side."""
     return int(value._Proxy__number)
 
 
 def content_of(value: Proxy) -> Any:
-    """What an object holds as the builtin type that its class derives from, or NOTHING."""
+    """Return an object's content as the builtin type from which its class derives, or NOTHING."""
     return value._Proxy__content
 
 
@@ -197,10 +197,10 @@ _BINARY = (
 
 
 def _equip() -> None:
-    """Give `Proxy` the operators."""
+    """Add the operators to `Proxy`."""
     for op in ("len", "bool", "int", "float", "complex", "round", "reversed"):
         setattr(Proxy, f"__{op}__", _asked(op))
-    for op in ("str", "repr", "format"):  # of the class's making, whatever it holds
+    for op in ("str", "repr", "format"):  # made by the class, independent of its content
         setattr(Proxy, f"__{op}__", _said(op))
     setattr(Proxy, "__index__", _item("index"))  # noqa: B010
     for name in ("lt", "le", "gt", "ge"):
@@ -218,7 +218,7 @@ _equip()
 
 
 class RemoteClass(type):
-    """The class of stand-ins that stands in for a class of the program."""
+    """Metaclass of stand-ins for the program's classes."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> RemoteClass:
         raise UnsupportedTest(f"the test derives the class {name} from a class defined in the program")

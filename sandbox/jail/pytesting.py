@@ -1,7 +1,7 @@
 """Runs tests written for pytest or unittest by pytest itself, in the tests' process.
 
-`checks.py` loads the tests and says which are run; pytest is given the module that holds them. Whatever the
-program raises is a failure: it cannot have a test skipped, expected to fail or left out.
+`checks.py` loads the tests and selects them; pytest gets the module that contains them. Any exception of the
+program is a failure: the program cannot make a test be skipped, expected to fail or left out.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _LEFT_OUT = (
     "cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "pastebin", "stepwise",
     "terminal", "threadexception", "tmpdir", "unraisableexception", "warnings",
 )  # fmt: skip
-"""Plugins that tests have no use for here: a third of the time."""
+"""Plugins that these tests do not need, and that take a third of the time."""
 _ARGUMENTS = ["--assert=plain", "--capture=no", f"-c{os.devnull}", "--rootdir=.", "--confcutdir=.", _FILE]
 _NOT_RUN = ("__unittest_skip__", "__unittest_expecting_failure__")
-"""How unittest marks a test that is skipped or has to fail."""
+"""Marks of unittest for tests that are skipped or expected to fail."""
 
 _main = pytest.main
 _raises = pytest.raises
 
 TestName = tuple[str, str | None]
-"""The name of a test function, or those of the class and the method of a test."""
+"""Name of a test function, or of a test's class and method."""
 
 
 def adapt() -> None:
-    """Have `import pytest` give the tests what fits a program in another process."""
+    """Replace names in pytest that do not work with a program in another process."""
     vars(pytest).update(raises=raises, main=lambda *_, **__: 0, importorskip=_imported)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
 
 def _imported(name: str, *_: Any, **__: Any) -> Any:
-    """As `importorskip`; what is not here makes the tests unusable."""
+    """Import like `importorskip`; a missing module makes the tests unusable."""
     return importlib.import_module(name)
 
 
 def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
-    """As pytest's; a StopIteration of the program comes as `Stopped` unless it ends an iteration."""
+    """Check like pytest's `raises`; the program's StopIteration may also arrive as `Stopped`."""
     kinds = expected if isinstance(expected, tuple) else (expected,)
     if StopIteration in kinds:
         expected = (*kinds, Stopped)
@@ -59,16 +59,16 @@ def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
 def play(
     module: types.ModuleType, names: dict[str, Any], tests: list[str], run_all: Callable[[], None]
 ) -> None:
-    """Have pytest collect the tests of a module, and call `run_all` while they can be run.
+    """Let pytest collect the tests of a module, and call `run_all` while they can be run.
 
     Args:
-        module: Stands for the tests.
-        names: What is in it. `__run_test__` runs the next test there.
-        tests: Calls of it, with the name of a function, or of a class and its method.
+        module: The module of the tests.
+        names: Its content. `__run_test__` runs the next test there.
+        tests: Calls of `__run_test__`, with the name of a function, or of a class and its method.
         run_all: Makes these calls.
     """
     own = {name: value for name, value in names.items() if not isinstance(value, proxies.Proxy)}
-    vars(module).update(own, __file__=os.path.abspath(_FILE))  # in memory, and taken for what is in this file
+    vars(module).update(own, __file__=os.path.abspath(_FILE))  # in memory, but appears to be this file
     with open(_FILE, "w"):
         pass
     runner = TestsByPytest([_unit(test) for test in tests], run_all)
@@ -89,7 +89,7 @@ def _unit(test: str) -> TestName:
 
 
 class TestsByPytest:
-    """A plugin of pytest that runs the tests asked for, one by one."""
+    """A pytest plugin that runs the requested tests one by one."""
 
     def __init__(self, units: list[TestName], run_all: Callable[[], None]) -> None:
         self.ran = False
@@ -130,10 +130,10 @@ class TestsByPytest:
         return report
 
     def run(self, *_: Any) -> None:
-        """Run the next of the tests with every set of its parameters; what it raises is its failure.
+        """Run the next test with every set of its parameters; its exception is its failure.
 
         Raises:
-            UnsupportedTest: it says of itself that it is not to be run, or not to pass.
+            UnsupportedTest: the test is marked as skipped or expected to fail.
         """
         items = self._items[self._next] if self.ran else []
         following = [item for later in self._items[self._next + 1 :] for item in later]
@@ -160,7 +160,10 @@ def _says_no(item: Any) -> bool:
 
 
 def _as_failure(error: BaseException, item: pytest.Item, when: str) -> BaseException:
-    """What a test raised. It may skip itself for what the program does: without a mark, it has failed."""
+    """Return the exception of a test.
+
+    A test without a mark that skips itself because of the program has failed.
+    """
     if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | pytest.exit.Exception):
         return error
     if when == "setup" and item.get_closest_marker("skipif") and "of_the_program" not in vars(error):

@@ -1,6 +1,6 @@
-"""In the tests' process: its end of the channel to the program, and the program as a module that it imports.
+"""In the tests' process: its end of the channel to the program, and the program as an importable module.
 
-What the program's objects are here is in `proxies`.
+`proxies` has the stand-ins for the program's objects.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from .channel import Channel
 from .proxies import NOTHING, Proxy, RemoteClass, channel, number_of
 
 _KINDS = {"generator": types.GeneratorType, "function": types.FunctionType, "method": types.MethodType}
-"""Types of the language that a stand-in may be asked whether it is one of."""
+"""Builtin types for which tests may check a stand-in with `isinstance`."""
 
 
 class TestsChannel(Channel):
-    """The tests' end: knows the stand-ins, and answers what the program asks of what it was lent."""
+    """The tests' end of the channel: keeps the stand-ins, and answers the program's requests on lent
+    objects."""
 
     def __init__(self, fd: int, names: dict[str, Any]) -> None:
         super().__init__(fd, {
@@ -35,24 +36,28 @@ class TestsChannel(Channel):
         })  # fmt: skip
         self._turn = threading.RLock()
         self.names = names
-        """The tests' globals: instances of classes defined there go over by content."""
+        """Globals of the tests. Instances of classes defined there are sent by content."""
         self.named: set[Any] = set()
-        """The program's classes that the tests call by a capitalised name."""
+        """Classes of the program that the tests use by a capitalised name."""
         self._proxies: dict[tuple[int, bool], Proxy] = {}
         self._classes: dict[int, Any] = {}
         self._kinds: dict[str, Any] = {}
         self._pending: list[tuple[str, Any]] = []
         self.seeds = surroundings.Seeds()
         self.used = False
-        """Whether the program has been asked anything."""
+        """True once the program has received a request."""
 
     def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
-        """As ever, one thread of the tests after another: there is one socket."""
+        """Send a request, for one thread of the tests at a time, because there is one socket."""
         with self._turn:
             return super().ask(op, *args, **kwargs)
 
     def look_up(self, name: str) -> Any:
-        """Return a global of the program. Raises KeyError."""
+        """Return a global of the program.
+
+        Raises:
+            KeyError: the program has no such global.
+        """
         found = self.ask("global", name)
         if not found:
             raise KeyError(name)
@@ -61,7 +66,7 @@ class TestsChannel(Channel):
         return found[0]
 
     def proxy(self, number: int, kind: Any, content: Any = NOTHING, *, made: bool = False) -> Proxy:
-        """The stand-in for an object: always the same one, so that `is` holds."""
+        """Return the stand-in for an object: always the same one, so that `is` works."""
         found = self._proxies.get((number, made))
         if found is None:
             found = object.__new__(kind)
@@ -127,7 +132,7 @@ class TestsChannel(Channel):
             if stands_for is not None:
                 body["__class__"] = property(lambda self: stands_for)
                 body["__doc__"] = property(lambda self: channel().ask("getattr", self, "__doc__"))
-                body["__await__"] = None  # calling it may give something to await; it is nothing such itself
+                body["__await__"] = None  # its calls may return awaitables; it is not one itself
             self._kinds[name] = type(name, (Proxy,), body)
         return self._kinds[name]
 
@@ -172,13 +177,17 @@ class TestsChannel(Channel):
         return found
 
     def _lent(self, target: Any) -> Any:
-        """An object that the program was lent, and not one that it has made up."""
+        """Return an object if the program was lent it.
+
+        Raises:
+            PermissionError: the program invented its number.
+        """
         if id(target) not in self._numbers:
             raise PermissionError("the program used an object that the tests did not pass to it")
         return target
 
     def _public(self, target: Any, name: str) -> Any:
-        """A public attribute of a lent object; of functions, generators and the like there are none."""
+        """Return a public attribute of a lent object; functions, generators and the like have none."""
         own = type(self._lent(target)).__module__ in ("tests", "io", "_io", "unittest.mock")
         if name.startswith("_") or not own:
             raise AttributeError(name)
@@ -186,7 +195,7 @@ class TestsChannel(Channel):
 
 
 def _global_name(value: Any) -> list[str] | None:
-    """Module and name of a function or class of the standard library, which the program has as well."""
+    """Return module and name of a function or class of the standard library, which the program also has."""
     if not isinstance(
         value, type | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType
     ):
@@ -206,14 +215,18 @@ def _global_name(value: Any) -> list[str] | None:
 
 
 def connect(fd: int, names: dict[str, Any]) -> TestsChannel:
-    """Make the one channel of this process."""
+    """Create the only channel of this process."""
     made = TestsChannel(fd, names)
     proxies.current[:] = [made]
     return made
 
 
 def channel_look_up(name: str) -> Any:
-    """A global of the program, by the name that the tests give it. Raises NameError."""
+    """Return a global of the program by the name used in the tests.
+
+    Raises:
+        NameError: the program has no such global.
+    """
     try:
         return channel().look_up(name)
     except KeyError:
@@ -221,7 +234,7 @@ def channel_look_up(name: str) -> Any:
 
 
 class Candidate(types.ModuleType):
-    """The program as a module: what `import solution` gives the tests."""
+    """The program as a module, for `import solution` in the tests."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -240,9 +253,9 @@ class Candidate(types.ModuleType):
 
 
 def run_coroutine(value: Any) -> Any:
-    """Run a test that is a coroutine function's result; anything else is itself."""
+    """Run the coroutine that a test function returned; return any other value as it is."""
     if not inspect.iscoroutine(value):
         return value
-    import asyncio  # large: every fork of the server would pay for it
+    import asyncio  # a large import that every fork of the server would pay for
 
     return asyncio.run(value)

@@ -1,7 +1,7 @@
-"""The working directory of runs at a level without a file system of their own: a folder on the host's disk.
+"""Working directory of runs at a level without their own file system: a folder on the host's disk.
 
-Says whether a run has put too much into it, and empties it. Whatever is in it is hostile: it may be changed
-while it is counted, lie deeper than a path can say, and have any mode.
+Checks whether a run has put too much into it, and empties it. Its content is hostile: it may change while it
+is counted, be nested deeper than the longest path, and have any mode.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import os
 import stat
 
 PREFIX = "sandbox-scratch-"
-"""What the names of such folders begin with. No other folder is ever emptied."""
+"""Prefix of the names of such folders. No other folder is ever emptied."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_overfull(folder: str, most_bytes: int, most_entries: int) -> bool:
-    """Return whether more is in `folder` than may be, or what cannot be counted."""
+    """Return whether `folder` has more content than allowed, or content that cannot be counted."""
     folders = [folder]
     entries = used = 0
-    for each in folders:  # which grows
+    for each in folders:  # the list grows
         try:
             for entry in os.scandir(each):
                 found = entry.stat(follow_symlinks=False)
@@ -37,10 +37,10 @@ def is_overfull(folder: str, most_bytes: int, most_entries: int) -> bool:
 
 
 def empty(folder: str) -> None:
-    """Remove everything in `folder`, following no link, whatever still changes it meanwhile.
+    """Remove everything in `folder`, without following links, even if processes still change it.
 
     Raises:
-        ValueError: it is not the absolute path of a folder that was made to work in. Nothing is removed.
+        ValueError: it is not the absolute path of a working folder. Nothing is removed.
     """
     name = os.path.basename(folder)
     if not os.path.isabs(folder) or not name.startswith(PREFIX):
@@ -55,14 +55,14 @@ def empty(folder: str) -> None:
 
 
 def _remove(name: str, top: int) -> None:
-    """Remove an entry of the top folder; the folders in it move up to the top, so that no path gets long."""
+    """Remove an entry of the top folder; its subfolders move up to the top, so that no path gets long."""
     if not _is_left(name, top):
         return
     folder = _open_folder(name, top)
     try:
         for inner in os.listdir(folder):
             if _is_left(inner, folder):
-                os.close(_open_folder(inner, folder))  # else its owner could not move it
+                os.close(_open_folder(inner, folder))  # otherwise its owner could not move it
                 os.rename(inner, f"moved-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
@@ -70,7 +70,7 @@ def _remove(name: str, top: int) -> None:
 
 
 def _is_left(name: str, folder: int) -> bool:
-    """Remove an entry unless it is a folder, which is left."""
+    """Remove an entry unless it is a folder; return whether it is one."""
     try:
         os.unlink(name, dir_fd=folder)
     except IsADirectoryError:
@@ -79,7 +79,7 @@ def _is_left(name: str, folder: int) -> bool:
 
 
 def _open_folder(name: str, parent: int) -> int:
-    """Open a folder for all that can be done in it; never what a link leads to."""
+    """Open a folder with all permissions, without following links."""
     found = os.open(name, os.O_PATH | _FOLDER, dir_fd=parent)
     try:
         os.chmod(f"/proc/self/fd/{found}", 0o700)

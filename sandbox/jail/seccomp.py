@@ -1,8 +1,8 @@
-"""The system call allow-list as a seccomp BPF program. Builds it; installing it is `kernel.py`'s.
+"""Builds the system call allow-list as a seccomp BPF program; `kernel.py` installs it.
 
-Everything not named here fails with EPERM without reaching the kernel's code. The list is a partition
-of the call numbers searched as a binary tree, which keeps the program short (the kernel runs it for every
-number once when it is installed, and at every call).
+Other calls fail with EPERM without reaching the kernel's code. The list is a partition of the call numbers,
+searched as a binary tree. This keeps the program short, which matters because the kernel runs it for every
+number once when it is installed, and at every call.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _KILL_PROCESS = 0x80000000
 _ERRNO = 0x00050000
 _DENY = _ERRNO | errno.EPERM
 _MISSING = _ERRNO | errno.ENOSYS
-_PRETEND = _ERRNO | 0  # returns success and does nothing
+_PRETEND = _ERRNO | 0  # reports success and does nothing
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _X32_BIT = 0x40000000
 
 OWN_PID = 0x7E57_91D0
-"""Stands in the program for the pid of the child, which puts its own in before it installs it."""
+"""Placeholder for the pid of the child, which inserts its own before it installs the program."""
 
 # name: number on x86_64, number on aarch64 (asm/unistd_64.h, asm-generic/unistd.h of Linux 6.1).
 _PLAIN: dict[str, tuple[int | None, int | None]] = {
-    # files, by descriptor and by path: what may be opened is Landlock's business
+    # files, by descriptor and by path: Landlock decides which may be opened
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "stat": (4, None),
     "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "lseek": (8, 62),
     "pread64": (17, 67), "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66),
@@ -60,12 +60,12 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     # memory
     "mmap": (9, 222), "munmap": (11, 215), "mprotect": (10, 226), "mremap": (25, 216),
     "madvise": (28, 233), "brk": (12, 214), "membarrier": (324, 283), "get_mempolicy": (239, 236),
-    # one's own signals and timers
+    # the process's own signals and timers
     "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
     "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133),
     "sigaltstack": (131, 132), "restart_syscall": (219, 128), "getitimer": (36, 102),
     "setitimer": (38, 103), "alarm": (37, None),
-    # asking
+    # queries
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169),
     "time": (201, None), "times": (100, 153), "getpid": (39, 172), "gettid": (186, 178),
     "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176),
@@ -74,7 +74,7 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "getrlimit": (97, 163), "getrusage": (98, 165), "sysinfo": (99, 179), "getcpu": (309, 168),
     "sched_getaffinity": (204, 123), "sched_getparam": (143, 121), "sched_getscheduler": (145, 120),
     "getrandom": (318, 278),
-    # the C library's own housekeeping, and the end
+    # internal calls of the C library, and exit
     "arch_prctl": (158, None), "set_tid_address": (218, 96), "set_robust_list": (273, 99),
     "rseq": (334, 293), "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
@@ -86,25 +86,25 @@ _CHECKED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _FORKS: dict[str, tuple[int | None, int | None]] = {"fork": (57, None), "vfork": (58, None)}
-# What compilers and other runtimes need beyond that; the filter goes with them into what they execute.
+# Further calls of compilers and other runtimes; the filter remains in programs that they execute.
 _EXECUTES: dict[str, tuple[int | None, int | None]] = {
     "execve": (59, 221), "execveat": (322, 281), "fadvise64": (221, 223), "fallocate": (285, 47),
     "capget": (125, 90),
 }  # fmt: skip
 _GROUPS: dict[str, tuple[int | None, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
-# Landlock does not hold a change of a file's mode or times, nor a lock on one that can be read. Whoever
-# copies a file or keeps a database makes such, of files of its own, and is content to be told yes.
+# Landlock does not prevent changing a file's mode or times, nor locking a readable file. Programs that copy
+# files or keep a database make these calls on their own files, and only need to see them succeed.
 _PRETENDED: dict[str, tuple[int | None, int | None]] = {
     "fsync": (74, 82), "fdatasync": (75, 83), "msync": (26, 227), "syncfs": (306, 267), "flock": (73, 32),
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None),
     "utimes": (235, None), "utimensat": (280, 88),
 }  # fmt: skip
-# Libraries fall back to other calls, of which a filter can see the flags.
+# Libraries fall back to other calls, whose flags a filter can check.
 _ABSENT: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435), "openat2": (437, 437), "fchmodat2": (452, 452), "copy_file_range": (326, 285),
     "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
 }  # fmt: skip
-# As on a file system without extended attributes, which whoever copies files can live with.
+# As on a file system without extended attributes, which programs that copy files can handle.
 _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "getxattr": (191, 8),
     "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12),
@@ -135,16 +135,17 @@ _PROT_WRITE = 0x2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Which calls a run may make beyond those of a Python program. Those below are all there are.
+    """Calls that a run may make in addition to those of a Python program. The profiles below are all there
+    are.
 
-    They are told apart by identity, since every child looks up the filter of one.
+    They are compared by identity, because every child looks up the filter of one.
     """
 
     fork: bool = False
     execute: bool = False
-    """Execute another program (which the filter still holds) and what compilers and runtimes need."""
+    """Allows executing another program (which keeps the filter) and the calls of compilers and runtimes."""
     counted: bool = False
-    """No mapping that RLIMIT_DATA does not count: for runtimes that reserve far more than they use."""
+    """Forbids mappings that RLIMIT_DATA does not count, for runtimes that reserve far more than they use."""
 
 
 PYTHON = Profile()
@@ -155,7 +156,7 @@ SHELL = Profile(execute=True, fork=True)
 
 
 def build(profile: Profile) -> list[BpfInstruction]:
-    """Return the program for this machine. `OWN_PID` in it has yet to be replaced.
+    """Return the program for this machine. `OWN_PID` in it must still be replaced.
 
     Raises:
         OSError: the machine is neither x86_64 nor aarch64.
@@ -187,7 +188,7 @@ def build(profile: Profile) -> list[BpfInstruction]:
 def _groups(
     profile: Profile,
 ) -> Iterator[tuple[dict[str, tuple[int | None, int | None]], list[BpfInstruction]]]:
-    """The calls that do not depend on an argument, with what becomes of them."""
+    """Yield the calls that do not depend on an argument, with the action for each."""
     yield _PLAIN, [_return(_ALLOW)]
     yield _PRETENDED, [_return(_PRETEND)]
     yield _ABSENT, [_return(_MISSING)]
@@ -195,7 +196,7 @@ def _groups(
     yield (
         {"sendfile": (40, 71)},
         [_return(_ERRNO | errno.EINVAL)],
-    )  # as between files that cannot: read, write
+    )  # as between files that do not support it; callers then read and write
     yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
     if profile.execute:
         yield _EXECUTES, [_return(_ALLOW)]
@@ -204,9 +205,9 @@ def _groups(
 
 
 def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
-    """The calls that depend on an argument, each as a block that returns."""
+    """Return the calls that depend on an argument, each with a block of instructions that returns."""
     own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
-    opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)  # truncates what it only reads
+    opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)  # truncates a file it reads
     thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if profile.fork else _DENY)
     return {
         **({"mmap": _counted_mapping()} if profile.counted else {}),
@@ -231,7 +232,7 @@ def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
 
 
 def _intervals(leaves: dict[int, list[BpfInstruction]]) -> list[tuple[int, list[BpfInstruction]]]:
-    """Cover all numbers with (first number, what happens from there on), neighbours merged."""
+    """Return the ranges that cover all numbers as (first number, action), with equal neighbours merged."""
     deny = [_return(_DENY)]
     cover: list[tuple[int, list[BpfInstruction]]] = [(0, deny)]
     for number in range(max(leaves) + 2):
@@ -251,7 +252,7 @@ def _search(cover: list[tuple[int, list[BpfInstruction]]]) -> list[BpfInstructio
 
 
 def _argument(index: int, *, high: bool = False) -> int:
-    """Where half an argument lies in struct seccomp_data (both architectures are little-endian)."""
+    """Return the offset of half an argument in struct seccomp_data (both architectures are little-endian)."""
     return 16 + 8 * index + (4 if high else 0)
 
 
@@ -268,7 +269,7 @@ def _if_among(
 
 
 def _counted_mapping() -> list[BpfInstruction]:
-    """No stack, and of shared memory only files that are read."""
+    """Return a check that forbids stacks, and allows shared mappings only of files for reading."""
     return [
         (_LOAD, 0, 0, _argument(3)),
         (_AND, 0, 0, _MAP_GROWSDOWN),
@@ -286,7 +287,7 @@ def _counted_mapping() -> list[BpfInstruction]:
 
 
 def _any_but_first() -> list[BpfInstruction]:
-    """Signal by number whatever is in the namespace or one's own group, but not its first process."""
+    """Return a check that allows signals to processes in the namespace, except its first process."""
     return [
         (_LOAD, 0, 0, _argument(0)),
         (_JUMP_EQUAL, 1, 0, 1),

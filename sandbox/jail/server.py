@@ -1,7 +1,8 @@
-"""The fork server: waits for a run, forks a child for it, watches its clock, reports how it ended.
+"""The fork server: waits for a run, forks a child for it, watches its time, reports how it ended.
 
-One run at a time, one thread, nothing of any run in its memory: programs and inputs arrive as descriptors
-which only the child reads. It ends, with all that it started, when the driver closes the socket or dies.
+It handles one run at a time in one thread and keeps nothing of any run in memory: programs and inputs arrive
+as descriptors that only the child reads. It ends, with all its children, when the driver closes the socket or
+dies.
 """
 
 from __future__ import annotations
@@ -40,48 +41,48 @@ from .protocol import (
 )
 
 _POLL_S = 0.02
-"""How often the threads of a run are counted."""
+"""Interval at which the threads of a run are counted, in seconds."""
 
 _RESERVED = 6
-"""Descriptors below this are never ours, so that those of a run can be put there."""
+"""Descriptors below this are reserved for those of a run."""
 
 _COLLECT_S = 20.0
-"""Elapsed time for handing back what a compiler left."""
+"""Elapsed time for sending back a compiler's output, in seconds."""
 
 _OWN_UID_BASE = 0x7000_0000
 
 
 @dataclass(frozen=True)
 class Setup:
-    """How to start, as the driver's command line says."""
+    """Settings of the server, from the driver's command line."""
 
     level: str
     socket: int
     driver: int
-    """The driver's pid."""
+    """Pid of the driver."""
     readable: tuple[str, ...]
     """Absolute paths that runs may read."""
     path: tuple[str, ...]
     """`sys.path` of the runs."""
     preload: tuple[str, ...]
     box_mb: int
-    """Size of the working directory of a run."""
+    """Size of the working directory of a run, in MiB."""
     tools: bool
-    """Its runs execute the programs of a toolchain."""
+    """True if its runs execute the programs of a toolchain."""
     scratch: str
     """Working directory of the runs at a level without one of their own."""
 
 
 def boot(arguments: str) -> None:
-    """Start from the JSON of a Setup: what the driver's `python -c` calls. Never returns."""
+    """Start from the JSON of a Setup; called by the driver's `python -c`. Never returns."""
     given = json.loads(arguments)
-    del given["home"]  # which the driver's `python -c` has read
+    del given["home"]  # already read by the driver's `python -c`
     lists = {name: tuple(given[name]) for name in ("readable", "path", "preload")}
     main(Setup(**{**given, **lists}))
 
 
 def main(setup: Setup) -> None:
-    """Serve until the driver is gone. Never returns."""
+    """Serve until the driver exits. Never returns."""
     control = socket.socket(fileno=_above_reserved(setup.socket))
     try:
         server = _JailServer(setup, control)
@@ -101,7 +102,7 @@ def main(setup: Setup) -> None:
 
 
 def _above_reserved(fd: int) -> int:
-    """Move `fd` up and fill what lies below with the null device."""
+    """Move `fd` up and fill the reserved descriptors with the null device."""
     moved = fd
     while moved < _RESERVED or moved == fd:
         moved = os.dup(fd)
@@ -122,9 +123,9 @@ class _JailServer:
         sys.path[:] = setup.path
         for name in setup.preload:
             importlib.import_module(name)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # closing all descriptors has to end somewhere
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # closing all descriptors needs an upper bound
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")  # should the host run out of memory, a run is to go first
+            file.write("1000")  # if the host runs out of memory, a run should be killed first
         driver = os.pidfd_open(setup.driver)
         uid = _OWN_UID_BASE + os.getpid() if os.geteuid() == 0 else None
         if self.warm:
@@ -143,7 +144,7 @@ class _JailServer:
                 profile: kernel.Filter(seccomp.build(profile)) for profile in _filters(setup)
             }
             if uid is not None and not self.warm and not _can_import_as(uid, setup.path):
-                self.jail.uid = None  # the interpreter lies where only root can read
+                self.jail.uid = None  # only root can read the interpreter
         if setup.scratch and self.jail.uid is not None:
             os.chown(setup.scratch, self.jail.uid, self.jail.uid)
         self.poll = select.poll()
@@ -164,7 +165,7 @@ class _JailServer:
             packet, fds = _receive(self.control)
             if not packet:
                 return
-            if packet != CANCEL:  # one that came too late
+            if packet != CANCEL:  # a late cancel
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
@@ -195,7 +196,7 @@ class _JailServer:
     def _await(
         self, pid: int, job: child.JailJob, started: float, wall_s: float
     ) -> tuple[int, int, resource.struct_rusage]:
-        """Wait for a child's end, or end it; return the reason, the wait status and what it used."""
+        """Wait for a child's end, or kill it; return the reason, the wait status and its usage."""
         pidfd = os.pidfd_open(pid)
         self.poll.register(pidfd, select.POLLIN)
         reason = self._watch(pid, pidfd, job, started, wall_s)
@@ -207,23 +208,23 @@ class _JailServer:
         return reason, status, used
 
     def _collect(self, job: child.JailJob) -> None:
-        """Have another jailed child hand back what the run left."""
+        """Let another jailed child send back the files of the run."""
         own = replace(job, cpu_s=_COLLECT_S, memory=job.memory + 8 * job.output, processes=0, idle_s=0)
         pid = kernel.fork()
         if pid == 0:
             child.collect(self.jail, own)
         self._await(pid, own, time.monotonic(), _COLLECT_S)
-        self.jail.was_entered()  # its mark is not the run's
+        self.jail.was_entered()  # its mark does not belong to the run
 
     def _tidy(self) -> None:
-        """Leave nothing of a run to the next one."""
+        """Remove everything that a run has left."""
         if self.warm:
             namespaces.fresh_box(self.setup.box_mb)
         else:
             scratch.empty(self.setup.scratch)
 
     def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
-        """Wait for the end of a run; return why it has to be killed, or ENDED."""
+        """Wait for the end of a run; return the reason to kill it, or ENDED."""
         clock = (~pid << 3) | 2  # the CPU time of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>
         rest = job.cpu_s
         while True:
@@ -248,13 +249,13 @@ class _JailServer:
             if usage.has_idled(pid, job, elapsed, job.cpu_s - rest):
                 return IDLE
             if elapsed >= wall_s:
-                # So long a time is hardly due to others, should the host not say whether it was.
+                # If the host does not report waiting for a CPU, such a long time is hardly caused by others.
                 return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
             if reason := usage.excess(pid, job) or self._overfull():
                 return reason
 
     def _overfull(self) -> int:
-        """OUTPUT where more is in the working directory than a file system of its own would take."""
+        """Return OUTPUT if the working directory has more content than its own file system would allow."""
         box_mb = self.setup.box_mb
         full = not self.warm and scratch.is_overfull(
             self.setup.scratch, box_mb << 20, namespaces.ENTRIES_A_MB * box_mb
@@ -294,7 +295,7 @@ def _filters(setup: Setup) -> list[seccomp.Profile]:
 
 
 def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
-    """Whether a process of that uid can read the modules: asked of one."""
+    """Return whether a process of that uid can read the modules, by trying it."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -311,13 +312,13 @@ def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
 
 
 def _address_space() -> int:
-    """Bytes of address space of this process, which every child starts with."""
+    """Return the bytes of address space of this process, with which every child starts."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def _kill_the_rest() -> None:
-    """End whatever a run that may fork has left; as pid 1 of the namespace we reach exactly that."""
+    """Kill all remaining processes of a run that may fork; pid 1 of a namespace reaches exactly these."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):

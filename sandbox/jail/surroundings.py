@@ -1,7 +1,7 @@
-"""What tests change around the program rather than in it, and the program has to meet as in one process:
-`input`, `print`, `sys.stdin`, the environment, and the state of random numbers that a test has seeded.
+"""Changes that tests make around the program and that also apply to it: `input`, `print`, `sys.stdin`, the
+environment, and the state of seeded random numbers.
 
-The tests' side says what is other than it was; the program's side makes it so while it does what was asked.
+The tests' side reports the changes; the program's side applies them while it executes a request.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _ENVIRONMENT = dict(os.environ)
 
 
 class Seeds:
-    """The random numbers of the tests: sent once they have seeded them, and when they have drawn some."""
+    """Random states of the tests: sent after they seed them, and after they draw numbers."""
 
     def __init__(self) -> None:
         self._said: dict[str, Any] = {}
 
     def seeded(self, seed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call what a test calls `seed`; from then on the program has the tests' numbers."""
+        """Call the seed function of a test; from then on the program gets the tests' random states."""
         found = seed(*args, **kwargs)
         numpy = sys.modules.get("numpy.random")
         if seed == random.seed:
@@ -36,7 +36,7 @@ class Seeds:
         return found
 
     def moved(self) -> dict[str, Any]:
-        """The states that the program does not have yet."""
+        """Return the states that the program does not have yet."""
         found = {}
         for name, said in self._said.items():
             state = _READ[name]()
@@ -61,7 +61,7 @@ _WRITE: dict[str, Callable[[Any], Any]] = {"random": random.setstate, "numpy": _
 
 
 def changed(seeds: Seeds) -> dict[str, Any]:
-    """In the tests' process: what is other than at the start, by name."""
+    """Return the changes since the start by name, in the tests' process."""
     found: dict[str, Any] = {
         name: getattr(builtins, name)
         for name, original in _BUILTINS.items()
@@ -79,7 +79,7 @@ def changed(seeds: Seeds) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def as_in_tests(said: dict[str, Any]) -> Iterator[None]:
-    """In the program's process: the surroundings as the tests have them; random numbers stay so."""
+    """Apply the tests' surroundings in the program's process; random states remain applied."""
     for name, state in said.get("numbers", {}).items():
         _WRITE[name](state)
     kept = {name: getattr(builtins, name) for name in _BUILTINS if name in said}

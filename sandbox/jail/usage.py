@@ -1,4 +1,4 @@
-"""What a run has used so far, and for how long it has done nothing, as /proc tells its server."""
+"""Resources that a run has used and the time it has been idle, read by its server from /proc."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def excess(pid: int, job: child.JailJob) -> int:
-    """Return which limit a run exceeds that the kernel does not watch for us, or ENDED."""
+    """Return the limit that a run exceeds among those that the kernel does not watch, or ENDED."""
     used = _usage(pid)
     if used.threads > job.threads:
         return PROCESSES
-    if job.processes:  # all that it has started counts, which is all there is in this namespace
+    if job.processes:  # its processes count too, which are all in this namespace
         everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
@@ -28,16 +28,16 @@ def excess(pid: int, job: child.JailJob) -> int:
 
 
 def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> bool:
-    """Whether a run has done nothing for too long.
+    """Return whether a run has been idle for too long.
 
-    A program and its tests wait for each other: only while both do nothing, nothing is done. So the server of
-    the tests tells that of the program how long they have been idle, and the one limit is the program's.
+    A program and its tests wait for each other, so time counts as idle only if both are idle. The server of
+    the tests therefore reports their idle time to the server of the program, which has the only limit.
     """
     if job.mode == CHECK:
         idle = max(_idled(pid, job, elapsed, cpu_s), _read_seconds(job.idle))
         os.pwrite(job.idle, _SECONDS.pack(idle), 0)
         return False
-    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # which it is nearly always
+    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # nearly always true
         return False
     idle = _idled(pid, job, elapsed, cpu_s)
     if job.mode == SERVE:
@@ -51,9 +51,9 @@ def _read_seconds(fd: int) -> float:
 
 
 def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
-    """Return how long a run has done nothing, and not for want of a CPU: seconds.
+    """Return the seconds that a run has been idle, without waiting for a CPU.
 
-    Where the host does not say how long it waited for one, nothing can be told from a busy machine.
+    If the host does not report the wait for a CPU, the result is 0, because the machine may just be busy.
     """
     idle = elapsed - cpu_s
     pids = [pid]
@@ -61,13 +61,13 @@ def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         idle = elapsed - sum(_usage(each).cpu_s for each in pids)
     if any(_wants_cpu(each) for each in pids):
-        return 0.0  # the kernel counts a wait for a CPU when it ends: this one is not in what follows
+        return 0.0  # the kernel counts a wait for a CPU at its end, so this one is not counted yet
     waited = [waited_for_cpu(each) for each in pids]
     return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)
 
 
 def _wants_cpu(pid: int) -> bool:
-    """Whether a thread of a process runs, or would if it had a CPU or its pages."""
+    """Return whether a thread of a process runs, or would run if it had a CPU or its pages."""
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/stat") as stat:
@@ -82,7 +82,7 @@ def _wants_cpu(pid: int) -> bool:
 class _Usage:
     threads: int
     cpu_s: float
-    """With that of the children it has waited for."""
+    """CPU time, including that of the children it has waited for."""
     resident: int
 
 
@@ -97,7 +97,7 @@ def _usage(pid: int) -> _Usage:
 
 
 def waited_for_cpu(pid: int) -> float | None:
-    """Seconds that the threads of a process were ready to run but had no CPU; None if that is not known."""
+    """Return the seconds that the threads of a process were ready but had no CPU; None if unknown."""
     waited = 0
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):

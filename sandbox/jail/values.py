@@ -1,9 +1,9 @@
-"""Python values as tagged JSON: how arguments and results cross the wall. Executes nothing to decode.
+"""Python values as tagged JSON, for arguments and results between processes. Decoding executes nothing.
 
-Scalars and lists are themselves; everything else is an object with one key that says what it is, so a
-tuple, a set, a date or a dict with integer keys arrives as what it was. Only types of the language and its
-library are carried by content; what becomes of anything else (an object of the program's own class) the
-caller says with `foreign`, and without that it is an `Opaque`. What is decoded may be hostile.
+Scalars and lists are themselves; everything else is an object with one key that names its type, so that a
+tuple, a set, a date or a dict with integer keys keeps its type. Only types of the language and its library
+are sent by content. Other values (objects of the program's own classes) are encoded by the caller's
+`foreign`, or without it as `Opaque`. Decoded data may be hostile.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import Any
 
 MAX_DEPTH = 200
 _MAX_ALIKE = 256
-"""Members of one set, or keys of one dict, that may have the same hash."""
+"""Maximum number of members of one set, or keys of one dict, with the same hash."""
 _MAX_FRACTION_DIGITS = 10_000
-"""Hexadecimal digits of a fraction's parts, which have to be reduced."""
+"""Maximum number of hexadecimal digits of a fraction's parts, which must be reduced."""
 
 Foreign = Callable[[Any], Any]
-"""Returns JSON data (an object with one key) for a value that has no content of its own here."""
+"""Returns JSON data (an object with one key) for a value that has no content here."""
 Local = Callable[[str, Any], Any]
-"""Returns the value of a tag that only a `Foreign` makes, given its body. Raises KeyError for others."""
+"""Returns the value of a tag made by a `Foreign`, given its body. Raises KeyError for other tags."""
 
-_encoder = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` would make one for each message
+_encoder = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` would create one for each message
 
 
 class Opaque:
-    """A value of a type that cannot cross."""
+    """A value of a type that cannot be sent."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -122,7 +122,7 @@ def content_base(value: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """How a value without content is shown."""
+    """Return a text for a value without content."""
     return f"<{type(value).__name__[:80]} object>"
 
 
@@ -137,7 +137,7 @@ _SIMPLE: dict[Any, tuple[str, Callable[[Any], Iterable[Any]]]] = {
     range: ("range", lambda v: (v.start, v.stop, v.step)),
     slice: ("slice", lambda v: (v.start, v.stop, v.step)),
 }
-"""Types that their constructor makes again of a few plain values: the tag, and those values."""
+"""Types that their constructor rebuilds from a few plain values: the tag, and those values."""
 
 _MADE: dict[str, Callable[..., Any]] = {
     "complex": complex,
@@ -152,10 +152,10 @@ _MADE: dict[str, Callable[..., Any]] = {
 
 
 def decode(data: Any, local: Local | None = None) -> Any:
-    """Return the value that `encode` was given.
+    """Return the value that was passed to `encode`.
 
     Raises:
-        ValueError: it is not something that `encode` makes.
+        ValueError: the data was not made by `encode`.
     """
     if type(data) is list:
         return [decode(v, local) for v in data]
@@ -209,7 +209,7 @@ def _mapping(tag: str, pairs: list[tuple[Any, Any]]) -> Any:
 
 
 def _check_hashes(keys: list[Any]) -> None:
-    """Refuse keys that were chosen to have one hash: to gather them would take quadratic time."""
+    """Refuse keys that were chosen to have the same hash, because collecting them takes quadratic time."""
     if len(keys) <= _MAX_ALIKE:
         return
     alike = collections.Counter(map(hash, keys))
@@ -231,15 +231,15 @@ def _builtin_type(name: Any) -> type:
 
 
 def line(message: dict[str, Any]) -> bytes:
-    """Return a message, its values encoded, as one line of JSON."""
+    """Return a message, with its values encoded, as one line of JSON."""
     return _encoder.encode(message).encode()
 
 
 def loads(text: bytes) -> dict[str, Any]:
-    """Read a message that `line` made; its values are still encoded.
+    """Parse a message made by `line`; its values are still encoded.
 
     Raises:
-        ValueError: it is not one (nested too deep included).
+        ValueError: it is no such message, or is nested too deep.
     """
     try:
         message = json.loads(text)

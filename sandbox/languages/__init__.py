@@ -1,6 +1,6 @@
-"""The languages that programs may be written in, beside Python, which needs nothing of this.
+"""Languages of programs, in addition to Python, which needs none of this.
 
-To add one: a file here with a `Language` and its row in `RUNNERS`, or a package of your own
+To add one, write a file here with a `Language` and add its row to `RUNNERS`, or write a package
 (docs/extending.md).
 """
 
@@ -54,11 +54,11 @@ RUNNERS: Table[Language] = Table(
         )
     },
 )
-"""Every language by name, with those that only a request to `/run_code` names."""
+"""All languages by name, including those only for `/run_code` requests."""
 
 
 class _AnswerLanguages(Mapping[str, Language]):
-    """The languages that a response may be written in."""
+    """Languages of responses: those in `RUNNERS` with `answers`."""
 
     def __getitem__(self, name: str) -> Language:
         language = RUNNERS[name]
@@ -74,7 +74,7 @@ class _AnswerLanguages(Mapping[str, Language]):
 
 
 LANGUAGES: Mapping[str, Language] = _AnswerLanguages()
-"""The languages that a response may be written in."""
+"""Languages of responses, by name."""
 
 _JUDGES = re.compile(
     r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"
@@ -83,20 +83,21 @@ _STANDARDS = frozenset({"c", "c++", "cpp", "g++"})
 
 
 def find(name: str) -> str | None:
-    """Return the name here of the language that is called `name`, or None if there is none.
+    """Return the canonical name of a language, or None if it is unknown.
 
-    In any case; also as contests name it, with release and compiler: `GNU C++17 7.3.0`, `PyPy 3-64`.
+    Case does not matter; contests' names with release and compiler are known too: `GNU C++17 7.3.0`, `PyPy
+    3-64`.
     """
     name = name.strip().casefold()
     if (known := _exactly(name)) is not None or (judges := _JUDGES.fullmatch(name)) is None:
         return known
-    # The number of a C++ is its standard, which matters; of others it is a release.
+    # The number of a C++ is its standard, which matters; for other languages it is a release.
     releases = judges["name"] not in _STANDARDS
     return _exactly(judges["name"] + judges["number"]) or (_exactly(judges["name"]) if releases else None)
 
 
 def find_runner(name: str) -> str | None:
-    """Return the name here of a language or of what runs tests, as a request to `/run_code` says it."""
+    """Return the canonical name of a language or test runner in a `/run_code` request; None if unknown."""
     known = name.strip().casefold()
     return next((key for key, found in RUNNERS.items() if known in (key, *found.aliases)), None) or find(name)
 
@@ -116,10 +117,10 @@ def _discovered(language: Language) -> Toolchain | str:
 
 
 def toolchain(language: Language) -> Toolchain:
-    """Return the language's toolchain on this machine; looked for once in a process.
+    """Return the language's toolchain on this machine; searched for once in a process.
 
     Raises:
-        LanguageUnavailable: there is none, or it is not understood; with the remedy.
+        LanguageUnavailable: it is missing or not supported; the message says how to fix it.
     """
     found = _discovered(language)
     if isinstance(found, str):

@@ -1,5 +1,5 @@
-"""What a language is to the sandbox: a toolchain found on this machine, the commands that build a program
-with it, and the one that runs it. Nothing is run here but the toolchain's own questions about itself.
+"""Definition of a language for the sandbox: a toolchain on this machine, the commands that build a program,
+and the command that runs it. Runs nothing except the toolchain's own queries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ASK_TIMEOUT_S = 120.0
 
 
 class LanguageUnavailable(SandboxUnavailable):
-    """Programs in this language cannot be run here; the message says what to install or change."""
+    """Raised if programs in this language cannot be run here; the message says what to install or change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +29,28 @@ class LanguageCommand:
     """One program that the jail executes: a step of a build, or the run itself."""
 
     argv: tuple[str, ...] = ()
-    """The first is an absolute path. Empty: what is executed is what the build has made."""
+    """Command line. Its first item is an absolute path. Empty: the result of the build is executed."""
     file: str = ""
-    """The name under which it finds its input (the source, or what the step before made) in its working
-    directory. Empty: the input is what is executed."""
+    """Name of its input (the source, or the previous step's output) in its working directory. Empty: the
+    input is executed."""
     output: str = ""
-    """Of a step: the file that it leaves; `*.class`: all class files, as a zip file."""
+    """Output file of a build step; `*.class`: all class files, as a zip file."""
     files: tuple[tuple[str, bytes], ...] = ()
-    """Further files that it finds there: name, content."""
+    """Further files in the working directory: name, content."""
     env: tuple[tuple[str, str], ...] = ()
     profile: Literal["native", "managed", "shell"] = "native"
-    """`native`: memory is limited as address space. `managed`: for runtimes that reserve far more than they
-    use, as what is in use. `shell`: starts processes; only at levels with namespaces."""
+    """`native`: memory is limited as address space. `managed`: memory in use is limited, for runtimes that
+    reserve far more than they use. `shell`: starts processes; only at levels with namespaces."""
     extra_mb: int = 0
-    """What the runtime itself needs, beyond the program's memory."""
+    """Memory of the runtime itself, in addition to the program's, in MiB."""
     stack_mb: int | None = None
-    """Limit of the stack. None: the program's memory."""
+    """Limit of the stack, in MiB. None: the program's memory."""
     script: str = ""
-    """Python that runs in the warm interpreter, in place of all that."""
+    """Python source that runs in the warm interpreter instead of a command."""
     tools: bool = True
-    """It sees the toolchain's files. False: only what a Python program sees."""
+    """True if it can read the toolchain's files. False: only those that a Python program can read."""
     assertions: tuple[str, ...] = ()
-    """Words put behind the first of `argv` where the program's own assertions are to count."""
+    """Words inserted after the first of `argv` to enable the program's own assertions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,41 +59,41 @@ class Toolchain:
 
     version: str
     readable: tuple[str, ...]
-    """Absolute paths that it reads, beyond the shared libraries."""
+    """Absolute paths that it reads, besides the shared libraries."""
     run: Callable[[str, Limits], LanguageCommand]
-    """The command that runs a program, given its source and its limits."""
+    """Returns the command that runs a program, given its source and its limits."""
     build: Callable[[str], Sequence[Sequence[LanguageCommand]]] = lambda source: ()
-    """The steps that make the program from its source; more than one list of steps: the next is tried where
-    one fails. None at all: the source itself is run."""
+    """Returns lists of steps that build the program from its source; the next list is tried if one fails.
+    Empty: the source itself is run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language. `discover` is asked once in a process."""
+    """One language. `discover` is called once in a process."""
 
     name: str
     title: str
     aliases: tuple[str, ...]
-    """What else a fence, a data set or SandboxFusion calls it; lower case."""
+    """Other names used by fences, datasets or SandboxFusion, in lower case."""
     discover: Callable[[], Toolchain]
-    """Return the toolchain. Raises LanguageUnavailable with the remedy."""
+    """Returns the toolchain. Raises LanguageUnavailable with a remedy."""
     hello: str
-    """A program that prints 42 when it is given `hello_input`: with it the toolchain is proved."""
+    """Program that prints 42 when given `hello_input`, which proves that the toolchain works."""
     cpu_factor: float = 1.0
-    """How much more CPU time a test may take than its limit says, which is meant for C++."""
+    """Factor for the CPU time limit of a test, which is meant for C++."""
     startup_s: float = 0.0
-    """CPU time of an empty program, which is added."""
+    """CPU time of an empty program, which is added, in seconds."""
     hello_input: str = "41\n"
     is_compiled: bool = False
-    """A program is built before it is run."""
+    """True if a program is built before it is run."""
     processes: int = 0
-    """How many processes a program may start; some have to."""
+    """Maximum number of processes of a program; some programs need several."""
     answers: bool = True
-    """A response may be written in it. False: only a request to `/run_code` names it, mostly to run a program
-    with its tests."""
+    """True if responses may be written in it. False: it is only for `/run_code` requests, mostly to run a
+    program with its tests."""
     mark: str = ""
-    """Pattern of text that only programs in this language contain, for blocks of code without a language.
-    Empty: such a block is never in it."""
+    """Pattern of text that only programs in this language contain, to recognise unmarked code blocks. Empty:
+    an unmarked block is never in this language."""
 
     def scaled(self, cpu_s: float) -> float:
         """Return the CPU time that a test with the limit `cpu_s` may take in this language."""
@@ -104,7 +104,7 @@ def program(name: str, remedy: str) -> str:
     """Return the real path of a program on PATH.
 
     Raises:
-        LanguageUnavailable: there is none.
+        LanguageUnavailable: there is no such program.
     """
     found = shutil.which(name)
     if found is None:
@@ -115,7 +115,7 @@ def program(name: str, remedy: str) -> str:
 
 
 def _is_closed(folder: str) -> bool:
-    """Whether a folder, as one in another user's home, may hold programs that this user cannot reach."""
+    """Return whether a folder, such as one in another user's home, is not accessible to this user."""
     try:
         os.stat(os.path.join(folder, "."))
     except PermissionError:
@@ -126,18 +126,18 @@ def _is_closed(folder: str) -> bool:
 
 
 def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a toolchain's own program and return what it says on stdout, or, where that is nothing, on stderr.
+    """Run a program of a toolchain and return its stdout or, if that is empty, its stderr.
 
-    A warning on stderr is not a part of the path or version that was asked for.
+    A warning on stderr is not a part of the requested path or version.
 
     Raises:
-        LanguageUnavailable: it fails.
+        LanguageUnavailable: the program fails.
     """
     environment = {**os.environ, "LC_ALL": "C", **(env or {})}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_ASK_TIMEOUT_S, cwd=folder, env=environment,
-            umask=0o022,  # what it leaves in its caches the jail's user has to read
+            umask=0o022,  # the jail's user must be able to read its caches
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise LanguageUnavailable(f"'{command[0]}' cannot be run: {error}") from None
@@ -148,12 +148,12 @@ def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = N
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for what a toolchain is asked to make, to see how it does it."""
+    """Return a temporary folder for trial runs of a toolchain."""
     return tempfile.TemporaryDirectory(prefix="sandbox-toolchain-")
 
 
 def can_hold(folder: str) -> bool:
-    """Whether files can be made in a folder, which is made if it is not there."""
+    """Return whether files can be created in a folder, which is made if it is missing."""
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError:
@@ -162,10 +162,10 @@ def can_hold(folder: str) -> bool:
 
 
 def private_folder(name: str) -> str:
-    """Return a folder among the temporary ones that only this user can write to, the same at every call.
+    """Return a temporary folder that only this user can write to, the same at every call.
 
-    One that somebody else has put there, or can write to, is not used, as programs are linked with what is in
-    it. Others can read it: the jail's user has to.
+    A folder that somebody else has created, or can write to, is not used, because programs are linked with
+    its content. The folder is readable for others: the jail's user needs that.
     """
     path = os.path.join(tempfile.gettempdir(), f"rewardkit-{name}-{os.getuid()}")
     with contextlib.suppress(FileExistsError):
@@ -181,7 +181,7 @@ def private_folder(name: str) -> str:
 
 
 def linked_folders(folder: str) -> tuple[str, ...]:
-    """Return the folders outside of `folder` that links in it lead to."""
+    """Return the folders outside of `folder` to which links in it lead."""
     links = (path for path in Path(folder).rglob("*") if path.is_symlink())
     targets = {os.path.realpath(path) for path in links}
     return tuple(sorted({os.path.dirname(t) for t in targets if not t.startswith(folder + os.sep)}))

@@ -1,5 +1,5 @@
-"""C and C++ by GCC or clang. The compiler's driver is asked which programs it would run, once; the jail runs
-these one by one, so that nothing in it has to start processes. What it links holds `_THREADS` besides.
+"""C and C++ by GCC or clang. The compiler's driver is asked once which programs it would run; the jail runs
+these one by one, so that nothing in it has to start processes. Programs are also linked with `_THREADS`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __attribute__((constructor)) static void threads_within_the_limits(void) {
     mallopt(M_ARENA_MAX, 1);
 }
 """
-"""A thread gets a stack of 8 MiB, or of a 32nd of a small memory, and none reserves an arena of 64 MiB. The C
-library would take as a thread's stack what the main thread's may be, here all of the memory, which is limited
-as address space: no program could have two."""
+"""Gives each thread a stack of 8 MiB, or of a 32nd of a small memory, and no arena of 64 MiB. The C library
+would give a thread the main thread's maximum stack, which here is all of the memory. As memory is limited as
+address space, no program could have two threads."""
 
 _READABLE = ("/usr/include", "/usr/local/include", "/usr/bin", "/bin", "/usr/libexec", "/etc/alternatives")
 
@@ -68,7 +68,7 @@ def _discover(compilers: tuple[str, ...], source: str, standards: tuple[str, ...
 def _always(
     attempts: Sequence[Sequence[LanguageCommand]], source: str
 ) -> Sequence[Sequence[LanguageCommand]]:
-    return attempts  # whatever the source is
+    return attempts  # independent of the source
 
 
 @functools.cache
@@ -81,7 +81,7 @@ def _compiled_threads(compiler: str) -> bytes:
 
 
 def _with_threads(steps: Sequence[LanguageCommand], threads: bytes) -> Sequence[LanguageCommand]:
-    """The steps, of which the last links what makes threads fit into the limits."""
+    """Return the steps, the last of which links code that makes threads fit into the limits."""
     *before, link = steps
     place = link.argv.index(link.file) + 1
     argv = (*link.argv[:place], _THREADS_FILE, *link.argv[place:])
@@ -94,10 +94,11 @@ def _steps(compiler: str, source: str, standard: str) -> Sequence[LanguageComman
 
 
 def steps(said: str, source: str) -> list[LanguageCommand]:
-    """Return the commands in what a driver says with `-###`, each fed with what the one before makes.
+    """Return the commands in a driver's output for `-###`, each of which reads the output of the previous
+    one.
 
     Raises:
-        LanguageUnavailable: it is not understood.
+        LanguageUnavailable: the output has an unknown form.
     """
     found: list[LanguageCommand] = []
     given = source
@@ -119,7 +120,7 @@ def steps(said: str, source: str) -> list[LanguageCommand]:
 
 
 def _is_plugin(word: str) -> bool:
-    """Words that have the linker load the plugin for link-time optimisation, which starts processes."""
+    """Return whether a word loads the linker's plugin for link-time optimisation, which starts processes."""
     return word == "-plugin" or word.startswith("-plugin-opt=") or word.endswith("liblto_plugin.so")
 
 
@@ -130,7 +131,7 @@ def _executable(name: str) -> str:
 
 
 def run(source: str, limits: Limits) -> LanguageCommand:
-    """Return the command that runs a compiled program: itself."""
+    """Return the command that runs a compiled program: the program itself."""
     return LanguageCommand(tools=False)
 
 

@@ -1,7 +1,7 @@
-"""Java by a JDK. A program is one file; the class with `main` is found in it, as is the file's name.
+"""Java by a JDK. A program is one file; its class with `main` and its file name are read from the source.
 
-It may use the jar files that CLASSPATH names where rewardkit runs, and those among its own files. Where the
-former have JUnit's console launcher, tests are run by it.
+It may use the jar files in rewardkit's CLASSPATH, and those among its own files. If CLASSPATH has JUnit's
+console launcher, it runs tests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rewardkit.sandbox.languages.base import (
 )
 from rewardkit.sandbox.outcome import Limits
 
-# One collector and no profiling file: cheaper to start, and the same on any number of cores.
+# One collector and no profiling file: faster to start, and independent of the number of cores.
 _VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _RUN_VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xss64m", "-Djava.io.tmpdir=.")
 
@@ -39,7 +39,7 @@ _RELEASE = re.compile(r'^JAVA_VERSION="(.+)"$', re.MULTILINE)
 
 
 def names(source: str) -> tuple[str, str]:
-    """Return the name that the file has to have, and the class to start."""
+    """Return the required file name, and the class to start."""
     depth = 0
     package = ""
     current = ""
@@ -97,7 +97,7 @@ def discover() -> Toolchain:
 
 
 def jars() -> tuple[str, ...]:
-    """Return the jar files that CLASSPATH names; `FOLDER/*` stands for all in the folder, as in Java."""
+    """Return the jar files in CLASSPATH; as in Java, `FOLDER/*` means all jar files in it."""
     named = os.environ.get("CLASSPATH", "").split(os.pathsep)
     found = [
         path for name in named for path in sorted(glob.glob(f"{name}.jar" if name.endswith("/*") else name))
@@ -110,7 +110,7 @@ def _joined(*classes: str) -> str:
 
 
 def _version(home: str, javac: str) -> str:
-    """Read the version of a JDK in its file; where there is none, ask javac: a quarter of a second."""
+    """Return the version of a JDK, from its file or, in a quarter of a second, from javac."""
     try:
         found = _RELEASE.search(Path(home, "release").read_text())
     except OSError:

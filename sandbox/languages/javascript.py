@@ -30,15 +30,15 @@ def package_folders(node: str) -> tuple[str, ...]:
 def node_command(
     node: str, file: str, start: str, limits: Limits, *words: str, files: tuple[tuple[str, bytes], ...] = ()
 ) -> LanguageCommand:
-    """Return the run of the script `start`, with the program in `file` beside it."""
-    # V8 counts the stack in KiB, and has to leave some of it to what it calls.
+    """Return the command that runs the script `start`, with the program in `file` next to it."""
+    # V8 counts the stack in KiB, and must leave a part of it to the functions that it calls.
     flags = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
     return LanguageCommand(
         (node, *flags, start, *words),
         file,
         files=files,
         env=(
-            ("OPENSSL_CONF", "/dev/null"),  # its own lies where a program has no business
+            ("OPENSSL_CONF", "/dev/null"),  # the default file is in a place that programs cannot read
             ("NODE_PATH", os.pathsep.join(package_folders(node))),
         ),
         profile="managed",

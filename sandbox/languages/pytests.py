@@ -1,6 +1,6 @@
-"""Tests for pytest, run by pytest itself together with the program that stands before them in the same file.
+"""Tests for pytest, run by pytest together with the program, which is in the same file before them.
 
-This is for `/run_code`: the code reward runs such tests apart from the program (`jail/pytesting.py`).
+For `/run_code`; the code reward runs such tests apart from the program (`jail/pytesting.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 import pytest
 sys.exit(pytest.main(["-p", "no:cacheprovider", "{_FILE}"]))
 """
-"""Plugins that happen to be installed open sockets, look for files, or take options from elsewhere."""
+"""Script that runs pytest without installed plugins, which may open sockets, search for files, or read
+options."""
 
 
 def _discover() -> Toolchain:

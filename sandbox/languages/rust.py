@@ -1,7 +1,7 @@
-"""Rust by rustc, which makes an object file, and the linker, with the words that rustc would give it.
+"""Rust by rustc, which makes an object file, and the linker, with the arguments that rustc would pass.
 
-What rustc would link is asked once, by having it build a small program: the standard library, and an object
-of its own making that stands between a program and the allocator.
+rustc builds a small program once, which shows the files that it links: the standard library, and an object of
+its own between a program and the allocator.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ def _link(rustc: str, folder: str) -> LanguageCommand:
 
 
 def _is_left_out(word: str) -> bool:
-    """The linker that comes with rustc starts another; the names of symbols are for libraries."""
+    """Return whether a linker argument is left out.
+
+    rustc's own linker starts another, and symbols are only for libraries.
+    """
     return "gcc-ld" in word or word.startswith("-fuse-ld=") or word.endswith("symbols.o")
 
 

@@ -1,4 +1,5 @@
-"""Bash, with what is in /usr/bin. A script starts processes, so it runs only at levels with namespaces."""
+"""Bash, with the programs in /usr/bin. A script starts processes, so it only runs at levels with
+namespaces."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""SQL by SQLite, in Python's own module: a script for the Python of the jail that holds the program as text.
+"""SQL by SQLite, in Python's own module: a script for the jail's Python that contains the program as text.
 
-What stands on stdin is SQL too, and is run first: tables and their rows. A row of a result is a line, its
+Standard input is SQL too, and is run first: tables and their rows. A row of a result is a line with its
 columns separated by `|`, as the command `sqlite3` prints it.
 """
 

@@ -1,1 +1,1 @@
-"""Where a response gives its answer (`place`), and one number as people write it (`number`)."""
+"""Finds the answer in a response (`place`) and reads one number as people write it (`number`)."""

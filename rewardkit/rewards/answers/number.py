@@ -1,7 +1,7 @@
-"""One number as people write it: its exact value. Several numbers, or one that is changed, are no value.
+r"""Reads one number as people write it and returns its exact value. Several numbers have no value.
 
-`1,234`, `1{,}234`, `1'234`, `$72`, `72 apples`, `25%` (which is 25), `1/2`, `1 1/2`, `\\frac{1}{2}`, `1e3`,
-`5 \\times 10^3`, `5 million`, `x = 72`, `7２`. `a = b` has the value of `b`, unless `a` is another number.
+`1,234`, `1{,}234`, `1'234`, `$72`, `72 apples`, `25%` (which is 25), `1/2`, `1 1/2`, `\frac{1}{2}`, `1e3`, `5
+\times 10^3`, `5 million`, `x = 72`, `7２`. `a = b` has the value of `b`, unless `a` is another number.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
     0x066A: "%",
 }
 _MAX_FRACTION_DIGITS = 400
-"""The longest number that becomes a Fraction; longer ones are compared as Decimals only."""
+"""Most digits of a number that becomes a Fraction; longer numbers are compared as Decimals only."""
 _SHOWN = 20
 _MAX_CHARACTERS = 2_000
-"""Of a text that is a number and what may stand behind it; a longer one is looked at no further."""
+"""Most characters that are read of a number with its unit. Only the first sentence of a longer text is
+read."""
 _MAX_AGAIN = 8
-"""How often a number may be repeated behind itself."""
+"""Maximum number of times that a number may be repeated after itself."""
 _EXACT = Context(prec=MAX_PREC)
 
 _SEPARATOR = r"(?:,|['_\u00a0\u2009\u202f])"
@@ -46,7 +47,7 @@ _ANY = re.compile(rf"(?<![\w.])(?P<sign>(?:(?<![\w)])[-+]|)[$€£¥₹]?)?{_NUM
 _DIGIT = re.compile(r"\d")
 _SEPARATORS = re.compile(_SEPARATOR)
 _CALCULATED = re.compile(r"<<[^<>\n]*>>")
-"""GSM8K's annotations for a calculator."""
+"""Calculator annotations of GSM8K, such as `<<2*3=6>>`."""
 _LATEX = (
     (re.compile(r"\\[dt]?frac\s?\{([0-9]+)\}\s?\{([0-9]+)\}|\\[dt]?frac([0-9])([0-9])"), r" \1\3/\2\4"),
     (re.compile(r"\{,\}|\\[,!](?=[0-9])"), ","),
@@ -65,36 +66,39 @@ _COMPARED = re.compile(r"[<>≠≤≥±√≡]|!=|:=")
 _CHANGED = re.compile(
     r"\s*(?:[\^+×÷/·]|[⁰¹²³⁴⁵⁶⁷⁸⁹])|\*\w|[\s,;:)\]]*!|(?<=\.)\.|\.\.|(?![mglshdVWJNCF])[A-Za-z](?![A-Za-z.])"
 )
-"""Right behind a number: an operator, a factorial, digits that go on, a letter that is no unit (`5x`)."""
+"""Text directly after a number that changes it: an operator, a factorial, more digits, or a letter that is no
+unit (`5x`)."""
 _LISTED = re.compile(r"[\s)\]]*[,;|][\s(\[]*[-+]?[0-9]")
 _UNIT_POWER = re.compile(
     r"(?<=[A-Za-z])(?:\^[23]|[²³])(?![0-9A-Za-z])|(?<![A-Za-z])(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z])"
 )
 _UNIT = re.compile(r"[\w\s.,;:!*_`'\"’”)\]$€£¥₹¢%‰°✅✔\ufe0f/(\[|·–—-]*")
-"""Words, and signs that change no number."""
+"""Words and signs that do not change a number."""
 SENTENCE_WORDS = frozenset(("not", "is", "was", "are", "or", "if"))
-"""With one of these, what follows a value in tags, a box or a `####` line is a sentence, and no value."""
+"""Words that make the text after a value a sentence. In tags, a box or a `####` line, it then has no
+value."""
 DENIED_FIRST = frozenset(("no", "not", "never", "neither", "none"))
 _WORD = re.compile(r"[^\W\d_]+")
 _GLUED = re.compile(r"[A-Za-z]{2,}")
 _CODES = frozenset(("usd", "eur", "gbp", "rs", "rmb", "cny", "jpy", "inr", "aud", "cad", "hkd"))
-"""Of currencies."""
+"""Codes of currencies."""
 _SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
 class StatedNumber(msgspec.Struct, frozen=True, gc=False):
-    """A number that was found."""
+    """A number found in a text."""
 
     value: Value | None
-    """None: it is changed by what stands around it, or one of several."""
+    """Exact value. None: the text around the number changes it, or there are several numbers."""
     text: str
-    """As it stands there."""
+    """The number as written in the text."""
 
 
 def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
-    """Return the number that a text is, perhaps with a unit; None where none stands at its beginning.
+    """Return the number at the beginning of a text, which may have a unit; None if there is none.
 
-    `in_sentence`: words may stand before it, as behind a marker or in JSON; it is the only number there.
+    With `in_sentence`, words may precede the number, as after a marker or in JSON, but it must be the only
+    number.
     """
     if text.isdigit() and text.isascii():
         return StatedNumber(Decimal(text), text)
@@ -110,9 +114,9 @@ def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
 
 
 def stated_number(text: str, *kinds: FrameKind) -> tuple[StatedNumber | None, FrameKind | None]:
-    """Return the number that the last frame of a text holds, and the kind of frame; None without a frame.
+    """Return the number in the last frame of a text, and the frame's kind; None and None without a frame.
 
-    It has no value where a frame side by side with it holds another.
+    The number has no value if an adjacent frame contains another number.
     """
     group = last_group(text, *kinds, holds=_holds_number if "marker" in kinds else None)
     return (_agreed(group), group[-1].kind) if group else (None, None)
@@ -140,7 +144,7 @@ def _number_of(frame: Frame) -> StatedNumber | None:
 
 
 def last_number(text: str) -> StatedNumber | None:
-    """Return the number that a text names last, wherever it stands."""
+    """Return the last number anywhere in a text; None if there is none."""
     last_digit = max(map(text.rfind, "0123456789０１２３４５６７８９"))
     if last_digit < 0:
         return None
@@ -150,7 +154,7 @@ def last_number(text: str) -> StatedNumber | None:
 
 
 def _plain(text: str) -> str:
-    """The text without LaTeX's commands, calculators' notes, full-width forms and a sentence that follows."""
+    """Remove LaTeX commands, calculator notes, full-width forms and any sentence that follows the number."""
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
     if "<<" in text:
@@ -165,7 +169,7 @@ def _plain(text: str) -> str:
 
 
 def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
-    """The number of `a = b`: b, unless a is a number too, and another one."""
+    """Return the number b of `a = b`; it has no value if a is a different number."""
     *sides, last = text.split("=")
     found = _number_in(last, in_sentence)
     if found is None or found.value is None:
@@ -206,8 +210,8 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
 
 
 def _follows_numbers(word: str) -> bool:
-    """Tell whether letters right behind a number leave it what it is: a unit or a noun, but not `123abc`."""
-    from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # loaded where a text needs them
+    """Return whether letters right after a number keep its value: a unit or a noun, but not `123abc`."""
+    from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # imported only if a text needs them
     from rewardkit.rewards.math.units import ORDINALS, is_unit
 
     folded = word.casefold()
@@ -215,7 +219,7 @@ def _follows_numbers(word: str) -> bool:
 
 
 def _only_repeats(text: str, value: Value) -> bool:
-    """Whether the numbers in a text, of which there is one, are all this one, and not too many."""
+    """Return whether a text has numbers, all of them equal to `value` and at most `_MAX_AGAIN` of them."""
     again = 0
     for found in _ANY.finditer(text):
         again += 1
@@ -226,7 +230,7 @@ def _only_repeats(text: str, value: Value) -> bool:
 
 
 def _value(found: re.Match[str]) -> Value | None:
-    """The exact value of a matched number, or None if it has none (`1/0`)."""
+    """Return the exact value of a matched number, or None if it has none (`1/0`)."""
     digits = found["number"]
     if not digits.isdigit():
         digits = _SEPARATORS.sub("", digits)

@@ -1,9 +1,9 @@
-"""Where a response gives its answer: its own text, and the frames in it. docs/frames.md has the rules.
+"""Finds the answer in a response: the model's own text, and the frames in it (rules in docs/frames.md).
 
-Every reward of text reads from here and from nowhere else, and nothing here reads prose: what stands round a
-frame, before or behind it, decides nothing. What a frame's text is worth is the reward's business. Steps are
-`str.find` or patterns without nested repetition, so 10 MB cost a few passes in C. A search for several
-characters comes behind one for the rarest of them, which is ten times as fast: most responses have none.
+All rewards of text use this module. It does not interpret prose: the text around a frame does not matter, and
+the reward decides the value of the text in a frame. All steps use `str.find` or patterns without nested
+repetition, so 10 MB cost a few passes in C. Before a search for several characters, the rarest of them is
+searched for, which is ten times as fast, because most responses do not contain it.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ FRAME_KINDS: tuple[FrameKind, ...] = get_args(FrameKind)
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
-    """One place that holds an answer."""
+    """One place in a text that contains an answer."""
 
     kind: FrameKind
     text: str
-    """What it holds, without blanks around it (of a line, without Markdown's marks too); never empty."""
+    """Content without surrounding blanks (and Markdown marks, in a line); never empty."""
     start: int
-    """Offsets of the whole frame, with its tags or marker, in the text that was searched."""
+    """Offsets of the whole frame in the searched text, including its tags or marker."""
     end: int
 
 
-# Own text: what the model says to the user, in this turn.
+# Own text: the part of the response that addresses the user in this turn.
 
 _TAG = re.compile(r"<[a-zA-Z/|｜]")
 _BRACKET = re.compile(r"\[(?:[/|A-Z]{2}|gM|e~|end of)")
-"""What thoughts, channels and tokens begin with. One pattern for both is four times as slow."""
+"""Beginnings of thoughts, channels and special tokens. One pattern for both is four times as slow."""
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
 _UNMARKED_CHANNEL = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
-"""How `<|channel|>analysis<|message|>We add...` opens where special tokens were not decoded."""
+"""Beginning of `<|channel|>analysis<|message|>We add...` if special tokens were not decoded."""
 _COMMENTS = (("<!--", "-->"), ("<\\!--", "-->"))
 _MARKDOWN_COMMENT = re.compile(r"^[ \t]{0,3}\[//\]:[ \t]?#.*$", re.MULTILINE)
 _TURN = re.compile(
@@ -65,18 +65,18 @@ _TURN = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"\n\#{1,6}+[ \t]?[*_]{0,3}[a-zA-Z问题]")
-"""A line that opens a turn has a colon, or is a heading."""
+"""Headings. A line that opens a turn has a colon or is a heading."""
 _SAYS = re.compile(r"\w")
 _SHORT_PROMPT = 20
-"""Characters; a shorter prompt may as well be an answer."""
+"""Most characters of a prompt that could itself be an answer. Such a prompt is not removed."""
 _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _LETTER_OR_DIGIT = re.compile(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
 
 
 def own_text(response: str, prompt: Prompt = None) -> str:
-    """Return what a response says in its own turn: "" for a thought that never ends.
+    """Return the part of a response that is the model's own turn; "" if it is a thought that never ends.
 
-    That is its `reply`, without comments, up to a line that opens a next turn.
+    This is its `reply` without comments, up to a line that opens another turn.
     """
     text = reply(response)
     if ("!" in text and "!--" in text) or ("[" in text and "[//]" in text):
@@ -87,9 +87,9 @@ def own_text(response: str, prompt: Prompt = None) -> str:
 
 
 def not_all_own(responses: Sequence[str]) -> set[int]:
-    """Return the places of the responses of which `own_text` may leave something out.
+    """Return the indices of the responses from which `own_text` may remove something.
 
-    All are searched as one text, which takes a fraction of a search in each.
+    Searches all responses as one text, in a fraction of the time of separate searches.
     """
     joined = _BETWEEN.join(responses)
     cut = [match.start() for match in _TAG.finditer(joined)]
@@ -106,7 +106,7 @@ def not_all_own(responses: Sequence[str]) -> set[int]:
 
 
 def _texts_at(places: Sequence[int], texts: Sequence[str]) -> set[int]:
-    """Return which of some texts have these places where they are joined with `_BETWEEN`."""
+    """Return the indices of the texts that contain these offsets in the texts joined with `_BETWEEN`."""
     if not places:
         return set()
     starts = list(accumulate([len(text) + len(_BETWEEN) for text in texts], initial=0))
@@ -114,14 +114,14 @@ def _texts_at(places: Sequence[int], texts: Sequence[str]) -> set[int]:
 
 
 _BETWEEN = "\0"
-"""Between texts that are searched as one: nothing that is searched for goes over it."""
+"""Separator between texts that are searched as one. No match of a search can cross it."""
 _SIGNS = (
     ("[", re.compile(rf"{_BRACKET.pattern}|\[//\]")),
     ("◁", re.compile("◁")),
     ("]", re.compile(r"\]~")),
     ("!", re.compile("!--")),
 )
-"""Further patterns of `reply` and `own_text`, each with the character it begins with."""
+"""Further patterns of `reply` and `own_text`, each with its first character."""
 
 
 def _places(char: str, text: str) -> Iterator[int]:
@@ -132,13 +132,13 @@ def _places(char: str, text: str) -> Iterator[int]:
 
 
 def without_prompt(text: str, prompt: Prompt) -> str:
-    """Return a text without its prompt, where it repeats that word for word: what is asked is no answer."""
+    """Return a text without any verbatim copy of its prompt, because repeating the question is no answer."""
     question = question_of(prompt).strip()
     return text.replace(question, " ") if len(question) > _SHORT_PROMPT else text
 
 
 def reply(response: str) -> str:
-    """Return the final channel, or what follows the last thought, up to the first end token."""
+    """Return the final channel, or the text after the last thought, up to the first end token."""
     if response.startswith("analysis"):
         response = _without_unmarked_channels(response)
     if not (
@@ -159,7 +159,7 @@ def reply(response: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """Return a text without HTML's and Markdown's comments; one that never closes runs to the end."""
+    """Return a text without HTML and Markdown comments; an unclosed comment extends to the end."""
     if "!--" in text:
         for opening, closing in _COMMENTS:
             text = _cut(text, opening, closing)
@@ -167,14 +167,14 @@ def without_comments(text: str) -> str:
 
 
 def question_of(prompt: Prompt) -> str:
-    """Return the text of a prompt: of its last message where it is a list of them."""
+    """Return the text of a prompt; for a list of messages, the text of the last one."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     return message_text(prompt[-1]) if prompt else ""
 
 
 def seen(text: str) -> bool:
-    """Return True when a text has more than blanks, controls and characters that are not seen."""
+    """Return True if a text contains a visible character, which is no blank and no control character."""
     shown = html.unescape(text)
     return any(char.isprintable() and not char.isspace() and char not in _DRAWN_AS_NOTHING for char in shown)
 
@@ -191,14 +191,14 @@ def says(text: str) -> bool:
 
 
 def _without_unmarked_channels(text: str) -> str:
-    """The final channel of `analysisWe add.assistantfinal72`; calls stay as they are."""
+    """Return the final channel of `analysisWe add.assistantfinal72`; tool calls remain as they are."""
     if _UNMARKED_CHANNEL.match(text) is None or "assistantcommentary to=" in text:
         return text
     return text.rpartition("assistantfinal")[2] if "assistantfinal" in text else ""
 
 
 def _cut(text: str, opening: str, closing: str) -> str:
-    """The text without what stands between the two marks, to its end where the second is missing."""
+    """Remove the text between two marks; up to the end if the closing mark is missing."""
     kept = []
     position = 0
     while (start := text.find(opening, position)) >= 0:
@@ -211,9 +211,9 @@ def _cut(text: str, opening: str, closing: str) -> str:
 
 
 def _before_next_turn(text: str, prompt: Prompt) -> str:
-    """The text up to a line that opens a next turn behind something, unless that line is in the prompt.
+    """Return the text before a line that opens another turn, unless the prompt contains that line.
 
-    `Question 1:`, `Question 2:` and so on are a list of the response's own.
+    `Question 1:`, `Question 2:` and so on are a list in the response itself.
     """
     asked: str | None = None
     listed = 0
@@ -237,21 +237,22 @@ _BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])[ \t]*")
 _BARE_BOX = re.compile(r"([^\s{}$,.]{1,40})")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BOX_TOKENS = ("<|begin_of_box|>", "<|end_of_box|>")
-"""Of GLM, which marks its answers by tokens."""
+"""Tokens with which GLM marks its answers."""
 _LONGEST = 20_000
-"""Characters of one box."""
+"""Maximum number of characters in a box."""
 _LONGEST_LINE = 20_000
 _MOST = 64
-"""Places of one kind that are looked at, and frames in one group."""
+"""Maximum number of places searched for each kind of frame, and of frames in one group."""
 _AROUND = " \t\r\n*_`"
 _EMPTY = re.compile(r"(?:[}\s*_`\"'.,:;…#$-]|\\(?:[lc]?dots|[()\[\]!,;: ]|q?quad))*")
 _BLANK = r"(?:[\s,;；/.。，、()\[\]{}$*_`|&\\]|\\(?:text|q?quad))*"
 _JOINT = re.compile(
     rf"{_BLANK}(?:(?:\b(?:or|and)\b|[或和]){_BLANK})?(?:[a-zA-Z](?:_\{{?\w{{1,3}}\}}?)?\s?=\s?\$?)?"
 )
-"""Between frames side by side: blanks, commas, brackets, "or", "and", the name of what follows (`x = `)."""
+"""Text between adjacent frames: blanks, commas, brackets, "or", "and", the name of the next value (`x =
+`)."""
 _JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
-"""What ends a line before the next frame, and is no part of either."""
+"""Text at the end of a line before the next frame that belongs to neither."""
 _JOINTS = ("or", "and", "或", "和")
 _LONGEST_JOINT = 60
 _BLANKS = " \t\r\n*_:："
@@ -266,7 +267,7 @@ _CHINESE = re.compile(
     r"|(?:故|因此|所以|应)选择?[:：]?[ \t]{0,4}(?=[(（]?[A-Za-z])"
 )
 _ABROAD = ("Antwort", "Respuesta", "Réponse", "Risposta", "Resposta", "Ответ", "答え", "정답")
-"""`Answer:` in other languages, at the start of a line and with its colon."""
+"""`Answer:` in other languages, at the start of a line and followed by a colon."""
 _LINE_ABROAD = re.compile(
     rf"^[\s>*_#]{{0,12}}(?:{'|'.join(_ABROAD)})[*_]{{0,3}}\s?[:：][*_ \t]{{0,4}}", re.MULTILINE
 )
@@ -276,12 +277,12 @@ _ALONE = re.compile(
     r"(?:(?:the|my|our)\s)?(?:(?:final|correct|best|right)\s){0,2}[*_\"'`]{0,3}$",
     re.IGNORECASE,
 )
-"""What stands before a marker that opens a line or a sentence."""
+"""Text before a marker that opens a line or a sentence."""
 _WITHIN = re.compile(
     r"\b(?P<lead>)(?:the|my|our|so|thus|therefore|hence|then)[,:]?\s(?:[^\W\d_]+[ -]){0,5}[*_\"'`]{0,3}$",
     re.IGNORECASE,
 )
-"""What stands before "answer is" that goes on with a sentence: "we see that the correct answer is"."""
+"""Text before "answer is" within a sentence, such as "we see that the correct answer is"."""
 _LEAD = 60
 _SENTENCE_END = re.compile(
     r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,2000}(?<=\S)\$(?!\d)"
@@ -292,20 +293,20 @@ _SENTENCE_END = re.compile(
     r"(?=[\"')\]*_]{0,4}(?:\s|\Z))|\.(?=[\"')\]*_\s]*\Z))",
     re.DOTALL,
 )
-"""Formulas, which are taken whole, or the end of a sentence: no initial and no title ends one."""
+"""Whole formulas, or the end of a sentence. Initials and titles do not end a sentence."""
 
 
 Group = tuple[Frame, ...]
-"""Frames side by side, in the order of the text. All of them must name one value; the last is the answer."""
+"""Adjacent frames in the order of the text. All must name the same value; the last is the answer."""
 
 
 def last_group(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = None) -> Group:
-    """Return the last frame with something in it and those side by side with it: the answer. Empty: no frame.
+    """Return the last nonempty frame and its adjacent frames, which are the answer; empty without a frame.
 
-    A frame that holds another is none: the inner one is. Frames within fences of code count only where there
-    is none outside; offsets are then of another text. `holds` says whether a marker or a `####` line holds a
-    value of the reward's kind: they are words too, and neither "our answer is correct" nor `#### Explanation`
-    is an answer.
+    Of nested frames, only the inner one counts. Frames inside code fences count only if there is none
+    outside; their offsets then refer to another text. `holds` returns whether the text of a marker or a
+    `####` line is a value of the reward's kind, because neither "our answer is correct" nor `####
+    Explanation` is an answer.
     """
     if ("`" not in text or "```" not in text) and "json" not in kinds:
         return _last_group(text, kinds, holds)
@@ -338,14 +339,14 @@ def _last_group(text: str, kinds: tuple[FrameKind, ...], holds: Callable[[str], 
 
 
 def _with_values(group: list[Frame], holds: Callable[[str], bool] | None) -> Group:
-    """The frames of a group, which came from the end, in the order of the text."""
+    """Return the frames of a reversed group in the order of the text, without those that `holds` rejects."""
     if holds is not None:
         group = [frame for frame in group if frame.kind not in ("marker", "hash") or holds(frame.text)]
     return tuple(group[::-1])
 
 
 def _frames(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Frame]:
-    """The frames of some kinds, from the end."""
+    """Yield the frames of some kinds, last first."""
     if len(kinds) == 1:
         return _FINDERS[kinds[0]](text)
     found = (_FINDERS[kind](text) for kind in kinds if kind != "json")
@@ -357,7 +358,7 @@ def _nearest_the_end(frame: Frame) -> int:
 
 
 def tags(text: str) -> Iterator[Frame]:
-    """Yield the innermost pairs of answer tags, from the end."""
+    """Yield the innermost pairs of answer tags, last first."""
     if "nswer>" not in text and "NSWER>" not in text:
         return
     edge = len(text)
@@ -373,7 +374,7 @@ def tags(text: str) -> Iterator[Frame]:
 
 
 def boxes(text: str) -> Iterator[Frame]:
-    """Yield the boxes of LaTeX, and GLM's, from the end."""
+    """Yield the boxes of LaTeX and of GLM, last first."""
     edge = len(text)
     tokens = _BOX_TOKENS[0] in text
     for _ in range(_MOST):
@@ -389,7 +390,7 @@ def boxes(text: str) -> Iterator[Frame]:
 
 
 def _box_at(text: str, start: int) -> tuple[str | None, int]:
-    """What the box that begins here holds, and where it ends; None when it never closes."""
+    """Return the content and the end of the box at `start`; None and `start` if it never closes."""
     box = _BOX.match(text, start)
     if box is None:
         inside = start + len(_BOX_TOKENS[0])
@@ -407,7 +408,7 @@ def _box_at(text: str, start: int) -> tuple[str | None, int]:
 
 
 def _hashes(text: str) -> Iterator[Frame]:
-    """Lines behind `####`, from the end: of a bare one, the next line that is not blank."""
+    """Yield the lines after `####`, last first; after a bare `####`, the next line that is not blank."""
     edge = len(text)
     for _ in range(_MOST):
         start = text.rfind("####", 0, text.rfind("#", 0, edge) + 1)
@@ -422,7 +423,7 @@ def _hashes(text: str) -> Iterator[Frame]:
 
 
 def _markers(text: str) -> Iterator[Frame]:
-    """What follows `Answer:`, "the answer is" and their like, from the end."""
+    """Yield the texts after `Answer:`, "the answer is" and similar markers, last first."""
     found: list[re.Match[str]] = []
     if "nswer" in text or "NSWER" in text:
         found += _ANSWER.finditer(text)
@@ -443,19 +444,19 @@ def _markers(text: str) -> Iterator[Frame]:
 
 
 def _announced_from(text: str, marker: re.Match[str]) -> int:
-    """Where a marker begins that opens a line or sentence, or says within one what the answer is; else -1."""
+    """Return the start of a marker that opens a line or sentence, or states the answer in one; else -1."""
     begin = max(0, marker.start() - _LEAD)
     begin = text.rfind("\n", begin, marker.start()) + 1 or begin
     before = text[begin : marker.start()]
     lead = _ALONE.search(before)
-    plural = marker[0][6:7] in "sS"  # "the other answers are" speaks of what is no answer
+    plural = marker[0][6:7] in "sS"  # "the other answers are" does not name the answer
     if lead is None and not plural and marker["verb"][:1].isalpha():
         lead = _WITHIN.search(before)
     return -1 if lead is None else begin + lead.start("lead")
 
 
 def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
-    """The first line from here that is not blank, up to a closing tag or an edge, and where it ends."""
+    """Return the first nonblank line from `start`, up to a closing tag or `edge`, and its end."""
     start, end = _first_line(text, start, edge)
     line = text[start:end][:_LONGEST_LINE]
     if "<" in line and (tag := _CLOSING_TAG.search(line)):
@@ -464,7 +465,7 @@ def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
 
 
 def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
-    """The first line from here that is not blank, up to the end of its sentence: formulas are taken whole."""
+    """Return the first sentence of the first nonblank line from `start`, with whole formulas, and its end."""
     start, _ = _first_line(text, start, edge)
     limit = min(edge, start + _LONGEST_LINE)
     for found in _SENTENCE_END.finditer(text, start, limit):
@@ -475,7 +476,7 @@ def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
 
 
 def _first_line(text: str, start: int, edge: int) -> tuple[int, int]:
-    """Where the first line that is not blank begins and ends; the bullet of a list is no part of it."""
+    """Return the start and end of the first nonblank line, without the bullet of a list."""
     end = text.find("\n", start, edge)
     first = edge if end < 0 else end
     said = text[start:first].lstrip(_BLANKS)
@@ -501,7 +502,7 @@ _CLOSING_TAG = re.compile(r"</answer>", re.IGNORECASE)
 
 
 def _bare(text: str) -> str:
-    """The text without Markdown's marks and quotes around all of it."""
+    """Remove Markdown marks and quotes that surround the whole text."""
     text = text.strip(_AROUND)
     return text[1:-1].strip() if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'" else text
 
@@ -510,7 +511,7 @@ _KEYS = ("final_answer", "answer", "final answer")
 
 
 def _json_frame(text: str) -> Frame | None:
-    """The answer in a text that is one object of JSON; numbers as they are written."""
+    """Return the answer in a text that is a single JSON object; numbers remain as written."""
     text = text.strip()
     if not (text.startswith("{") and text.endswith("}")) or "nswer" not in text:
         return None

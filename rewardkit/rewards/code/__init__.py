@@ -1,1 +1,1 @@
-"""Programs: taken out of a response, run in the sandbox, judged by tests."""
+"""Programs: extracted from a response, run in the sandbox and scored by tests."""

@@ -1,6 +1,6 @@
-"""Turns `assert f(literals) == literal` into a call and the value it has to return; parses, never runs.
+"""Converts `assert f(literals) == literal` into a call and its expected value; parses, never runs.
 
-What is not of that form is left to a second jailed child. All of this is the benchmark's code, not the
+Assertions of any other form run in a second jailed child. All of this is the benchmark's code, not the
 model's.
 """
 
@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 METHOD = re.compile(r"[A-Za-z_]\w*\(\)\.[A-Za-z_]\w*")
-"""How a method of a new object is named: `Solution().name`."""
+"""Name of a method of a new object: `Solution().name`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCase:
-    """`function(*arguments, **keywords)` has to return `expected`."""
+    """A test that calls `function(*arguments, **keywords)` and expects `expected`."""
 
     function: str
     arguments: list[Any]
     expected: Any
     keywords: dict[str, Any] = field(default_factory=dict)
     wrapped: bool = False
-    """`expected` may be the list around the result, as in APPS."""
+    """True if `expected` may be the list that contains the result, as in APPS."""
     strict: bool = False
-    """Equal as Python has it (`[1] != (1,)`, no tolerance): it was an assertion."""
+    """True for Python's equality, because the test was an assertion (`[1] != (1,)`, no tolerance)."""
 
 
 def from_assert(source: str) -> CallCase | None:
-    """Return the case that one assertion amounts to, or None if it is of another form."""
+    """Return the case that is equivalent to one assertion, or None for an assertion of another form."""
     try:
         body = ast.parse(source.strip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -39,7 +39,7 @@ def from_assert(source: str) -> CallCase | None:
 
 
 def with_body(prompt: str) -> str:
-    """Return a prompt that ends with a function's or class's head, given a body; any other as it is."""
+    """Add a body to a prompt that ends with the head of a function or class; return others unchanged."""
     head = prompt.rstrip()
     if not head.endswith(":"):
         return prompt
@@ -70,7 +70,7 @@ def from_check(source: str, entry: str) -> list[CallCase] | None:
 
 
 def _is_true(statement: ast.stmt) -> bool:
-    """`assert True, "..."`, of which HumanEval has many."""
+    """Return whether a statement is `assert True, "..."`, of which HumanEval has many."""
     return (
         isinstance(statement, ast.Assert)
         and isinstance(statement.test, ast.Constant)
@@ -103,7 +103,7 @@ def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | 
 
 
 def _called(node: ast.expr, parameter: str | None, entry: str) -> str | None:
-    """The name of the function that is called: one of the program's, or `Solution().method`."""
+    """Return the name of the called function: one of the program's, or `Solution().method`."""
     if not isinstance(node, ast.Call):
         return None
     if isinstance(node.func, ast.Name):

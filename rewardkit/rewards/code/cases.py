@@ -1,7 +1,7 @@
-"""Reads lists of test cases, whatever a set calls their inputs and outputs, and says which call a function.
+"""Reads lists of test cases, under all usual names of inputs and outputs, and tells which call a function.
 
-Whether a text among the tests of a function is a value or JSON for one is settled for all tests of a problem
-together; where both are possible the problem is refused, and the message names both.
+Whether the texts in a function's tests are values or JSON is decided for all tests of a problem together. If
+both are possible, the problem is refused, and the message names both.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthE
 
 
 def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
-    """A list of cases: ours, open-r1's and PrimeIntellect's, DeepCoder's, SandboxFusion's.
+    """Return the problem of a list of cases: ours, open-r1's, PrimeIntellect's, DeepCoder's or
+    SandboxFusion's.
 
-    A case is an assertion as text, or an object of `input`, `output` (also by other usual names) and perhaps
-    `weight`, `fn_name`, `type` or `testtype`, and LiveCodeBench's `metadata`.
+    A case is an assertion as text, or an object with `input`, `output` (also by other usual names) and
+    optionally `weight`, `fn_name`, `type` or `testtype`, and LiveCodeBench's `metadata`.
     """
     cases = [_named(case, i) for i, case in enumerate(list_of(ground_truth[key], key), start=1)]
     weights = [float(c.get("weight", 1.0)) if isinstance(c, dict) else 1.0 for c in cases]
@@ -43,11 +44,11 @@ def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
 
 _INPUTS = ("input", "stdin", "args", "arguments", "in")
 _OUTPUTS = ("output", "expected_output", "expected", "expected_result", "stdout", "answer", "out")
-"""The names that people give to both, in order of precedence."""
+"""Names used for inputs and for outputs, in order of precedence."""
 
 
 def _named(case: Any, number: int) -> Any:
-    """A case with its input and output under our names; a text is an assertion and stays."""
+    """Return a case with its input and output under our names; a text, which is an assertion, as it is."""
     if isinstance(case, str):
         return case
     if not isinstance(case, dict):
@@ -69,7 +70,7 @@ def _named(case: Any, number: int) -> Any:
 
 
 def tests_of(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]:
-    """The tests that cases are: calls of one function or more, runs on standard input, assertions."""
+    """Return the tests of some cases: calls of one or more functions, runs on standard input, assertions."""
     named = [None if isinstance(case, str) else _function_of(case, ground_truth) for case in cases]
     found: list[Test | None] = [None] * len(cases)
     for name in dict.fromkeys(named):
@@ -93,7 +94,7 @@ def tests_of(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]
 
 
 def function_in(holder: dict[str, Any]) -> str | None:
-    """Return the function that a case, or a whole ground truth, says is called; None if it names none."""
+    """Return the function named by a case or a whole ground truth; None if it names none."""
     for name in ("fn_name", "func_name", "function_name", "entry_point"):
         if holder.get(name):
             return str(holder[name])
@@ -101,7 +102,7 @@ def function_in(holder: dict[str, Any]) -> str | None:
 
 
 def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | None:
-    """The function that a case calls; None if it runs the program on standard input."""
+    """Return the function that a case calls; None if it runs the program on standard input."""
     kind = str(case.get("testtype") or case.get("type") or "")
     name = function_in(case) or function_in(ground_truth)
     if kind.startswith("stdin"):
@@ -117,14 +118,15 @@ def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | No
 def call_tests(
     function: str, inputs: list[Any], outputs: list[Any], may_wrap: bool = True
 ) -> tuple[CallCase, ...]:
-    """Cases of a function: inputs are lists of arguments, or text with one JSON value a line.
+    """Return the test cases of a function. Inputs are lists of arguments, or texts with one JSON value a
+    line.
 
     Args:
         function: Its name.
         inputs: One for each case.
         outputs: One for each case; JSON texts if the inputs are texts, values otherwise.
-        may_wrap: The set is one of those that wrap each result in a list, as APPS and TACO do. Whether a
-            problem does shows only in all of its outputs together.
+        may_wrap: The dataset may wrap each result in a list, as APPS and TACO do. All outputs of a problem
+            together show whether it does.
     """
     as_text = [isinstance(i, str) for i in inputs]
     if any(as_text) and not all(as_text):
@@ -150,7 +152,7 @@ def _arguments(given: Any) -> list[Any]:
 
 
 def _json_outputs(outputs: list[Any]) -> list[Any]:
-    """The results of a function whose inputs are JSON texts: all JSON, or all plain texts."""
+    """Return the results of a function whose inputs are JSON texts. All must be JSON, or all plain texts."""
     texts = [o for o in outputs if isinstance(o, str)]
     if len(texts) < len(outputs):
         if any(is_json(o) for o in texts):

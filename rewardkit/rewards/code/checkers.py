@@ -1,7 +1,7 @@
-"""What decides where several outputs are right: a function of the user's, or a program that a set publishes.
+"""Checkers for problems with several right outputs: a function of the user, or a program in the dataset.
 
-Each runs in a jail of its own, with the output of the model's program as data. It holds what is expected, so
-of services elsewhere it goes to ours alone, which have such jails.
+Each runs in its own jail and gets the output of the model's program as data. It contains expected results, so
+of remote services only ours, which has such jails, may run it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _PROGRAM_CPU_S = 10.0
 
 
 class SandboxFailed(RuntimeError):
-    """The sandbox, not the program, failed: there is nothing to go by."""
+    """Raised if the sandbox failed, not the program, so that there is no result."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedOutput:
-    """What a checker is shown of one test."""
+    """The texts of one test that a checker gets."""
 
     given: str
     got: str
@@ -37,18 +37,18 @@ class OutputChecker(Protocol):
     """Decides whether an output is right."""
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """Return whether it is.
+        """Return whether the checker accepts an output.
 
         Raises:
             GroundTruthError: the checker itself does not work.
-            SandboxFailed: it could not be run.
+            SandboxFailed: the checker could not be run.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionChecker:
-    """A function (input, output, expected) -> bool in a file of the user's: `path.py:function`."""
+    """A function (input, output, expected) -> bool in a user's file: `path.py:function`."""
 
     name: str
 
@@ -69,10 +69,10 @@ class FunctionChecker:
         return values.decode(values.loads(answer.value)["value"]) is True
 
     def source(self) -> str:
-        """Return what the file holds.
+        """Return the content of the checker's file.
 
         Raises:
-            ValueError: it cannot be read, or no function is named.
+            ValueError: the file cannot be read, or no function is named.
         """
         path, _, function = self.name.rpartition(":")
         try:
@@ -102,25 +102,28 @@ sys.stdin = io.StringIO()
 sys.argv = ["checker.py", "input.txt", "correct_output.txt", "solution_output.txt"]
 exec(compile(source, "checker.py", "exec"), {"__name__": "__main__", "__file__": "checker.py"})
 """
-"""The files are in memory: not every level has a folder to write to."""
+"""Program that runs the checker. It keeps the files in memory: not every level has a writable folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramChecker:
-    """A Python program as open-r1/codeforces has it (`generated_checker`): it is started with the names of
-    three files (input, correct output, the solution's output) and prints 1 where that is right."""
+    """A Python program as in open-r1/codeforces (`generated_checker`). It gets the names of three files
+    (input, correct output, the solution's output) and prints 1 if the output is right."""
 
     source: str
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """See `OutputChecker.accepts`. An output that it fails on is wrong, if it accepts the correct one."""
+        """See `OutputChecker.accepts`.
+
+        An output on which the checker fails is wrong, provided it accepts the correct output.
+        """
         said = self._says(sandbox, checked, limits)
         if said is None and self._says(sandbox, replace(checked, got=checked.expected), limits) != "1":
             raise GroundTruthError("the program in 'generated_checker' rejects the expected output of a test")
         return said == "1"
 
     def _says(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> str | None:
-        """What it prints; None where it does not come to its end."""
+        """Return the program's output; None if it did not end normally."""
         texts = {
             "checker.py": self.source,
             "input.txt": checked.given,
@@ -136,7 +139,7 @@ class ProgramChecker:
 
 
 def with_walls(sandbox: Any, what: str) -> Any:
-    """Return the sandbox if its runs cannot see each other: ours cannot, on this host or elsewhere."""
+    """Return the sandbox if its runs are isolated from each other, as in ours, on this host or elsewhere."""
     why = sandbox.why_not_ours() if isinstance(sandbox, FusionClient) else None
     if why is not None:
         raise SandboxFailed(

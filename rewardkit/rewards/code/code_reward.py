@@ -1,12 +1,12 @@
 """Code scored by running it: APPS, TACO, CodeContests, Codeforces, LiveCodeBench, HumanEval, MBPP.
 
-A response's program is taken from its last block of code, run on the tests of the ground truth in the
-sandbox, and scored 1.0 when all pass; with `continuous`, by the share (by weight) of all tests that pass.
-Runs as `sandbox`, that is in a killable worker process, which keeps a sandbox of its own.
+A response's program is taken from its last code block, run on the tests of the ground truth in the sandbox,
+and scored 1.0 if all pass; with `continuous`, by the (weighted) share of all tests that pass. Runs as
+`sandbox`: in a killable worker process that has its own sandbox.
 
-What holds: expected outputs never enter the jail; a failure of the sandbox is an `error`, never a wrong
-answer; a problem without tests is `invalid`. `compat="verl"` and `compat="livecodebench"` score and
-compare as those do (verl: the first 10 tests when not all pass, no partial credit for function calls).
+Expected outputs never enter the jail. A failure of the sandbox is an `error`, never a wrong answer. A problem
+without tests is `invalid`. `compat="verl"` and `compat="livecodebench"` score and compare as those graders do
+(verl: the first 10 tests when not all pass, no partial credit for function calls).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from rewardkit.text import writable
 from rewardkit.types import Sample, Score, failure
 
 _MOST_READ = 1_000_000
-"""Characters of a response in which a program is looked for: the last, or the first for `fence=first`."""
+"""Number of characters searched for a program: the last ones, or the first for `fence=first`."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class CodeOptions(NetworkSettings):
     otherwise the language of the code block. Unmarked blocks are read as Python unless they clearly contain
     C++, Java, Rust or Go. Tests that call functions require Python."""
     fence: Fence = "last"
-    """Which code block contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
+    """Code block that contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
     program's language, and `whole` uses the whole response. If the tests call a function, `last` and `first`
     prefer blocks that define it."""
     comparator: Comparator | None = None
-    """How the program's standard output is compared with the expected output: `tokens`, `exact`, `verl`,
+    """Comparison of the program's standard output with the expected output: `tokens`, `exact`, `verl`,
     `livecodebench` or `apps`. None: the comparator of `compat`, otherwise the comparator in the ground truth,
     otherwise `tokens`."""
     checker: str | None = file_option(None)
@@ -92,7 +92,7 @@ class CodeOptions(NetworkSettings):
     """CPU time limit for all tests of one program together, in seconds, if the ground truth sets none. Tests
     that have not finished when this time is used up fail. None: the sum of the limits of the tests."""
     prelude: Literal["auto", "always", "never"] = "auto"
-    """Whether programs can use names such as `List`, `math` or `deque` without importing them: `always`,
+    """Availability of names such as `List`, `math` or `deque` without an import: `always`,
     `never` or `auto`. `auto` allows this unless the tests use standard input. With `compat`, it is always
     allowed."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
@@ -105,7 +105,10 @@ class CodeOptions(NetworkSettings):
     SandboxFusion (docs/run_code.md). Can also be written as `sandbox.url`."""
 
     def __post_init__(self) -> None:
-        """Refuse options with which no program can pass, or none can be run."""
+        """Check the options.
+
+        Raises:
+            OptionsError: no program could pass or run with them."""
         super().__post_init__()
         for name, least in (("first_k", self.first_k), ("memory_mb", self.memory_mb)):
             if least is not None and least < 1:
@@ -160,7 +163,7 @@ def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     except LanguageUnavailable as error:
         if wanted(options.language, problem) is not None:
             raise
-        # The response has chosen the language: were this an error, it could choose not to be scored.
+        # The response has chosen the language. If this were an error, the response could avoid being scored.
         return _result(0.0, (), asked, program, str(error))
     value = _value(verdicts, asked, options)
     detail = _detail(verdicts, options)
@@ -174,10 +177,10 @@ def _where(sandbox: ProgramRunner, program: Program) -> str:
 
 @dataclass(frozen=True)
 class CodeExplanation:
-    """Why a score is what it is: the program and the verdict on each test."""
+    """Reasons for a score: the program and the verdict on each test."""
 
     program: str | None
-    """None: there is no code block in the response."""
+    """The extracted program. None: the response has no code block."""
     tests: tuple[CodeVerdict, ...]
 
     def __str__(self) -> str:
@@ -190,7 +193,8 @@ class CodeExplanation:
 
 
 def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> CodeExplanation:
-    """Return the verdict on every test: as it counted, and of those that did not need to run how they end.
+    """Return the verdict on every test as it counted, with the result of tests that were not run for the
+    score.
 
     Raises:
         InputError: the ground truth holds no usable tests, or the sandbox failed.
@@ -210,7 +214,7 @@ def explain(ground_truth: str, response: str, options: CodeOptions | None = None
 def _explained(
     sandbox: ProgramRunner, program: Program, problem: CodeProblem, options: CodeOptions
 ) -> tuple[CodeVerdict, ...]:
-    """The verdicts that make the score, and a word on the tests that were not run for it."""
+    """Return the verdicts that make the score, with a note on the tests that were not run for it."""
     asked = problem if options.first_k is None else _first(problem, options.first_k)
     source = _complete(program, problem)
     counted = run_tests(sandbox, source, asked, _rules(asked, options, program.language))
@@ -223,7 +227,7 @@ def _explained(
 
 
 def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
-    """A verdict that counts; of a test that was not run, with a word on how it ends."""
+    """Return the verdict that counts. If the test was not run, add a note with its result when run alone."""
     if counted.status != "not_run" or alone.status == "not_run":
         return counted
     said = f"{alone.status}: {alone.reason}" if alone.reason else alone.status
@@ -235,7 +239,7 @@ def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
 def _program(
     response: str, options: CodeOptions, problem: CodeProblem, sandbox: ProgramRunner
 ) -> Program | None:
-    """The program in a response; None if there is none or it is blank."""
+    """Return the program in a response; None if there is none or it is blank."""
     response = response[:_MOST_READ] if options.fence == "first" else response[-_MOST_READ:]
     if options.compat == "verl":
         found: Program | None = Program(extract_like_verl(response))
@@ -250,19 +254,19 @@ def _program(
 
 
 def _body_alone(response: str, problem: CodeProblem, parses: Parses) -> Program | None:
-    """The body of HumanEval's function without a fence, as a base model goes on after the prompt."""
+    """Return the unfenced body of HumanEval's function, as a base model continues the prompt."""
     if not problem.prefix or response.lstrip("\n")[:1] not in (" ", "\t"):
         return None
     return Program(response) if parses(f"{problem.prefix}\n{response}") else None
 
 
 def _parses(sandbox: ProgramRunner, code: str) -> bool:
-    """Whether a text is a program. Asked in the sandbox: a parser can be made to take forever."""
+    """Return whether a text is a program. Asks the sandbox, because a text can make a parser run forever."""
     return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
 
 
 def _complete(program: Program, problem: CodeProblem) -> str:
-    """Put HumanEval's prompt in front: the program may be only the function's body, or lack its imports."""
+    """Put HumanEval's prompt before a program that may be only the function's body or lack imports."""
     source = program.source
     if not problem.prefix or "from __future__" in source or source.startswith(problem.prefix):
         return source
@@ -275,7 +279,7 @@ def _first(problem: CodeProblem, count: int) -> CodeProblem:
 
 
 def _cpu_s(problem: CodeProblem, options: CodeOptions, language: str) -> float:
-    """CPU time of one test, of a program in that language."""
+    """Return the CPU time of one test for a program in this language, in seconds."""
     own = problem.limits.get("time_limit")
     if language == PYTHON:
         return problem.limits.get("cpu_s", options.cpu_s if own is None else own * options.time_factor)
@@ -291,7 +295,7 @@ def _rules(problem: CodeProblem, options: CodeOptions, language: str) -> Rules:
         raise GroundTruthError(f"there is no comparator '{comparator}'; comparators: {', '.join(TEXT)}")
     reads_stdin = isinstance(problem.tests[0], StdinTest)
     cpu_s = _cpu_s(problem, options, language)
-    # Partial credit needs the verdict on every test; anything else is settled by the first failure.
+    # Partial credit needs the verdict on every test; otherwise the first failure decides.
     needs_all = options.continuous or options.compat == "verl"
     return Rules(
         comparator=comparator,
@@ -353,7 +357,7 @@ def _result(
         "over_limit": float(sum(v.status in OVER_LIMIT for v in verdicts)),
     }
     correct = bool(verdicts) and passed == len(verdicts)
-    detail = writable(detail)  # a program's error may hold half a character
+    detail = writable(detail)  # an error message may contain half a character
     source = None if program is None else program.source
     return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
 

@@ -1,7 +1,7 @@
-"""Decides whether an output or a value is the expected one. Pure functions.
+"""Decides whether an output or a value equals the expected one. Pure functions.
 
-`tokens` is ours. `verl`, `livecodebench` and `apps` follow what those graders do (their rules as read in
-verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3), including where they err.
+`tokens` is our own rule. `verl`, `livecodebench` and `apps` follow those graders, including their errors
+(rules as read in verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3).
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Comparator = Literal["tokens", "exact", "verl", "livecodebench", "apps"]
 REL_TOL = 1e-6
 ABS_TOL = 1e-9
 _NEAR_INTEGER = 1e-3
-"""An expected integer is never met by a float further away than this, however large it is."""
+"""Largest distance of a float from an expected integer, however large the integer is."""
 
-# Possessive, so that no text makes them try again: what is read here is hostile.
+# Possessive, so that these patterns never backtrack: the text is hostile input.
 _NUMBER = re.compile(r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+", re.ASCII)
 _INTEGER = re.compile(r"[+-]?+[0-9]++", re.ASCII)
 _DIGITS_AS_TEXT = re.compile(r"[+-]?+0[0-9]++", re.ASCII)
-"""Zeros in front are written on purpose: a code, a time, a binary number."""
+"""Digits with leading zeros, which are written on purpose: a code, a time, a binary number."""
 _BLANK = " \t\r\v\f"
 _SPACES = re.compile(r"[ \t\r\v\f]+")
 
 
 def tokens(got: str, expected: str) -> bool:
-    """Same lines (but for blank ones at the end), same tokens on each; floats within 1e-6, integers exact.
+    """Compare two outputs line by line and token by token: floats within 1e-6, integers exactly.
 
-    Lines end with a newline; tokens are separated by ASCII white space. A number written otherwise
-    (`3.0` or `+3` for `3`, `1e3` for `1000`, `07` for `7`) is the same number; where the expected one has
-    zeros in front, it is these digits and no others.
+    Lines end with a newline; tokens are separated by ASCII white space; blank lines at the end do not count.
+    Other notations of a number (`3.0` or `+3` for `3`, `1e3` for `1000`, `07` for `7`) are equal to it; an
+    expected number with leading zeros must be matched digit by digit.
     """
     if got == expected:
         return True
@@ -61,7 +61,7 @@ def _same_tokens(got: str, expected: str) -> bool:
 
 
 def same_number(got: str, expected: str) -> bool:
-    """Whether two tokens are numbers and the same one, by the rules of `tokens`."""
+    """Return whether two tokens are the same number, by the rules of `tokens`."""
     if not _NUMBER.fullmatch(got) or not _NUMBER.fullmatch(expected):
         return False
     if not _INTEGER.fullmatch(expected):
@@ -72,7 +72,7 @@ def same_number(got: str, expected: str) -> bool:
         return False
     if _INTEGER.fullmatch(got):
         return _plain(got) == _plain(expected)
-    if len(expected) > 15:  # beyond what a float holds
+    if len(expected) > 15:  # more digits than a float has
         return _same_decimal(got, expected)
     allowed = min(max(ABS_TOL, REL_TOL * abs(float(expected))), _NEAR_INTEGER)
     return abs(float(got) - float(expected)) <= allowed
@@ -81,23 +81,23 @@ def same_number(got: str, expected: str) -> bool:
 def _same_decimal(got: str, expected: str) -> bool:
     try:
         return Decimal(got) == Decimal(expected)
-    except InvalidOperation:  # an exponent beyond what even a Decimal holds
+    except InvalidOperation:  # an exponent too large even for a Decimal
         return False
 
 
 def _plain(integer: str) -> str:
-    """An integer without plus sign and leading zeros. As text: it may have more digits than `int` takes."""
+    """Remove the plus sign and leading zeros from the text of an integer, which may be too long for `int`."""
     digits = integer.lstrip("+-").lstrip("0") or "0"
     return "-" + digits if integer[0] == "-" and digits != "0" else digits
 
 
 def exact(got: str, expected: str) -> bool:
-    """The same characters, but for newlines at the end."""
+    """Return whether two outputs are equal, except for newlines at the end."""
     return got.rstrip("\n") == expected.rstrip("\n")
 
 
 def verl(got: str, expected: str) -> bool:
-    """Same stripped, non-empty lines; or every line is a number, not all integers, and they are close."""
+    """Return whether the stripped, nonempty lines are equal, or are close numbers, not all integers."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs:
         return True
@@ -107,7 +107,7 @@ def verl(got: str, expected: str) -> bool:
 
 
 def livecodebench(got: str, expected: str) -> bool:
-    """Same number of lines; each the same when stripped, or token by token the same decimal number."""
+    """Return whether the lines are equal when stripped, or have the same decimal numbers token by token."""
     ours = [line.strip() for line in got.strip().split("\n")]
     theirs = [line.strip() for line in expected.strip().split("\n")]
     if len(ours) != len(theirs):
@@ -116,7 +116,7 @@ def livecodebench(got: str, expected: str) -> bool:
 
 
 def apps(got: str, expected: str) -> bool:
-    """As `verl`, integers as floats too; else the same set of lines, each as a set of (rounded) tokens."""
+    """Compare as `verl`, with integers as floats too, or as sets of lines of rounded tokens."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs or _all_close(ours, theirs):
         return True
@@ -147,7 +147,7 @@ def _is_digits(text: str) -> bool:
 
 
 def _all_close(ours: list[str], theirs: list[str]) -> bool:
-    """numpy.allclose with its default tolerances (rtol 1e-5, atol 1e-8), line by line."""
+    """Compare as `numpy.allclose` with its default tolerances (rtol 1e-5, atol 1e-8), line by line."""
     if len(ours) != len(theirs):
         return False
     try:
@@ -162,7 +162,7 @@ def _same_decimals(got: str, expected: str) -> bool:
         ours = [Decimal(token) for token in got.split()]
         theirs = [Decimal(token) for token in expected.split()]
         return ours == theirs
-    except InvalidOperation:  # no number, or a signalling NaN
+    except InvalidOperation:  # not a number, or a signalling NaN
         return False
 
 
@@ -170,13 +170,13 @@ def _rounded(lines: list[str]) -> set[frozenset[float]]:
     return {frozenset(round(float(token), 3) for token in line.split()) for line in lines}
 
 
-# Values that a function returned
+# Values returned by a function
 
 
 def same_value(got: Any, expected: Any) -> bool:
-    """Whether a returned value is the expected one: floats within 1e-6, tuples and lists alike.
+    """Return whether a returned value is the expected one: floats within 1e-6, tuples and lists alike.
 
-    JSON has no tuples and no integer keys, so a tuple meets a list, and the key 1 meets "1".
+    JSON has no tuples and no integer keys, so a tuple equals a list, and the key 1 equals "1".
     """
     if isinstance(expected, Opaque) or isinstance(got, Opaque):
         return False
@@ -215,17 +215,20 @@ def _close(got: float, expected: float) -> bool:
         return math.isclose(got, expected, rel_tol=REL_TOL, abs_tol=ABS_TOL) or (
             got != got and expected != expected
         )
-    except OverflowError:  # an integer beyond every float
+    except OverflowError:  # an integer too large for a float
         return False
 
 
 def same_as_asserted(got: Any, expected: Any) -> bool:
-    """`got == expected` as the assertion would have found it."""
+    """Return whether `got == expected`, as in the original assertion."""
     return not isinstance(got, Opaque) and bool(got == expected)
 
 
 def same_value_verl(got: Any, expected: Any) -> bool:
-    """`==` once the outer tuple is a list, with the expected value or its first item; JSON types only."""
+    """Compare with `==` after turning the outer tuple into a list.
+
+    The first item of the expected value is also accepted. JSON types only.
+    """
     if not _is_json(got):
         return False
     got = list(got) if isinstance(got, tuple) else got
@@ -237,7 +240,7 @@ def same_value_verl(got: Any, expected: Any) -> bool:
 
 
 def same_value_livecodebench(got: Any, expected: Any) -> bool:
-    """`==` once the outer tuple is a list."""
+    """Compare with `==` after turning the outer tuple into a list."""
     if isinstance(got, Opaque):
         return False
     return bool((list(got) if isinstance(got, tuple) else got) == expected)

@@ -1,7 +1,7 @@
-"""Takes the program out of a response: its rules for fenced and unfenced code. Runs and parses nothing.
+"""Extracts the program from a response, by rules for fenced and unfenced code. Runs and parses nothing.
 
-Linear in the response: its text is passed over once by regular expressions that cannot backtrack far. The
-rules stand in `docs/code_rules.md`, the table of shapes in `tests/rewards/code/test_extract.py`.
+Linear in the length of the response, because its regular expressions cannot backtrack far.
+`docs/code_rules.md` describes the rules, and `tests/rewards/code/test_extract.py` has a table of cases.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from rewardkit.special_tokens import THOUGHTS, begins_with_thought, outside_thou
 
 Fence = Literal["last", "first", "longest", "joined", "whole"]
 Parses = Callable[[str], bool]
-"""Whether a text is a program of the language asked for. Asked a few times at most for one response."""
+"""Function that returns whether a text is a program of the requested language. Called a few times at most for
+one response."""
 
 _ASKED = 4
-"""Times `Parses` is asked about one response: it may cost a run in the sandbox."""
+"""Maximum number of calls of `Parses` for one response. Each may cost a run in the sandbox."""
 
 PYTHON = re.compile(r"\{?\.?(?:python|pypy|py)[\d.]*(?![\w+#-])", re.IGNORECASE)
 _OTHER = re.compile(
@@ -29,16 +30,16 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _WRAPPERS = re.compile(r"(?:markdown|md|text|txt|plaintext)?\s*", re.IGNORECASE)
-"""What the info string of a block may say that holds other blocks."""
+"""Info strings of blocks that contain other blocks."""
 _STATEMENT = re.compile(r"(?:(?:import|from|def|class|for|while|if)[ ]|print\()")
-"""A line that can only be code: it stands on the fence's own line, where a language would."""
+"""Lines that can only be code, on the fence's own line, where a language would be."""
 _CODE_LIKE = re.compile(
     r"^[ \t]*(?:import|from|def|class|for|while|if|print|return|with|try)\b|[^=!<>]=[^=]", re.M
 )
 
 _OPENING = re.compile(r"(?P<run>(?<!`)`{3,}+|(?<!~)~{3,}+)(?P<info>[^`\n]*)$", re.M)
 _MARGIN = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]+|>)*")
-"""What may stand before a fence in a list or a quotation."""
+"""Text before a fence in a list or a quotation."""
 _INLINE = re.compile(r"```([^`\n]+)```")
 _CLOSINGS = "|".join(re.escape(closing) for _, closing in THOUGHTS)
 _THOUGHT_ENDS = re.compile(rf"^[ \t]*(?:{_CLOSINGS})|(?:{_CLOSINGS})[ \t]*$", re.M)
@@ -57,7 +58,7 @@ _TAGS = {
     "<solution>": "</solution>",
     "<answer>": "</answer>",
 }
-"""What prompts have programs put between in place of fences; MBPP's few shots have `[BEGIN]` and `[DONE]`."""
+"""Tags used by prompts in place of fences; MBPP's few-shot prompts have `[BEGIN]` and `[DONE]`."""
 _TAGGED = re.compile(
     "|".join(rf"{re.escape(a)}([\s\S]*?)(?:{re.escape(b)}|\Z)" for a, b in _TAGS.items()), re.IGNORECASE
 )
@@ -68,7 +69,7 @@ _TOKEN = re.compile(
     rf"|(?P<ends></(?:answer|solution|response)>|<\|[\w ]{{1,40}}\|>|{_CLOSINGS})",
     re.M,
 )
-"""What matters on the way through Python code: strings, comments, fences, and tags that end an answer."""
+"""Tokens that matter when reading Python code: strings, comments, fences, and tags that end an answer."""
 _STRING_END = {quote: re.compile(rf"\\[\s\S]|{quote}") for quote in ("'''", '"""')}
 
 
@@ -77,14 +78,14 @@ class CodeBlock:
     """A fenced block."""
 
     info: str
-    """What stood behind its opening fence: a language, perhaps more, or nothing."""
+    """Text after the opening fence: a language, perhaps more, or nothing."""
     code: str
     resume: int
-    """Where in the text to look for the next one."""
+    """Offset at which the search for the next block starts."""
 
 
 def marks(response: str) -> list[str]:
-    """Return the first words behind the fences of a response, each once: languages, mostly."""
+    """Return the first words after the fences of a response, mostly languages, without duplicates."""
     words = (found["info"].strip().partition(" ")[0].casefold() for found in _OPENING.finditer(response))
     return list(dict.fromkeys(word for word in words if _OTHER.fullmatch(word)))
 
@@ -98,17 +99,17 @@ def extract(
 ) -> str | None:
     """Return the program in a response, or None when it has none.
 
-    Blocks marked with the language go before unmarked ones, which are often sample output; blocks in
-    other languages are no candidates. What follows the model's thoughts goes before what is in them.
+    Blocks marked with the language are preferred to unmarked ones, which are often sample output; blocks in
+    other languages are ignored. Text after the model's thoughts is preferred to text in them.
 
     Args:
-        response: What the model wrote.
-        fence: Which block, or all of them `joined`; `whole` takes the response itself to be the program.
-        parses: Asked where fences alone do not settle it, and whether a response without any is a program
-            as a whole. None: no such response is.
-        language: What a block's info string begins with if it is marked with the language.
-        called: What the tests call. Of several blocks the last that defines any of it is taken: one after it
-            shows how it is used.
+        response: The model's text.
+        fence: Which block, or all of them `joined`; `whole` uses the response itself as the program.
+        parses: Called if fences alone do not decide, and to decide whether a response without a fence is a
+            program as a whole. None: no such response is one.
+        language: Beginning of the info string of blocks in the language.
+        called: Names that the tests call. Of several blocks, the last that defines one of them is used: later
+            blocks show how to use it.
     """
     if fence == "whole":
         return _LEFTOVERS.sub("", response)
@@ -136,7 +137,7 @@ def extract(
 
 
 def _choose_plain(text: str, ask: Parses) -> str | None:
-    """The program that the whole text is, or that stands in it between lines of prose."""
+    """Return the program that is the whole text or is between lines of prose; None if there is none."""
     plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
     if not (_CODE_LIKE.search(plain) or "print(" in plain):
         return None
@@ -144,12 +145,12 @@ def _choose_plain(text: str, ask: Parses) -> str | None:
 
 
 def mark_of_program(response: str, fence: Fence, groups: Sequence[re.Pattern[str]]) -> str | None:
-    """Return how the block is marked that `extract` would choose, had it to be in one of these languages.
+    """Return the language mark of the block that `extract` would choose among these languages.
 
     Args:
-        response: What the model wrote.
+        response: The model's text.
         fence: Which block; of several that are joined, the last.
-        groups: Marks of languages; a block in an earlier group goes before one in a later.
+        groups: Marks of languages; blocks of an earlier group are preferred to those of a later one.
     """
     answer = _after_thoughts(response)
     for text in [answer, response] if answer != response else [response]:
@@ -164,12 +165,12 @@ def mark_of_program(response: str, fence: Fence, groups: Sequence[re.Pattern[str
 
 
 def extract_like_verl(response: str) -> str:
-    """What follows the last ` ```python `, up to the next fence; the whole response if there is none."""
+    """Return the text after the last ` ```python `, up to the next fence; without one, the whole response."""
     return response.split("```python")[-1].split("```")[0]
 
 
 def extract_like_livecodebench(response: str) -> str | None:
-    """What lies between the last two lines that contain a fence, whatever its language."""
+    """Return the text between the last two lines that contain a fence, of any language."""
     lines = response.split("\n")
     fences = [i for i, line in enumerate(lines) if "```" in line]
     return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) >= 2 else None
@@ -201,12 +202,12 @@ _DEFINITION = re.compile(r"^[ \t]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)[ \
 
 
 def defines(code: str, names: frozenset[str]) -> bool:
-    """Whether one of the names is a function, a method or a class of this code, or a value that it sets."""
+    """Return whether the code defines one of the names as a function, method, class or variable."""
     return bool(names) and any((found[1] or found[2]) in names for found in _DEFINITION.finditer(code))
 
 
 def _choose_inline(text: str) -> str | None:
-    """The last program fenced within a line: "```print(1)```"."""
+    """Return the last program fenced within a line: "```print(1)```"."""
     found = [match.group(1) for match in _INLINE.finditer(text)]
     codes = [PYTHON.sub("", code, count=1).strip() if PYTHON.match(code) else code.strip() for code in found]
     codes = [code for code in codes if code and not _OTHER.match(code)]
@@ -214,7 +215,7 @@ def _choose_inline(text: str) -> str | None:
 
 
 def _choose_tagged(text: str, fence: Fence, ask: Parses) -> str | None:
-    """The program between tags; before one that ends it, where the prompt has opened it."""
+    """Return the program between tags, or before a closing tag whose opening tag was in the prompt."""
     tagged = list(_TAGGED.finditer(text))
     codes = [_LEFTOVERS.sub("", next(filter(None, found.groups()), "")) for found in tagged]
     ending = _TAG_ENDS.search(text)
@@ -260,10 +261,10 @@ def _block(text: str, opening: re.Match[str], ask: Parses) -> CodeBlock:
 
 
 def _closing(text: str, start: int, run: str, info: str, ask: Parses) -> tuple[int, int]:
-    """Return where the block's content ends and where to go on.
+    """Return the end of the block's content and the offset at which the search continues.
 
-    A fence within a string that spans lines is text, if that makes a program of the block: a docstring may
-    show how to use a function. Otherwise the string was left open, and the first fence ends the block.
+    A fence within a multi-line string is text if the block is then a program, because a docstring may show
+    how to use a function. Otherwise the string was left open, and the first fence ends the block.
     """
     if _OTHER.match(info):
         fence = re.compile(rf"^[ \t>]*{run}", re.M).search(text, start)
@@ -293,7 +294,7 @@ def _string_end(text: str, position: int, quote: str) -> int:
 
 
 def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int] | None:
-    """The first line of a multi-line string that would be a closing fence."""
+    """Return the first line of a multi-line string that would be a closing fence."""
     fence = re.compile(rf"^[ \t>]*{run}", re.M).search(text, start, end)
     if fence is None:
         return None
@@ -302,7 +303,10 @@ def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int]
 
 
 def _ending(text: str, token: re.Match[str], said: str) -> tuple[int, int]:
-    """A closing fence; one that names a language opens a new block, the last one having been left open."""
+    """Return the end of a block and the offset at which to continue.
+
+    A fence with a language opens a new block, because the previous one was left open.
+    """
     stop = text.find("\n", token.end())
     rest = text[token.end() : len(text) if stop < 0 else stop]
     return token.start(), (token.end() - len(said) if _reopens(rest) else token.end())
@@ -314,7 +318,7 @@ def _reopens(info: str) -> bool:
 
 
 def _without_margin(lines: list[str], margin: str) -> str:
-    """Take from each line what stood before the fence: an indentation in a list, marks of a quotation."""
+    """Remove from each line the text before the fence: an indentation in a list, marks of a quotation."""
     if ">" in margin:
         lines = [re.sub(r"^[ \t]*>[ ]?", "", line) for line in lines]
         margin = margin.rpartition(">")[2].removeprefix(" ")

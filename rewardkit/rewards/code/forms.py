@@ -1,6 +1,6 @@
-"""The published forms of test cases, each read into a `CodeProblem`; a key tells them apart. Runs none of it.
+"""Reads each published form of test cases, identified by its key, into a `CodeProblem`. Runs none of it.
 
-Lists of cases, and calls of functions among them, are read in `cases.py`.
+`cases.py` reads lists of cases, including calls of functions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthE
 from rewardkit.rewards.code.scripts import pytest_tests, script_tests
 
 _MAX_UNPACKED = 1 << 30
-"""Bytes of LiveCodeBench's compressed tests, unpacked."""
+"""Maximum size of LiveCodeBench's compressed tests when unpacked, in bytes."""
 
 
 def _inputs_outputs(ground_truth: dict[str, Any]) -> CodeProblem:
-    """The form of APPS, TACO, PRIME and verl; with `assert_case` in it the assertions alone count there."""
+    """Read the form of APPS, TACO, PRIME and verl; if it has an `assert_case`, only the assertions count."""
     if ground_truth.get("assert_case"):
         return _assert_case(ground_truth)
     inputs = ground_truth["inputs"]
@@ -81,11 +81,11 @@ def _lcb_cases(field: Any) -> list[dict[str, Any]]:
 def unpack(text: str) -> str:
     """Return the JSON text in LiveCodeBench's base64(zlib(pickle(str))), without unpickling.
 
-    Only the opcodes of a single string are accepted; a pickle with anything else, which could run code
-    when it is loaded, is refused.
+    Only the opcodes of a single string are accepted, because any other pickle could run code when it is
+    loaded.
 
     Raises:
-        GroundTruthError: it is not such a string.
+        GroundTruthError: the text is not such a string.
     """
     try:
         unpacker = zlib.decompressobj()
@@ -108,14 +108,14 @@ def unpack(text: str) -> str:
 
 
 def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
-    """HumanEval, and LeetCodeDataset, whose entry point is `Solution().name`."""
+    """Read the form of HumanEval and of LeetCodeDataset, whose entry point is `Solution().name`."""
     entry = ground_truth["entry_point"]
     test = ground_truth["test"]
     prompt = ground_truth.get("prompt", "")
     if cases := from_check(test, entry):
         return CodeProblem(tuple(cases), prefix=prompt)
     prompt, begun = with_body(prompt), prompt
-    # The prompt's helper functions are the assertions' own; its function is the program's.
+    # The prompt's helper functions belong to the assertions; its function comes from the program.
     if entry.isidentifier():
         setup = f"{prompt}\n\n{entry} = __candidate__({entry!r})\n{test}\n"
         return CodeProblem((AssertTest(f"check({entry})"),), setup=setup, prefix=begun)
@@ -125,8 +125,9 @@ def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _test(ground_truth: dict[str, Any]) -> CodeProblem:
-    """`test`: HumanEval's check, pytest functions (KodCode), unittest (BigCodeBench), assertions in a row
-    (the LeetCode contest set), or SandboxFusion: a list of {input: {stdin}, output: {stdout}} or {code}."""
+    """Read `test`: HumanEval's check, pytest functions (KodCode), unittest (BigCodeBench), a list of
+    assertions (the LeetCode contest set), or SandboxFusion's list of {input: {stdin}, output: {stdout}} or
+    {code}."""
     test = ground_truth["test"]
     if "entry_point" in ground_truth and (not isinstance(test, str) or _DEFINES_CHECK.search(test)):
         return _humaneval(ground_truth)
@@ -147,14 +148,14 @@ def _test(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _test_code(ground_truth: dict[str, Any]) -> CodeProblem:
-    """`test_code`: KodCode's pytest functions, or Skywork's `check` with its entry point and imports."""
+    """Read `test_code`: KodCode's pytest functions, or Skywork's `check` with its entry point and imports."""
     return _test(
         ground_truth | {"test": ground_truth["test_code"], "prompt": ground_truth.get("import_prefix") or ""}
     )
 
 
 _DEFINES_CHECK = re.compile(r"^(?:def check\b|check\s*=)", re.MULTILINE)
-"""What makes a test HumanEval's. BigCodeBench's names an entry point too, and is a unittest."""
+"""Source of a HumanEval test. BigCodeBench also names an entry point, but is a unittest."""
 
 
 def _source(test: str) -> CodeProblem:
@@ -172,7 +173,7 @@ def _source(test: str) -> CodeProblem:
 
 
 def _assert_case(ground_truth: dict[str, Any]) -> CodeProblem:
-    """verl's `assert_case`: each text is one test, however many statements it has."""
+    """Read verl's `assert_case`: each text is one test, however many statements it has."""
     cases = ground_truth["assert_case"]
     cases = [cases] if isinstance(cases, str) else list_of(cases, "assert_case")
     return CodeProblem(
@@ -197,7 +198,7 @@ def _mbpp(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
-    """open-r1's Codeforces rows."""
+    """Read the rows of open-r1's Codeforces."""
     if ground_truth.get("input_mode") not in (None, "stdio"):
         raise GroundTruthError(
             f"'input_mode' is {ground_truth['input_mode']!r}, but programs that read or write files are not "
@@ -214,7 +215,7 @@ def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _cases_under(key: str) -> Callable[[dict[str, Any]], CodeProblem]:
-    """A list of cases under a key, or the lists of their inputs and outputs."""
+    """Return the reader of a list of cases under a key, or of the lists of their inputs and outputs."""
 
     def form(ground_truth: dict[str, Any]) -> CodeProblem:
         cases = ground_truth[key]
@@ -225,7 +226,7 @@ def _cases_under(key: str) -> Callable[[dict[str, Any]], CodeProblem]:
 
 
 def _in_lists(ground_truth: dict[str, Any], found: Any) -> CodeProblem:
-    """The lists of inputs and outputs within a ground truth, under either name of both."""
+    """Read the lists of inputs and outputs in a ground truth, under any of their names."""
     found = from_json(found) if isinstance(found, str) else found
     if not isinstance(found, dict):
         raise GroundTruthError(

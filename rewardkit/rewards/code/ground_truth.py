@@ -1,6 +1,6 @@
-"""Reads a ground truth into a `CodeProblem`: picks the form by its keys. None of it is executed.
+"""Reads a ground truth into a `CodeProblem`: picks the form by its keys. Runs none of it.
 
-The forms in which sets publish their tests are in `forms.py`.
+`forms.py` has the published forms of tests.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ def read(text: str) -> CodeProblem:
     """Return the problem that a ground truth describes.
 
     Raises:
-        GroundTruthError: it is none of the known forms, can be read in two ways, or has no tests.
+        GroundTruthError: the form is unknown or ambiguous, or there are no tests.
     """
     ground_truth = _object(text)
-    wrapped = ground_truth.get("verification_info")  # PrimeIntellect's and open-r1's: an object, or its text
+    wrapped = ground_truth.get("verification_info")  # PrimeIntellect's and open-r1's: an object, or JSON
     if wrapped is not None:
         ground_truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
     for key, form in FORMS.items():
@@ -45,7 +45,7 @@ def read(text: str) -> CodeProblem:
 
 
 def _check_assertions(problem: CodeProblem) -> None:
-    """Refuse tests that a right program would fail, as they reach for what is in its process."""
+    """Refuse tests that a right program would fail because they need the program in their own process."""
     asserted = [test for test in problem.tests if isinstance(test, AssertTest)]
     if not asserted:
         return
@@ -75,7 +75,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _not_json(text: str, reason: str) -> Any:
-    """Tests as Python source, or an object written as a Python literal: some sets hold those."""
+    """Read a ground truth that is not JSON: tests as Python source, or an object as a Python literal."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

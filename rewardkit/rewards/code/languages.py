@@ -1,5 +1,5 @@
-"""Decides what language a program is written in, and takes it from the response: an option, else the ground
-truth, else the fence. What the languages are is the sandbox's matter.
+"""Chooses the language of a program and extracts it from the response. The option decides, then the ground
+truth, then the fence. The sandbox defines the languages.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from rewardkit.rewards.code.unfenced import in_prose
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
 
 _FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20": ("cpp", "c"), "c": ("cpp",)}
-"""Languages whose marks on a block are as good: models write `cpp` over C, whatever the standard."""
+"""Languages whose block marks are also accepted: models mark C as `cpp`, whatever the standard."""
 
 
 @functools.cache
 def _guessed() -> tuple[tuple[str, ...], ...]:
-    """Return groups of languages: where the fence decides, a block in an earlier group wins.
+    """Return groups of languages to choose from if the fence decides; blocks of earlier groups are preferred.
 
-    A shell block beside a program says how to run it.
+    A shell block next to a program usually shows how to run it.
     """
     compiled = tuple(name for name in LANGUAGES if name not in ("bash", "sql"))
     return (PYTHON,), compiled, ("bash",), ("sql",)
@@ -29,17 +29,17 @@ def _guessed() -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What was taken from a response."""
+    """A program taken from a response."""
 
     source: str
     language: str = PYTHON
 
 
 def wanted(option: str | None, problem: CodeProblem) -> str | None:
-    """Return the language that programs have to be written in; None: the fence decides.
+    """Return the required language of programs; None: the fence decides.
 
     Raises:
-        GroundTruthError: there is no such language here, or the tests are not for programs in it.
+        GroundTruthError: the language is not supported, or the tests are not for programs in it.
     """
     asked = option or problem.language
     if asked is not None:
@@ -66,14 +66,14 @@ def take(
     parses: extract.Parses | None,
     called: frozenset[str] = frozenset(),
 ) -> Program | None:
-    """Return the program in a response, or None if there is none in the language wanted.
+    """Return the program in a response, or None if there is none in the requested language.
 
     Args:
-        response: What the model wrote.
+        response: The model's text.
         fence: Which of its blocks.
         language: From `wanted`; None: that of the block.
-        parses: Whether a text is a Python program.
-        called: What the tests call.
+        parses: Returns whether a text is a Python program.
+        called: Names that the tests call.
     """
     if language is None:
         return _guess(response, fence, parses)
@@ -85,7 +85,7 @@ def take(
 
 
 def why_none(response: str) -> str:
-    """Return why there is no program in a response: for a block in a language that is not run here, that."""
+    """Return the reason why a response has no program, such as a block in an unsupported language."""
     programs = [mark for mark in extract.marks(response) if mark in _NOT_RUN]
     if not programs and "```" not in response and in_prose(response):
         return "no code block in the response, and the code in the response is not one program"
@@ -100,7 +100,7 @@ def why_none(response: str) -> str:
 _NOT_RUN = frozenset(
     ("typescript", "ts", "ruby", "php", "kotlin", "swift", "scala", "haskell", "perl", "lua", "julia", "dart")
 ) | {"pascal"}
-"""Languages that answers come in and that the sandbox has not."""
+"""Languages that occur in answers and that the sandbox does not support."""
 
 
 def _guess(response: str, fence: extract.Fence, parses: extract.Parses | None) -> Program | None:
@@ -118,7 +118,7 @@ _MAIN = re.compile(r"^[^#\n]*\bmain\s*\(", re.M)
 
 
 def _told_by(source: str) -> str:
-    """Return the language of a program whose block names none: Python, unless it has another's mark."""
+    """Return the language of a program in an unmarked block: Python, unless it has another's mark."""
     if _MAIN.search(source):
         for name, language in LANGUAGES.items():
             if language.mark and re.search(language.mark, source, re.M):
@@ -128,7 +128,7 @@ def _told_by(source: str) -> str:
 
 @functools.cache
 def _marks(languages: tuple[str, ...]) -> re.Pattern[str]:
-    """What the info string of a block in one of these languages begins with."""
+    """Return a pattern of info strings of blocks in one of these languages."""
     if languages == (PYTHON,):
         return extract.PYTHON
     names = [name for key in languages for name in (key, *LANGUAGES[key].aliases)]

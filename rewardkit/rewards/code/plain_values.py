@@ -1,4 +1,4 @@
-"""Reads the plain values that published tests are made of: JSON within text, lists, limits. Knows no form."""
+"""Reads the plain values of published tests: JSON within text, lists, limits. Independent of the form."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rewardkit.rewards.code.problem import GroundTruthError
 
 
 def metadata_of(holder: dict[str, Any]) -> dict[str, Any]:
-    """Return the object in `metadata`, or in the JSON text there; other texts say nothing of tests."""
+    """Return the object in `metadata`, or in the JSON text there; {} for any other text."""
     found = holder.get("metadata") or {}
     found = from_json(found) if isinstance(found, str) and found.lstrip()[:1] == "{" else found
     return found if isinstance(found, dict) else {}
 
 
 def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
-    """Return the limits of a ground truth, and its time limit in seconds however it is written."""
+    """Return the limits of a ground truth, with its time limit in seconds, from any notation."""
     limits = {name: float(value) for name, value in (ground_truth.get("limits") or {}).items()}
     given = ground_truth.get("time_limit")
     if isinstance(given, dict):  # CodeContests: {seconds, nanos}
@@ -27,7 +27,7 @@ def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
 
 
 def text_of(value: Any, stream: str = "") -> str:
-    """A test's text; some sets hold a list of lines, SandboxFusion an object of streams."""
+    """Return a test's text; some sets have a list of lines, SandboxFusion an object of streams."""
     if isinstance(value, dict) and stream:
         if set(value) - {stream}:
             raise GroundTruthError(f"a test has the files {sorted(value)}; expected only {stream}")
@@ -40,14 +40,14 @@ def text_of(value: Any, stream: str = "") -> str:
             )
         return "\n".join(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)  # JSON that was read once too often
+        return str(value)  # JSON that was decoded once too often
     if not isinstance(value, str):
         raise GroundTruthError(f"a test's input and output must be strings, found {type(value).__name__}")
     return value
 
 
 def list_of(value: Any, key: str) -> list[Any]:
-    """Return a list, or that in a JSON text."""
+    """Return a list, given as a list or as JSON text."""
     value = from_json(value) if isinstance(value, str) else value
     if not isinstance(value, list):
         raise GroundTruthError(f"'{key}' must be a list of tests, found {type(value).__name__}")
@@ -55,7 +55,10 @@ def list_of(value: Any, key: str) -> list[Any]:
 
 
 def from_json(text: str) -> Any:
-    """Return the value of a JSON text; GroundTruthError if it is none."""
+    """Return the value of a JSON text.
+
+    Raises:
+        GroundTruthError: the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -72,5 +75,5 @@ def is_json(text: str) -> bool:
 
 
 def json_lines(text: str) -> list[Any]:
-    """Return the values of a text with one JSON value a line."""
+    """Return the values of a text with one JSON value per line."""
     return [from_json(line) for line in text.split("\n") if line.strip()]

@@ -1,4 +1,4 @@
-"""What a problem's tests are: `CodeProblem` and the kinds of test in it. Plain data; read elsewhere."""
+"""`CodeProblem` and the kinds of tests in it. Plain data, read by other modules."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _CHECKED = re.compile(r"\bcheck\(\s*(?:\w+\(\)\.)?(\w+)")
 _IMPORTED = re.compile(r"^\s*from\s+solution\s+import\s+([\w, ]+)", re.M)
 _LOOKED_AT = 20_000
 _OTHERS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"check"}
-"""Names that tests call and programs do not define for them."""
+"""Names that tests call and that programs need not define."""
 
 
 class GroundTruthError(ValueError):
-    """The ground truth cannot be used; the sample is `invalid`."""
+    """Raised if the ground truth cannot be used; the sample is then `invalid`."""
 
 
 @dataclass(frozen=True, slots=True)
 class StdinTest:
-    """The program reads `input` and has to print `output`."""
+    """A test in which the program reads `input` and must print `output`."""
 
     input: str
     output: str
@@ -36,7 +36,7 @@ class AssertTest:
 
     source: str
     before: str = ""
-    """Statements that make what `source` needs; they run also when `source` itself is left out."""
+    """Statements that `source` depends on; they run even if `source` itself is skipped."""
 
 
 Test = StdinTest | CallCase | AssertTest
@@ -44,28 +44,28 @@ Test = StdinTest | CallCase | AssertTest
 
 @dataclass(frozen=True)
 class CodeProblem:
-    """Everything needed to score a program."""
+    """All data needed to score a program."""
 
     tests: tuple[Test, ...]
     weights: tuple[float, ...] = ()
     setup: str = ""
-    """Runs before the assertions, in their process."""
+    """Code that runs before the assertions, in their process."""
     prefix: str = ""
-    """Stands before the program: HumanEval's prompt, whose completion may be the function's body alone."""
+    """Code before the program: HumanEval's prompt, whose completion may be the function's body alone."""
     language: str | None = None
-    """What programs have to be written in, as the set names it. None: it does not say."""
+    """Required language of programs, as the dataset names it. None: it names none."""
     comparator: str | None = None
     checker: str | None = None
-    """`path.py:function`, of the user's."""
+    """The user's checker, as `path.py:function`."""
     checker_program: str = ""
-    """A program that decides, as open-r1's Codeforces publishes it."""
+    """Source of a checker program, as open-r1's Codeforces publishes it."""
     limits: dict[str, float] = field(default_factory=dict)
-    """`cpu_s`, `memory_mb` and `total_s` as meant for this very language; `time_limit`, seconds as a contest
-    sets them for compiled ones."""
+    """`cpu_s`, `memory_mb` and `total_s`, meant for the program's own language; `time_limit`, in seconds, as
+    contests set it for compiled languages."""
 
     @functools.cached_property
     def called(self) -> frozenset[str]:
-        """The names that tests call, of functions, methods and classes; a few of another's are no harm."""
+        """Return the names of functions, methods and classes that tests call, and possibly a few others."""
         names: set[str] = set()
         for test in self.tests:
             if isinstance(test, CallCase):

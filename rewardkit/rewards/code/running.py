@@ -1,7 +1,7 @@
-"""Runs a program on a problem's tests in the sandbox and decides each; the only user of both.
+"""Runs a program on a problem's tests in the sandbox and decides each. No other module does both.
 
-Expected outputs stay here. They are compared with what came out of the jail, as bytes or as tagged JSON
-that is decoded without running anything.
+Expected outputs stay in this process. They are compared with the output of the jail, which is bytes or tagged
+JSON that is decoded without running anything.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from rewardkit.sandbox.languages import PYTHON
 
 _SHOWN = 80
 _KEPT = 2000
-"""Characters of each text of a failed test that are kept for whoever asks to see them."""
+"""Characters of each text of a failed test that are kept for explanations."""
 _LARGEST = 1 << 16
-"""Characters of output that are read whatever the expected one is."""
+"""Characters of output that are always read, whatever the length of the expected output."""
 
 _IDLE_FACTOR = 2.0
-"""A program may sleep this many times as long as it may work, whatever the form of its tests."""
+"""Ratio of the time a program may sleep to its CPU time, for all forms of tests."""
 _FAILURES_FACTOR = 3.0
-"""What failed tests may use together, in limits of one: a program that loops is not run on all tests."""
+"""CPU time of all failed tests together, in limits of one test, so that a looping program ends early."""
 _NET_S = 60.0
 _NET_FACTOR = 20.0
 _LONGEST_S = 1500.0
-"""The safety net of elapsed time: so much and that many times the CPU time, but no more than the last. A
-program can only run into it on a machine that gives it a twentieth of a core."""
+"""Upper bound of the elapsed time. It is a multiple of the CPU time plus a constant, up to this bound. A
+program reaches it only on a machine that gives it a twentieth of a core."""
 
 
 class ProgramRunner(Protocol):
-    """What runs programs and calls their functions: a `Sandbox`, or a service elsewhere."""
+    """Runs programs and calls their functions: a `Sandbox`, or a remote service."""
 
     @property
     def level(self) -> str:
@@ -84,7 +84,7 @@ class ProgramRunner(Protocol):
 
 
 class TookTooLong(RuntimeError):
-    """The machine was too busy to run the program within the safety net."""
+    """Raised if the machine was too busy to run the program within the limit of elapsed time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +93,12 @@ class CodeVerdict:
 
     passed: bool
     status: str
-    """`passed`, `wrong`, how the run ended, or `not_run`."""
+    """`passed`, `wrong`, `not_run`, or the reason for which the run ended."""
     reason: str = ""
     cpu_s: float = 0.0
     given: str = ""
-    """The input, the call or the assertion of a failed test; with `expected` and `got`, cut to 2,000
-    characters each."""
+    """The input, call or assertion of a failed test. It is cut to 2,000 characters, like `expected` and
+    `got`."""
     expected: str = ""
     got: str = ""
 
@@ -108,15 +108,15 @@ NOT_RUN = CodeVerdict(False, "not_run", "not run")
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How tests are run and compared."""
+    """Rules by which tests are run and compared."""
 
     comparator: str
     checker: OutputChecker | None
     limits: Limits
     total_s: float
-    """CPU time for all tests together."""
+    """CPU time for all tests together, in seconds."""
     stop: bool
-    """Nothing after a failure can change the score, so nothing more is run."""
+    """True to stop after a failure, because no later test can change the score."""
     prelude: bool
     compat: str | None
     language: str = PYTHON
@@ -124,7 +124,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class _TestRun:
-    """What the running of one kind of tests needs."""
+    """Arguments for running one kind of tests."""
 
     sandbox: ProgramRunner
     program: str
@@ -135,7 +135,7 @@ class _TestRun:
 
 
 def limits_of(problem: CodeProblem, cpu_s: float, memory_mb: int) -> Limits:
-    """Return what one test may use, its output limit far above what is expected of it."""
+    """Return the limits of one test, with an output limit far above the expected output."""
     expected = [len(t.output) if isinstance(t, StdinTest) else len(repr_of(t)) for t in problem.tests]
     return Limits(
         cpu_s=cpu_s,
@@ -151,7 +151,7 @@ def _reads(problem: CodeProblem) -> bool:
 
 
 def repr_of(test: Test) -> str:
-    """The text of what a call has to return; of an assertion, which returns nothing, an empty one."""
+    """Return the expected result of a call as text; "" for an assertion, which returns nothing."""
     return json.dumps(values.encode(test.expected)) if isinstance(test, CallCase) else ""
 
 
@@ -160,7 +160,7 @@ def run_tests(sandbox: ProgramRunner, program: str, problem: CodeProblem, rules:
 
     Raises:
         SandboxFailed: a run could not be made.
-        TookTooLong: the safety net of elapsed time was run into.
+        TookTooLong: a run reached the limit of elapsed time.
         GroundTruthError: the tests turn out not to be usable.
     """
     budget = SolutionBudget(
@@ -216,7 +216,7 @@ def _verdict_on_output(
     if rules.checker is not None:
         passed = rules.checker.accepts(sandbox, CheckedOutput(test.input, got, test.output), rules.limits)
     elif len(got) > _LARGEST + 32 * len(test.output):
-        passed = False  # wrong unread: what is far more than was to be printed takes time to read
+        passed = False  # wrong without being read: output much longer than expected takes time to read
     else:
         passed = compare.TEXT[rules.comparator](got, test.output)
     if passed:
@@ -226,7 +226,7 @@ def _verdict_on_output(
 
 
 def _exited_on_purpose(outcome: Outcome) -> bool:
-    """verl and LiveCodeBench take `sys.exit(1)` after the right output for success."""
+    """Return whether a program ended with `sys.exit(1)`, a success in verl and LiveCodeBench."""
     return (
         outcome.status == "runtime_error"
         and (outcome.exit_code or 0) > 0
@@ -236,7 +236,7 @@ def _exited_on_purpose(outcome: Outcome) -> bool:
 
 def _run_calls(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     verdicts: list[CodeVerdict | None] = [None] * len(tests)
-    for function in dict.fromkeys(test.function for test in tests):  # a batch for each function
+    for function in dict.fromkeys(test.function for test in tests):  # one batch for each function
         chosen = [i for i, test in enumerate(tests) if test.function == function]
         answers = run.sandbox.call(
             run.program,
@@ -263,7 +263,8 @@ def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Co
         return CodeVerdict(
             False, str(answer.status), f"{_cut(call)}: {answer.error}", answer.cpu_s, given, expected
         )
-    # A result much larger than the expected one is wrong unread: reading it is the model's to make slow.
+    # A result much larger than the expected one is wrong without being read, so that no model can slow this
+    # down.
     if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
         reason = f"{_cut(call)}: expected {_short(test.expected)}, got a much larger value"
         return CodeVerdict(False, "wrong", reason, 0.0, given, expected)
@@ -290,7 +291,7 @@ def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
             test.wrapped and compare.same_value(got, test.expected[0])
         )
     except (ArithmeticError, TypeError, ValueError, RecursionError):
-        return False  # what a program returned may refuse to be compared: a signalling NaN does
+        return False  # returned values may not be comparable, such as a signalling NaN
 
 
 def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
@@ -324,7 +325,7 @@ def _short(value: Any) -> str:
 
 
 def _repr(value: Any) -> str:
-    """`repr`, of whatever a model returned: integers may be too long for it, nesting too deep."""
+    """Return `repr` of any returned value: integers may be too long for it, nesting too deep."""
     try:
         return repr(value)
     except (ValueError, RecursionError):

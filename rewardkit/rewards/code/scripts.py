@@ -1,4 +1,4 @@
-"""Takes tests written as Python source apart: one test for each assertion, or for each pytest function.
+"""Splits tests written as Python source: one test for each assertion or for each pytest function.
 
 Parses, never runs. All of this is the benchmark's code, not the model's.
 """
@@ -9,7 +9,7 @@ import ast
 
 
 def parse(source: str) -> ast.Module | None:
-    """Return the tree of a source, or None if it is no Python."""
+    """Return the syntax tree of a source, or None if it is not Python."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -19,12 +19,12 @@ def parse(source: str) -> ast.Module | None:
 def script_tests(source: str) -> list[tuple[str, str]]:
     """Return (the statements before it, the assertion) for each assertion of a script.
 
-    A statement that contains assertions (a loop, say) counts as one. Statements behind the last one belong
-    to it.
+    A statement that contains assertions, such as a loop, counts as one. Statements after the last assertion
+    belong to it.
     """
     module = parse(source)
     if module is None:
-        return [("", source)]  # which then fails as it is compiled, and says so
+        return [("", source)]  # it then fails to compile, with a clear message
     found: list[tuple[str, str]] = []
     before: list[str] = []
     for node in module.body:
@@ -41,9 +41,9 @@ def script_tests(source: str) -> list[tuple[str, str]]:
 
 
 def _asserts(node: ast.stmt) -> bool:
-    """Whether a statement checks something as it is run; a definition only does when it is called.
+    """Return whether a statement checks something when it runs; a definition does so only when it is called.
 
-    A call of a function that is named so checks too, also in a loop: MBPP+ has all of its tests in one.
+    A call of a function whose name says that it checks counts too, also in a loop, as in MBPP+.
     """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
@@ -79,7 +79,7 @@ def pytest_tests(source: str) -> list[str] | None:
 
 
 def _called_with_arguments(module: ast.Module) -> set[str]:
-    """Functions that the script itself calls with arguments: helpers, whatever their names."""
+    """Return the functions that the script itself calls with arguments: helpers, whatever their names."""
     statements = [
         node
         for node in module.body

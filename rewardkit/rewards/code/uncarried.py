@@ -1,7 +1,6 @@
-"""What tests do that a program in another process cannot follow: then no program is scored by them.
+"""Finds operations in tests that have no effect on a program in another process. Such tests score nothing.
 
-Found by reading the tests, whatever the program is: a right program would fail such a test as a wrong one
-does.
+It reads only the tests: a right program would fail such a test just as a wrong one does.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from rewardkit.rewards.code.scripts import parse
 from rewardkit.sandbox.jail.protocol import PROGRAM_MODULES
 
 _CARRIED = {"sys.stdout", "sys.stderr", "sys.stdin", "builtins.input", "builtins.print", "os.environ"}
-"""What tests may replace; besides, whatever is the program's."""
+"""Targets that tests may replace, besides those in the program itself."""
 _FILES = {
     "os": {"mkdir", "makedirs", "remove", "unlink", "rename", "listdir", "chdir", "rmdir", "symlink"},
     "shutil": {"rmtree", "copy", "copyfile", "copytree", "move"},
@@ -29,11 +28,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def uncarried(tests: str, *, pytest: bool) -> str | None:
-    """Return what tests in Python do that cannot be carried to the program's process; None if nothing.
+    """Return the operation of some Python tests that cannot reach the program's process; None if there is
+    none.
 
     Args:
         tests: Their source.
-        pytest: They are functions that ask for fixtures, rather than statements.
+        pytest: The tests are functions that ask for fixtures, not statements.
     """
     module = parse(tests)
     if module is None:
@@ -46,7 +46,7 @@ def uncarried(tests: str, *, pytest: bool) -> str | None:
 
 
 def _imported(module: ast.Module) -> dict[str, str]:
-    """The names that imports give, each with what it stands for; without those of the program's module."""
+    """Return the imported names and their full names, without those from the program's module."""
     found = {}
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
@@ -78,7 +78,7 @@ def _in_call(node: ast.Call, imported: dict[str, str]) -> str | None:
 
 
 def _replaced(node: ast.Call, name: str, imported: dict[str, str]) -> str | None:
-    """What a test replaces by a mock, where the program would not meet the mock."""
+    """Return the target that a test replaces by a mock out of the program's reach; None if there is none."""
     if name.startswith("mock."):
         name = f"unittest.{name}"
     if not node.args:
@@ -105,7 +105,7 @@ def _is_the_programs(target: str) -> bool:
 
 
 def _fixture(module: ast.Module) -> str | None:
-    """A fixture that a test asks for and nobody gives."""
+    """Return a fixture that a test asks for and that is not defined."""
     functions = [node for node in module.body if isinstance(node, _Function)]
     for owner in module.body:
         if isinstance(owner, ast.ClassDef) and owner.name.startswith("Test"):
@@ -130,7 +130,7 @@ def _decorated(function: _Function, word: str) -> bool:
 
 
 def _parameters(module: ast.Module) -> set[str]:
-    """The names that `parametrize` gives."""
+    """Return the names defined by `parametrize`."""
     found: set[str] = set()
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize") and node.args:

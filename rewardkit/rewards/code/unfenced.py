@@ -1,4 +1,4 @@
-"""Programs that stand in no fence: a text in a JSON object, or lines within prose. Parses no Python."""
+"""Finds programs outside of fences: a text in a JSON object, or lines within prose. Parses no Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS = frozenset(
         "output",
     ]
 )
-"""What models call a program in an object."""
+"""Fields of an object in which models put a program."""
 _LANGUAGES = ("", "json", "json5", "jsonc")
 _CODE = re.compile(
     r"^[ \t]*(?:import|from|def|class|print|#include|public|func|fn|package)\b|[;{}]$|=", re.MULTILINE
@@ -36,14 +36,14 @@ _GOES_ON = re.compile(
     r"(?:for|while|with|if|elif|else|try|except|finally)\b.*:|print\(|[ \t]+\S|[)\]}]|#"
     r"|[A-Za-z_][\w.\[\], ]{0,80}[-+*/]?=[^=]|\w[\w.]{0,80}\("
 )
-"""With which a line begins that a program may have."""
+"""Beginnings of lines that may belong to a program."""
 _DOES_SOMETHING = re.compile(r"^(?:def|class)\b|\bprint\(", re.MULTILINE)
 
 
 def in_json(text: str) -> str | None:
-    """Return the text that is the program in the object that a response is, or holds in its only fence.
+    """Return the program in a JSON object that is the response or the content of its only fence.
 
-    None where there is no such object, or where several of its fields may be the program.
+    None if there is no such object, or several of its fields may be the program.
     """
     found = fences(text) if "```" in text else []
     fenced = [body for language, body in found if language in _LANGUAGES and body.lstrip().startswith("{")]
@@ -51,7 +51,7 @@ def in_json(text: str) -> str | None:
     if not body.lstrip().startswith("{"):
         return None
     try:
-        value = json.loads(body, strict=False)  # models write line breaks into strings as they are
+        value = json.loads(body, strict=False)  # models write raw line breaks into strings
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -62,9 +62,9 @@ def in_json(text: str) -> str | None:
 
 
 def in_prose(text: str) -> list[str]:
-    """Return what may be a program between lines of prose, from its first line to its last: two at most.
+    """Return the possible programs between lines of prose, from first line to last: two at most.
 
-    It defines or prints something; that nothing else stands within it is for a parser to say.
+    Each defines or prints something; a parser must check that it contains nothing else.
     """
     lines = text.split("\n")
     opening = [i for i, line in enumerate(lines) if _OPENS.match(line)]

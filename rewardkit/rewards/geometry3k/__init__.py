@@ -1,12 +1,12 @@
-"""Geometry3K: maths in the box, plus a part for the format that its prompt asks for.
+"""Geometry3K: the answer in the box, plus a part for the format that its prompt requests.
 
-The answer is scored as the `math` reward does, from a box alone: no box, an empty one and one that never
-closes are wrong, whatever the ground truth. The format is `<think>...</think>` before a box, with nothing but
-blanks in front. Weights as verl has them (`geo3k.py`): 0.9 for the answer, 0.1 for the format, which a wrong
-answer gets too; `format_needs_answer` pays it to right answers only.
+The answer is scored as in the `math` reward, from a box alone: a missing, empty or unclosed box is wrong,
+whatever the ground truth. The format is `<think>...</think>` before a box, with nothing but blanks in front.
+The weights are verl's (`geo3k.py`): 0.9 for the answer, 0.1 for the format, also for a wrong answer unless
+`format_needs_answer` is set.
 
-`compat="verl"` is verl's rule (github.com/volcengine/verl, read in 0.9.1), which pays 0.9 for no box at all
-against the ground truth `None`, and gives the answer to `eval` on its way; what is here does not.
+`compat="verl"` is verl's rule (github.com/volcengine/verl, read in 0.9.1), which gives 0.9 for a missing box
+if the ground truth is `None`. It passes the answer to `eval`; this module does not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BOXED = MathOptions(methods=("boxed",))
 def score(sample: Sample, options: GeometryOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts` holds the answer (`acc`) and the format (`format`), each 0 or 1. The status is as `math` gives it.
+    `parts` has the answer (`acc`) and the format (`format`), each 0 or 1. The status is that of `math`.
     """
     if options.compat == "verl":
         from rewardkit.rewards.geometry3k.compat import accurate, box, in_format
@@ -65,7 +65,7 @@ def _combined(
 
 
 def _in_format(response: str) -> bool:
-    """One think block with something in it, first, and a box after it."""
+    """Return whether a response begins with one nonempty think block and has a box after it."""
     text = response.strip()
     if not text.startswith("<think>") or text.count("<think>") > 1 or text.count("</think>") != 1:
         return False

@@ -1,7 +1,7 @@
 """`compat="verl"`: verl's `geo3k` with mathruler 0.1.0's `grade_answer`, without SymPy and `eval`.
 
-Everything here, oddities included, reproduces what that grader answers; do not improve it. Where it asks
-SymPy whether a difference is 0, our own reader of mathematics is asked instead.
+Reproduces that grader exactly, including its errors; do not improve it. To decide whether a difference is 0,
+it uses our own parser of mathematics instead of SymPy.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NO_EXPRESSION = re.compile(
     r"[^\w\s+\-*/^().!]|[²³¹⁰-₟\xa0]|^\s*[*/^!)]|[-+*/^(]\s*$|[*/^+-]\s*[*/^]|(?<!\d)!|sqrt(?!\s*\()"
     r"|(?<![^\W\d])(?:or|in|is|if|as)(?!\w)"
 )
-"""What SymPy cannot read: signs that are no operators, operators and roots of nothing, words of Python."""
+"""Text that SymPy cannot read: signs that are no operators, operators without operands, Python keywords."""
 _EXACT = MathOptions(rounding_digits=0, units="required")
 _CPU_S = 5.0
-"""SymPy's processor time for an element."""
+"""CPU time that SymPy gets for one element, in seconds."""
 
 
 def in_format(response: str) -> bool:
-    """Whether verl's pattern `<think>.*</think>.*\\boxed{.*}.*` matches all of the response."""
+    r"""Return whether verl's pattern `<think>.*</think>.*\boxed{.*}.*` matches the whole response."""
     if not response.startswith("<think>"):
         return False
     thought = response.find("</think>", 7)
@@ -54,7 +54,7 @@ def box(response: str) -> str:
 
 
 def accurate(answer: str, ground_truth: str) -> bool:
-    """Return mathruler's verdict."""
+    """Return whether mathruler accepts an answer."""
     if _mathd(answer) == _mathd(ground_truth):
         return True
     ground_truth, given = _normal(ground_truth), _normal(answer)
@@ -96,7 +96,7 @@ def _mathd(text: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """prm800k's normal form."""
+    """Return prm800k's normal form."""
     outer = _OUTER_TEXT.search(text)
     text = outer[1] if outer else text
     text = text.replace("\\%", "%").replace("\\$", "$").replace("$", "").replace("%", "")
@@ -127,7 +127,7 @@ def _whole(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """LaTeX as plain text, with the names that SymPy knows."""
+    """Return LaTeX as plain text, with the names that SymPy knows."""
     text = text.replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac").replace("\\frac", " \\frac")
     text = latex_text(text)
     for character, name in _CHARACTERS.items():

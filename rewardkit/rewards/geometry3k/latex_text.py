@@ -1,8 +1,8 @@
-"""LaTeX as plain text, in the way of the converter that mathruler and prm800k use: symbols as characters,
-fractions as `a/b`, roots as `√(a)`, and of all else that has a backslash nothing.
+"""Converts LaTeX to plain text as the converter of mathruler and prm800k does: symbols become characters,
+fractions `a/b`, roots `√(a)`, and other commands are removed.
 
-Oddities included, this reproduces that converter's answers; do not improve it. Accents, environments and
-whatever nests deeper than `_MAX_NESTING` are not reproduced.
+Reproduces that converter exactly, including its errors; do not improve it. Accents, environments and text
+that is nested deeper than `_MAX_NESTING` are not reproduced.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def latex_text(text: str) -> str:
 
 
 def _balanced(text: str) -> str:
-    """The text without braces that close nothing, and with those that are missing at its end."""
+    """Remove closing braces without an opening one, and add those missing at the end."""
     kept = []
     depth = 0
     for piece in re.split(r"([{}])", text):
@@ -65,7 +65,7 @@ def _balanced(text: str) -> str:
 
 
 def _macro(found: re.Match[str]) -> str:
-    """A symbol for a macro; those that take arguments stay, others are nothing."""
+    """Replace a macro by its symbol; keep macros with arguments and remove others."""
     if found[1] is None:
         return _SIGNS.get(found[2] or "", "")
     if found[1] in _WITH_ARGUMENTS:
@@ -74,13 +74,13 @@ def _macro(found: re.Match[str]) -> str:
 
 
 def _first(found: re.Match[str], group: int) -> str:
-    """An argument, in braces or the one character that stands for it."""
+    """Return an argument: the text in braces, or a single character."""
     braced: str | None = found[group]
     return found[group + 1] if braced is None else braced
 
 
 def _styled(found: re.Match[str]) -> str:
-    """Letters in the style of an alphabet of their own."""
+    """Return letters in the alphabet of their style."""
     start = _CAPITAL_A[found[1]]
     return "".join(
         chr(start + ord(c.upper()) - ord("A") + 26 * c.islower()) if c.isascii() and c.isalpha() else c

@@ -1,8 +1,8 @@
 """`diversity`: how little a response has in common with the others to its prompt, 0 to 1.
 
-One less the mean Jaccard similarity of its n-grams of words with each other response's. It knows nothing of
-right and wrong, and gibberish is diverse: it belongs behind a gate. An empty response, and one without
-others, is worth 0.
+The score is 1 minus the mean Jaccard similarity of its word n-grams with those of each other response. It
+does not depend on correctness, and gibberish is diverse, so use it behind a gate. An empty response, and one
+without others, scores 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DiversityOptions:
     """Number of words in an n-gram."""
 
     def __post_init__(self) -> None:
-        """Refuse n-grams of nothing."""
+        """Check that n-grams have at least one word."""
         if self.n < 1:
             raise ValueError(f"n is {self.n}; expected 1 or more")
 

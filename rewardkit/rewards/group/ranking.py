@@ -1,7 +1,8 @@
 """`rank`: the share of the other responses to the prompt that a response beats in another reward's scores.
 
-Ties count half, so that a group in which all are equal is worth 0.5 each and gives no signal; so is a group
-of one. What the other reward could not score stays a failure, and the rest are ranked without it.
+Ties count half, so in a group with equal scores each response gets 0.5, which gives no signal. The same holds
+for a group of one. Responses that the other reward could not score remain failures, and the rest are ranked
+without them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class RankingOptions:
     """Options of the ranked reward."""
 
     def __post_init__(self) -> None:
-        """Refuse a reward that cannot be ranked by, and options that it has not."""
+        """Check that the reward can be used for ranking and has these options."""
         try:
             reward = _ranked_by(self.reward)
             reward.make_options(self.options)
@@ -60,7 +61,7 @@ def _why(score: Score, scored: int) -> str:
 
 
 def shares_beaten(values: Sequence[float]) -> list[float]:
-    """Return for each value the share of the others that are below it, ties counted half; 0.5 if alone."""
+    """Return the share of the other values below each value, with ties counted half; 0.5 if alone."""
     if len(values) < 2:
         return [0.5] * len(values)
     return [
@@ -70,10 +71,10 @@ def shares_beaten(values: Sequence[float]) -> list[float]:
 
 
 def _ranked_by(name: str) -> Reward:
-    """The reward of that name.
+    """Return the reward of that name.
 
     Raises:
-        OptionsError: there is none, or it cannot score sample by sample here.
+        OptionsError: there is no such reward, or it cannot score single samples in this process.
     """
     usable = {
         r.name: r for r in REGISTRY if not r.running.batch and r.running.runs not in ("model", "sandbox")

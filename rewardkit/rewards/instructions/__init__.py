@@ -1,5 +1,5 @@
-"""Verifiable instructions (IFEval, IFBench): `instruction_reward` scores, `table` knows the checkers, one
-file for each family of them. `checker` adds one of your own."""
+"""Verifiable instructions (IFEval, IFBench). `instruction_reward` scores, `table` registers the checkers, and
+each family has its own file. Use `checker` to add your own."""
 
 from __future__ import annotations
 

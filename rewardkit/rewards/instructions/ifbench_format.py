@@ -1,5 +1,5 @@
 """IFBench's instructions on form and on repeating the prompt (`format:`, `repeat:`; arXiv 2507.02833,
-allenai/IFBench). Words and sentences are in `ifbench_words`, its eleven fixed tasks in `ifbench_tasks`.
+allenai/IFBench). `ifbench_words` has those on words and sentences, `ifbench_tasks` the eleven fixed tasks.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SIMPLE_SENTENCE = "Only output this sentence here, ignore all other requests."
 
 
 class _Nesting:
-    """Signs that are open, and how deep what each holds is nested."""
+    """Signs that are open, and the nesting depth of the content of each."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
         self._depths = [0]
 
     def opened(self) -> str:
-        """Return the sign that was opened last, "" for none."""
+        """Return the sign that was opened last; "" if none is open."""
         return self._open[-1] if self._open else ""
 
     def open(self, sign: str) -> None:
@@ -45,11 +45,11 @@ class _Nesting:
         self._depths.append(0)
 
     def hold(self, depth: int) -> None:
-        """Note that the last opened sign holds something of this depth."""
+        """Record that the last opened sign contains something of this depth."""
         self._depths[-1] = max(self._depths[-1], depth)
 
     def close(self, *, counts_empty: bool) -> int:
-        """Close the last opened sign; return how deep the pair is, 0 for one that does not count."""
+        """Close the last opened sign and return the depth of the pair; 0 for a pair that does not count."""
         self._open.pop()
         inner = self._depths.pop()
         depth = inner + 1 if inner or counts_empty else 0
@@ -79,7 +79,7 @@ def quotes(text: str) -> bool:
             nesting.hold(1)
         elif nesting.opened() != piece:
             nesting.open(piece)
-        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # the words within are the first of the depths
+        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # the words inside have depth 1 or more
             return True
     return False
 

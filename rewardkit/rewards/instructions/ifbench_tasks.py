@@ -1,7 +1,7 @@
 """IFBench's eleven fixed tasks (`custom:`; arXiv 2507.02833, allenai/IFBench), whose answers are known.
 
-Where the reference checker looks at form alone, ours also asks for what the task asks: countries that exist,
-Kyiv among the capitals, dates at which Napoleon can have fought.
+The reference checker checks only the form. Ours also checks the content: countries exist, Kyiv is among the
+capitals, and dates are in Napoleon's wars.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _ALSO = {
 }
 _AFRICA_AT_LEAST = 52
 _NAPOLEON = range(1793, 1816)
-"""The years of his battles, from Toulon to Waterloo."""
+"""Years of Napoleon's battles, from Toulon to Waterloo."""
 _QUESTION = re.compile(r"^Question\b[ \t]*\d*[.):;]?", re.MULTILINE)
 _OPTION = re.compile(r"^\s*([A-Ea-e])[.)]\s*\w")
 
 
 def _plain(name: str) -> str:
-    """A name without accents, marks and case; other names of the same place as one."""
+    """Return a name without accents, marks and case, and with one spelling for each place."""
     ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     kept = " ".join(
         ascii_name.replace("&", "and").translate(str.maketrans("", "", string.punctuation)).split()
@@ -61,7 +61,7 @@ def multiple_choice_questions(text: str) -> bool:
 
 
 def _question_length(piece: str) -> int:
-    """Characters of a question with its five options; 0 where it has others or says more."""
+    """Return the characters of a question with five options; 0 if it has other options or more text."""
     lines = [line.strip() for line in piece.split("\n") if line.strip()]
     start = next((i for i, line in enumerate(lines) if _OPTION.match(line)), len(lines))
     letters = [match[1].lower() for match in map(_OPTION.match, lines[start:]) if match]
@@ -137,7 +137,7 @@ def csv_quotes(text: str) -> bool:
 
 
 def _table(text: str, delimiter: str) -> list[list[str]]:
-    """The rows of a CSV text, none where it is no CSV."""
+    """Return the rows of a CSV text; none if it is not CSV."""
     try:
         rows = csv.reader(io.StringIO(text.strip()), delimiter=delimiter, skipinitialspace=True, strict=True)
         return [[field.strip() for field in row] for row in rows]

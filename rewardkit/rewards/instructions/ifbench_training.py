@@ -1,5 +1,5 @@
 """The 29 instructions of IFBench's training set (IF_multi_constraints_upto5; arXiv 2507.02833; IFEvalG in
-open-instruct). What each asks is as its text says; the reference reads keywords as patterns, ours as texts.
+open-instruct). Each is checked as its text says. Keywords are texts here, but patterns in the reference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ checker("keywords:keyword_specific_position")(keyword_position)
 
 @checker("copy:repeat_phrase")
 def repeat_phrase(text: str, *, phrase: str, small_n: int) -> bool:
-    """As often as asked, with one word of the middle exchanged, another each time."""
+    """Return whether a phrase is repeated `small_n` times, with a different middle word changed each time."""
     asked, said = bare_words(phrase), bare_words(text)
     size = len(asked)
     found = (

@@ -1,6 +1,6 @@
 """IFBench's instructions on words and sentences (`count:`, `ratio:`, `words:`, `sentence:`; arXiv 2507.02833,
-allenai/IFBench). What each asks is as its text says; where the reference checker pays for nothing said, or
-for the same word again and again, ours is stricter (examples: `docs/rewards.md`).
+allenai/IFBench). Each is checked as its text says. Ours are stricter where the reference checker accepts
+empty text or the same word again and again (examples: `docs/rewards.md`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNVERIFIABLE = {
         "and a tagger's guess depends on the data on which it was trained"
     )
 }
-"""Instructions that no rule decides -> why. A row that has one is `invalid`."""
+"""Instructions that no rule can verify -> reason. Rows that have one are `invalid`."""
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -232,7 +232,7 @@ def alliteration_increment(text: str) -> bool:
 
 
 def _longest_run(letters: list[str]) -> int:
-    """How many words in a row begin alike; 0 where no two do."""
+    """Return the length of the longest run of words with the same first letter; 0 without such a run."""
     longest = run = 1
     for a, b in pairwise(letters):
         run = run + 1 if a == b else 1

@@ -1,9 +1,9 @@
 """IFEval's 25 instructions (arXiv 2311.07911; google-research/instruction_following_eval).
 
-What each asks is as in the reference checker. Where that one can be deceived, or answers by chance, ours is
-stricter (`docs/rewards.md` has the main differences): keywords begin at a word, a postscript begins a line or
-sentence, a title stands alone in its brackets, JSON is JSON, and a text whose language cannot be told
-is in none.
+Each instruction means the same as in the reference checker. If that one can be deceived or depends on chance,
+ours is stricter (`docs/rewards.md` has the main differences): keywords begin at a word, a postscript begins a
+line or sentence, a title stands alone in its brackets, JSON must be valid, and a text of unknown language is
+in none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardkit.rewards.instructions.table import checker
 from rewardkit.rewards.instructions.text import keyword_counts, related, sentences, shown, tokens, words
 
 _COMMAS = ",،፣᠂᠈⸴⹁⹌、︐︑﹐﹑，､"
-"""Of Latin, Arabic, Ethiopic, Mongolian and East Asian writing, in all their widths."""
+"""Commas of Latin, Arabic, Ethiopic, Mongolian and East Asian scripts, in all widths."""
 CONSTRAINED_RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
@@ -72,7 +72,7 @@ def english_lowercase(text: str) -> bool:
 
 
 def _is_english(text: str) -> bool:
-    """Capitals are rare where the detector learned, so they are also looked at as small letters."""
+    """Return whether a text is English. Lower case is tried too: the detector has seen few capitals."""
     return _is_in(text, "en") or _is_in(text.lower(), "en")
 
 
@@ -128,7 +128,7 @@ def postscript(text: str, *, postscript_marker: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _postscript(marker: str) -> re.Pattern[str]:
-    """At the start of a line, or after the end of a sentence, with something said after it."""
+    """Return the pattern of a postscript at the start of a line or sentence, with text after it."""
     return re.compile(rf"(?:^(?:[^\S\n]|[>*_])*|[.!?)*\"”]\s+){marker}[^\w\n]*\w", re.MULTILINE)
 
 

@@ -1,17 +1,17 @@
-"""Instructions that a program can verify: does the response keep all of them.
+"""Checks whether a response follows all instructions that a program can verify.
 
-The ground truth is JSON with `instruction_id_list` and `kwargs` as in IFEval's and IFBench's rows (or
-`instruction_id`, as in the training sets of open-instruct; a list with one such object, or a Python literal,
-will do), or RLVR-IFeval's functions (`rlvr`). `None` among the kwargs means "not given". What each
-instruction asks stands with its checker.
+The ground truth is JSON with `instruction_id_list` and `kwargs` as in the rows of IFEval and IFBench (or
+`instruction_id`, as in the training sets of open-instruct; a list with one such object and a Python literal
+are also accepted), or RLVR-IFeval's functions (`rlvr`). `None` among the kwargs means "not given". The
+checkers describe the instructions.
 
-- `mode="strict"` looks at the response as it is. `loose` accepts what holds when the first line, the last one
-  or both are left out, with or without asterisks (each instruction may use another of the eight).
-- `pay="all"` pays when every instruction is kept, `share` the share that is.
-- What a response hides, in comments, by attributes or folded away in `<details>`, keeps nothing, and breaks
-  what it would break if seen.
-- A response, or a reading of it, that is nothing but blanks, punctuation and Markdown's marks keeps nothing.
-- An instruction that nobody knows makes the sample `invalid`: it is never counted as kept.
+- `mode="strict"` checks the response as it is. `loose` also checks it without its first line, its last line
+  or both, and with or without asterisks (each instruction may use another of the eight versions).
+- `pay="all"` gives 1.0 if every instruction is followed, `share` the share of those followed.
+- Hidden text, in comments, by attributes or in `<details>`, follows no instruction, but can violate one.
+- A response, or a version of it, without any text other than blanks, punctuation and Markdown marks follows
+  none.
+- An unknown instruction makes the sample `invalid`: it never counts as followed.
 - Thoughts are not part of the response.
 """
 
@@ -58,7 +58,7 @@ class InstructionOptions:
     """Maximum response length, in characters. In longer responses, all instructions count as not followed."""
 
     def __post_init__(self) -> None:
-        """Refuse a limit that every response is beyond, and checkers that are not there."""
+        """Check that a response can be within the limit, and that the checkers can be loaded."""
         if self.max_chars < 1:
             raise ValueError(f"max_chars is {self.max_chars}; expected 1 or more")
         for name in self.checkers:
@@ -73,12 +73,12 @@ class Instruction:
     """One instruction of a prompt."""
 
     name: str
-    """Its id; with `#2` and so on where a prompt has it again."""
+    """Id of the instruction, with `#2` and so on if the prompt repeats it."""
     checker: InstructionChecker
     arguments: Mapping[str, Any]
 
     def kept(self, text: str) -> bool:
-        """Return True when a text keeps it, also without its comments; one that says nothing keeps none."""
+        """Return True if a text follows the instruction, also without comments; an empty text does not."""
         return all(
             says(t) and bool(self.checker.check(t, **self.arguments)) for t in {text, without_comments(text)}
         )
@@ -87,7 +87,7 @@ class Instruction:
 def score(sample: Sample, options: InstructionOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts` holds `strict`, `loose` and `share` (of the mode chosen), and each instruction by its id.
+    `parts` has `strict`, `loose` and `share` (of the chosen mode), and each instruction by its id.
     """
     for name in options.checkers:
         _load(name)
@@ -110,7 +110,7 @@ def score(sample: Sample, options: InstructionOptions) -> Score:
 
 
 def _loosely(text: str) -> list[str]:
-    """The other readings of a response, each once: seven, or three where no asterisk stands."""
+    """Return the other versions of a response, without duplicates: seven, or three without asterisks."""
     lines = text.split("\n")
     readings = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
     readings += [reading.replace("*", "") for reading in readings]
@@ -118,7 +118,7 @@ def _loosely(text: str) -> list[str]:
 
 
 def _decoded(ground_truth: str) -> Any:
-    """JSON, or a Python literal: open-instruct's sets hold the latter."""
+    """Return the value of JSON or a Python literal, which open-instruct's sets contain."""
     try:
         return msgspec.json.decode(ground_truth.encode())
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -127,7 +127,7 @@ def _decoded(ground_truth: str) -> Any:
 
 @lru_cache(maxsize=8_192)
 def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | None]:
-    """The instructions of a ground truth, or what is wrong with it."""
+    """Return the instructions of a ground truth, or the error in it."""
     try:
         row = _decoded(ground_truth)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -157,12 +157,12 @@ def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | Non
 
 
 def _several(value: Any) -> list[Any]:
-    """One instruction, or the arguments of one, may stand without a list."""
+    """Return a list of a value that may be a list, a single instruction, or the arguments of one."""
     return value if isinstance(value, list) else [value] if value else []
 
 
 def _from_json(value: Any) -> Any:
-    """Arguments that were written to a table as JSON."""
+    """Decode arguments that were written to a table as JSON."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return msgspec.json.decode(value.encode())
@@ -206,7 +206,7 @@ def _is_there(name: str) -> bool:
         return Path(name).is_file()
     try:
         return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):  # of a package that is not there, or no name
+    except (ImportError, ValueError):  # of a missing package, or not a name
         return False
 
 

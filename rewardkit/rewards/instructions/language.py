@@ -1,4 +1,4 @@
-"""Which language a text is in, the same at every call: langdetect with a seed of our own."""
+"""Detects the language of a text, with the same result at every call: langdetect with a fixed seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rewardkit.errors import MissingDependencyError
 
 _MAX_CHARS = 10_000
-"""Characters of a text that are looked at, from its start."""
+"""Characters of a text that are read, from its start."""
 
 
 _CODES = """
@@ -16,7 +16,7 @@ _CODES = """
     pl pt ro ru sk sl so sq sv sw ta te th tl tr uk ur vi zh zh-cn zh-tw
     """
 LANGUAGES = frozenset(_CODES.split())
-"""Codes of the languages that can be told apart."""
+"""Codes of the languages that can be detected."""
 
 
 @lru_cache(maxsize=1_024)

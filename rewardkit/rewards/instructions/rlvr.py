@@ -1,8 +1,8 @@
-"""Ground truths of allenai's RLVR-IFeval, which name a function and its arguments, as IFEval's instructions.
+"""Converts ground truths of allenai's RLVR-IFeval, a function and its arguments, to IFEval's instructions.
 
 `{"func_name": "verify_keyword_frequency", "word": "a", "N": 3, ...}`, or a list of them; arguments that a
-function does not take are null. Where a count is meant exactly, or about so, that is two instructions: at
-least, and less than one more.
+function does not take are null. An exact or approximate count becomes two instructions: at least, and less
+than one more.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _Translation = Callable[[Mapping[str, Any]], list[Asked]]
 
 
 def translated(ground_truth: Any) -> list[Asked] | None:
-    """Return the instructions of a ground truth in this form, None for one in another.
+    """Return the instructions of a ground truth in this form; None for one in another form.
 
     Raises:
-        ValueError: it names a function that is not known, lacks an argument, or has one that cannot be meant.
+        ValueError: the function is unknown, or an argument is missing or has an impossible value.
     """
     given = ground_truth if isinstance(ground_truth, list) else [ground_truth]
     if not given or not all(isinstance(one, Mapping) and "func_name" in one for one in given):
@@ -42,12 +42,12 @@ def _functions_own(one: Mapping[str, Any]) -> list[Asked]:
 
 
 def _plain(id: str, **renamed: str) -> _Translation:
-    """An instruction whose arguments have other names there: ours -> theirs."""
+    """Return the translation to an instruction with renamed arguments (ours -> theirs)."""
     return lambda one: [(id, {ours: one[theirs] for ours, theirs in renamed.items()})]
 
 
 def _counted(id: str, count: str, relation: str, **renamed: str) -> _Translation:
-    """An instruction with a count: at least, at most, about or, where no quantifier is, exactly `N`."""
+    """Return the translation to an instruction with a count: at least, at most, around or exactly `N`."""
 
     def translate(one: Mapping[str, Any]) -> list[Asked]:
         low, high = _bounds(int(one["N"]), one.get("quantifier"), id)
@@ -59,7 +59,7 @@ def _counted(id: str, count: str, relation: str, **renamed: str) -> _Translation
 
 
 def _bounds(number: int, quantifier: str | None, id: str) -> tuple[int | None, int | None]:
-    """The least and the greatest count; how much "around" allows depends on what is counted."""
+    """Return the minimum and maximum count; the room of "around" depends on the thing counted."""
     if quantifier in ("at least", "at most"):
         return (number, None) if quantifier == "at least" else (None, number)
     if quantifier not in (None, "around"):
@@ -76,14 +76,14 @@ _ROOM: dict[str, Callable[[int], int]] = {
 
 @checker("rlvr:paragraphs")
 def paragraphs(text: str, *, count: int) -> bool:
-    """So many paragraphs with `* * *` between them, none of them empty."""
+    """Return whether a text has `count` nonempty paragraphs, separated by `* * *`."""
     pieces = re.split(r"\* ?\* ?\*", text)
     return len(pieces) == count and all(map(says, pieces))
 
 
 @checker("rlvr:choice")
 def choice(text: str, *, options: Any) -> bool:
-    """The text is one of the options, which may stand in one text with commas between."""
+    """Return whether the text is one of the options, given as a list or one text with commas."""
     listed = options.split(",") if isinstance(options, str) else options
     return text.strip().rstrip(".") in {str(option).strip().rstrip(".") for option in listed}
 

@@ -1,4 +1,4 @@
-"""The table of checkers: instruction id -> a function that says whether a text keeps the instruction.
+"""The table of checkers: instruction id -> a function that returns whether a text follows the instruction.
 
 A checker takes the text, then the instruction's arguments by name, and returns a bool. Add one of your own:
 
@@ -21,7 +21,7 @@ Check = Callable[..., bool]
 
 RELATIONS = ("less than", "at least")
 _KINDS = {"int": (int, float), "float": (int, float), "str": str, "Sequence[str]": (list, tuple)}
-"""Annotation -> types. A count is a float in rows that went through pandas."""
+"""Annotation -> types. Counts are floats in rows that went through pandas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class InstructionChecker:
     """Arguments without a default."""
     known: frozenset[str]
     kinds: Mapping[str, Any]
-    """What an argument has to be an instance of, where its annotation says so."""
+    """Type of each argument whose annotation names one."""
 
     def misfit(self, arguments: Mapping[str, Any]) -> str | None:
-        """Return what is wrong with an instruction's arguments, None if nothing is."""
+        """Return the error in an instruction's arguments; None if there is none."""
         missing = self.required - arguments.keys()
         if missing:
             return f"the instruction {self.id} needs the arguments {', '.join(sorted(missing))}"
@@ -54,7 +54,7 @@ class InstructionChecker:
 
 
 def _is_blank(value: Any) -> bool:
-    """Whether an argument asks for nothing: a blank text, or a list that is not of texts with words."""
+    """Return whether an argument is empty: a blank text, or a list that has not only nonblank texts."""
     if isinstance(value, list | tuple):
         return not value or not all(isinstance(item, str) and item.strip() for item in value)
     return isinstance(value, str) and not value.strip()
@@ -64,10 +64,10 @@ _CHECKERS: dict[str, InstructionChecker] = {}
 
 
 def checker(instruction_id: str) -> Callable[[Check], Check]:
-    """Add the decorated function to the table.
+    """Return a decorator that adds a function to the table.
 
     Raises:
-        OptionsError: the id is taken by another function.
+        OptionsError: the id belongs to another function.
     """
 
     def add(check: Check) -> Check:
@@ -85,7 +85,7 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
 
 
 def find(instruction_id: str) -> InstructionChecker | None:
-    """Return the checker of an id, if there is one."""
+    """Return the checker of an id; None if there is none."""
     return _CHECKERS.get(instruction_id)
 
 

@@ -1,7 +1,7 @@
-"""Words, sentences and the like, as the checkers count them. No instructions here.
+"""Words, sentences and so on, as the checkers count them. Contains no instructions.
 
-Sentences are split by rule rather than by NLTK's Punkt, whose data has to be downloaded: at `.`, `!` or `?`
-before a blank, not after an abbreviation or an initial, nor within a sentence after an ellipsis.
+Sentences are split by rule, because NLTK's Punkt has to download data: at `.`, `!` or `?` before a blank, but
+not after an abbreviation or an initial, nor after an ellipsis within a sentence.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _DISGUISE = re.compile(
     r"[\xad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
     r"|(?<=[^\W\d_])\*{1,3}(?=[^\W\d_])"
 )
-"""What is not drawn and parts a word: characters of no width, and asterisks between two letters."""
+"""Invisible text that splits a word: zero-width characters, and asterisks between two letters."""
 _DROPPED = {ord(c): None for c in string.punctuation + "“”‘’…"} | {ord(c): " " for c in "—–"}
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, stripped, without those that say nothing (`! ! !`)."""
+    """Return the sentences of a text, stripped, without those that have no words (`! ! !`)."""
     found = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -48,7 +48,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
-    """Whether the sentence from `start` goes on after the full stops at `end`."""
+    """Return whether the sentence from `start` continues after the full stops at `end`."""
     after = text[end.end() : end.end() + 3].lstrip(" ")
     if after == "\n\n":
         return False
@@ -63,28 +63,28 @@ def words(text: str) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Return what a reader sees of a text: no comments, entities as characters, words whole."""
+    """Return the text that a reader sees: no comments, entities as characters, words whole."""
     drawn = html.unescape(without_comments(text))
     return drawn if drawn.isascii() and "*" not in drawn else _DISGUISE.sub("", drawn)
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words as a treebank tokeniser has them: `WELL-KNOWN` is one, `DON'T` is two."""
+    """Return the words as a treebank tokeniser splits them: `WELL-KNOWN` is one, `DON'T` is two."""
     return _TOKEN.findall(text)
 
 
 def paragraphs(text: str, separator: str = "\n\n") -> list[str]:
-    """Return the pieces between separators, stripped, without those that say nothing."""
+    """Return the pieces between separators, stripped, without those that have no words."""
     return [piece.strip() for piece in text.split(separator) if says(piece)]
 
 
 def bare_words(text: str) -> list[str]:
-    """Return the words in small letters, punctuation deleted (`don't` is `dont`), as IFBench has them."""
+    """Return the words in lower case without punctuation (`don't` is `dont`), as in IFBench."""
     return text.lower().translate(_DROPPED).split()
 
 
 def ending(sentence: str) -> str:
-    """Return the sign that a sentence ends with, before quotes and brackets that close; "" for none."""
+    """Return the sign that ends a sentence, before closing quotes and brackets; "" if there is none."""
     return sentence.rstrip(_CLOSING)[-1:]
 
 
@@ -95,7 +95,7 @@ def related(count: int, threshold: float, relation: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def keyword_pattern(keyword: str, *, whole: bool) -> re.Pattern[str]:
-    """Return the pattern of a keyword as text, wherever a word may begin; `whole`: and end."""
+    """Return a pattern of a keyword at the start of a word; with `whole`, of whole words only."""
     keyword = keyword.strip()
     left = r"(?<![^\W_])" if keyword[:1].isalnum() and keyword[:1].isascii() else ""
     right = r"(?![^\W_])" if whole and keyword[-1:].isalnum() and keyword[-1:].isascii() else ""
@@ -103,6 +103,6 @@ def keyword_pattern(keyword: str, *, whole: bool) -> re.Pattern[str]:
 
 
 def keyword_counts(keyword: str, text: str, *, whole: bool = False) -> tuple[int, int]:
-    """Return how often a keyword stands in a text as it is written, and in what a reader sees of it."""
+    """Return the number of occurrences of a keyword in a text as written, and in its visible text."""
     pattern = keyword_pattern(keyword, whole=whole)
     return len(pattern.findall(text)), len(pattern.findall(shown(text)))

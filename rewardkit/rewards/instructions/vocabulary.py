@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def _listed(names: str, separator: str | None = None) -> tuple[str, ...]:
-    """The names of a text, at blanks or another separator."""
+    """Split a text into names, at blanks or another separator."""
     return tuple(" ".join(name.split()) for name in names.split(separator))
 
 
@@ -24,7 +24,7 @@ MINOR_WORDS = frozenset(
     a an the and but or nor for so yet as at by from in into of off on onto out over per than to up via with
     """)
 )
-"""Articles, conjunctions and short prepositions, which title case leaves small."""
+"""Articles, conjunctions and short prepositions, which are lower case in titles."""
 
 PERSON_NAMES = _listed("""
     Emma Liam Sophia Jackson Olivia Noah Ava Lucas Isabella Mason Mia Ethan Charlotte Alexander Amelia
@@ -32,7 +32,7 @@ PERSON_NAMES = _listed("""
     Nathan Victoria Elijah Layla Nicholas Audrey David Hannah Christopher Penelope Thomas Nora Andrew Aria
     Joseph Claire Ryan Stella Jonathan
     """)
-"""The fifty that the instruction itself lists."""
+"""The fifty names that the instruction itself lists."""
 
 STOP_WORDS = frozenset(
     _listed("""
@@ -46,14 +46,14 @@ STOP_WORDS = frozenset(
     yourself yourselves
     """)
 )
-"""NLTK's English list, less the contractions: words are counted as runs of letters, so none is ever met."""
+"""NLTK's English list without contractions, which never match because words are runs of letters."""
 
 CAPITALS = _listed("""
     Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin Amsterdam
     Warsaw London Brussels Kyiv Prague Luxembourg Paris Vienna Bratislava Budapest Vaduz Chisinau Bern
     Ljubljana Zagreb
     """)
-"""European capitals north of 45 degrees, from north to south. The reference leaves Kyiv (50.45) out."""
+"""European capitals north of 45 degrees, from north to south. The reference omits Kyiv (50.45)."""
 
 AFRICA = frozenset(
     _listed(

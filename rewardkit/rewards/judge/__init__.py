@@ -1,3 +1,3 @@
-"""Responses judged by a model, behind an endpoint."""
+"""Rewards given by a language model behind an HTTP endpoint."""
 
 from rewardkit.rewards.judge.file import register_judge as register_judge

@@ -1,4 +1,4 @@
-"""One question put to all models and votes of a judge: what is sent, read, asked once more, and voted on."""
+"""Asks all models of a judge one question: sends it, reads the answers, retries once and takes the votes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from rewardkit.rewards.judge.votes import VotedVerdict, vote
 
 T = TypeVar("T")
 NO_ANSWER = (EndpointError, NoVerdictError)
-"""What one vote or criterion may end with, and others need not."""
+"""Errors of a single vote or criterion, after which the others continue."""
 
 
 async def settled(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-    """Run coroutines together; return what each returned, or how it failed with one of `NO_ANSWER`.
+    """Run coroutines together; return the result of each, or its error if that is one of `NO_ANSWER`.
 
     Raises:
         Exception: another failure of one of them, when all have ended.
@@ -43,7 +43,7 @@ async def settled(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exce
 
 @dataclass(frozen=True, slots=True)
 class JudgeAsking:
-    """How one sample's questions are asked, and the bill for them."""
+    """Asks the questions about one sample and adds their cost to a bill."""
 
     options: JudgeOptions
     calls: JudgeCalls
@@ -53,14 +53,15 @@ class JudgeAsking:
         """Return the verdict on a question.
 
         Raises:
-            EndpointError, NoVerdictError: there is none.
+            EndpointError, NoVerdictError: no verdict was obtained.
             OverBudgetError: the budget is spent.
         """
         fields = [self.options.score_field] if self.options.score_field else []
         return (await self.verdicts(question, fields))[0]
 
     async def verdicts(self, question: JudgeQuestion, fields: Sequence[str]) -> list[VotedVerdict]:
-        """Return the verdicts of an answer: one for each of some fields of a JSON object; else the only one.
+        """Return the verdicts in an answer: one for each field of a JSON object; without fields, the only
+        one.
 
         Raises:
             EndpointError, NoVerdictError, OverBudgetError: as `verdict`.
@@ -78,7 +79,7 @@ class JudgeAsking:
     async def _vote(
         self, question: JudgeQuestion, fields: Sequence[str], model: JudgeModel, number: int
     ) -> list[JudgeVerdict]:
-        """One model's verdicts; an answer without one is asked about once more."""
+        """Return one model's verdicts. If its answer has none, ask once more."""
         answer = await self._answer(question.messages, fields, model, number)
         try:
             return self._read(answer, question.marker, fields)
@@ -110,7 +111,7 @@ class JudgeAsking:
             body["response_format"] = response_format(options, fields)
         body |= options.extra_body
         if body.get("seed") is not None:
-            body["seed"] += number  # votes are to differ, and to be the same in the next run
+            body["seed"] += number  # votes differ from each other, but not between runs
         endpoint = Endpoint(
             model.url,
             model.model,

@@ -1,7 +1,7 @@
-"""Answers of judges that are kept by their question: in memory, or in a SQLite file that processes share.
+"""Caches answers of judges by their question: in memory, or in a SQLite file that processes share.
 
-Answers are kept rather than verdicts: how they are read changes more often than the judge. Failures are not
-kept.
+It stores answers, not verdicts, because the way to read them changes more often than the judge. Failures are
+not stored.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import msgspec
 from rewardkit.errors import InputError
 
 FORM = 1
-"""Rises when what is kept of an answer changes."""
+"""Version of the stored answers. Increase it when their form changes."""
 
 MOST_IN_MEMORY = 50_000
-"""Answers that are kept in memory; the oldest go first. A file keeps all."""
+"""Maximum number of answers in memory; the oldest are dropped first. A file keeps all."""
 
 _BUSY_S = 30.0
-"""How long to wait for another process that writes."""
+"""Time to wait for another process that writes, in seconds."""
 
 
 class JudgeAnswer(msgspec.Struct, frozen=True):
-    """What a model said, and what it took."""
+    """A model's answer, with its token counts."""
 
     text: str
     tokens: list[tuple[str, list[tuple[str, float]]]] | None = None
-    """Each token with the likeliest in its place and their log-probabilities, where they were asked for."""
+    """Each token with the most likely alternatives and their log-probabilities, if requested."""
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -40,10 +40,10 @@ _decoder = msgspec.json.Decoder(JudgeAnswer)
 
 
 class AnswerCache:
-    """Answers by the digest of their question.
+    """Cached answers by the digest of their question.
 
     Args:
-        path: a SQLite file; `memory`: kept as long as this object.
+        path: a SQLite file, or `memory` to keep answers as long as this object.
 
     Raises:
         InputError: the file cannot be used.
@@ -62,12 +62,12 @@ class AnswerCache:
             raise InputError(f"cannot use {path} as the judge's cache: {error}") from None
 
     def get(self, question: str) -> JudgeAnswer | None:
-        """Return the answer to a question, if it is known."""
+        """Return the cached answer to a question, or None."""
         found = self._file.execute("SELECT answer FROM answers WHERE question = ?", (question,)).fetchone()
         return _decoder.decode(found[0]) if found else None
 
     def put(self, question: str, answer: JudgeAnswer) -> None:
-        """Keep an answer."""
+        """Store an answer."""
         with self._file:
             self._file.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?)", (question, msgspec.json.encode(answer))
@@ -84,12 +84,12 @@ class AnswerCache:
 
 
 def digest_of(address: str, body: dict[str, Any]) -> str | None:
-    """Return what a question is known by; None for one that is to be answered anew each time.
+    """Return the cache key of a question; None for one that must be asked each time.
 
     Args:
         address: of the server, without name and password.
-        body: the whole request. At a temperature above 0 its answer is drawn, and the same only with a
-        `seed`.
+        body: the whole request. At a temperature above 0, its answer is cached only with a `seed`, because it
+            is otherwise drawn at random.
     """
     if body.get("temperature") and body.get("seed") is None:
         return None

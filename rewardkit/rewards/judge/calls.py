@@ -1,7 +1,7 @@
-"""Every request of a judge goes through here: the one place that has cache, limits, budget and counts.
+"""Sends all requests of a judge, with cache, limits, budget and counts.
 
-There is one process for a judge (of a Scorer), with a coroutine for each sample, so nothing here is shared
-between processes but the cache's file.
+Each judge of a Scorer has one process, with a coroutine for each sample, so processes share only the cache's
+file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Gate:
 
 
 class JudgeCalls:
-    """Asks models, within the limits; what is known already, or being asked, is not asked again."""
+    """Asks models within the limits, unless the answer is cached or the same request is already in flight."""
 
     def __init__(self, spending: JudgeSpending) -> None:
         self._spending = spending
@@ -41,13 +41,13 @@ class JudgeCalls:
         self._cache = None if spending.cache == "off" else AnswerCache(spending.cache)
         self._gates: dict[str, _Gate] = {}
         self._asking: dict[str, tuple[asyncio.Task[JudgeAnswer], list[None]]] = {}
-        """The requests in flight by their question, each with an entry for everyone who waits for it."""
+        """Requests in flight by their question, each with one entry for each waiting caller."""
 
     async def ask(self, endpoint: Endpoint, body: Mapping[str, Any], bill: JudgeBill) -> JudgeAnswer:
-        """Return a model's answer, and put what it took on the bill.
+        """Return a model's answer, and add its cost to the bill.
 
         Raises:
-            EndpointError: the server gave none.
+            EndpointError: the server gave no answer.
             OverBudgetError: the budget is spent.
         """
         request = {"model": endpoint.model, **body}
@@ -67,7 +67,7 @@ class JudgeCalls:
         return await self._shared(question)
 
     async def _shared(self, question: str) -> JudgeAnswer:
-        """The answer of a request that several may wait for; it is cancelled with the last of them."""
+        """Return the answer of a request that several callers may await; the last of them can cancel it."""
         task, waiting = self._asking[question]
         waiting.append(None)
         try:
@@ -75,7 +75,7 @@ class JudgeCalls:
         finally:
             waiting.pop()
             if not waiting and not task.done():
-                del self._asking[question]  # whoever comes now asks anew
+                del self._asking[question]  # later callers send a new request
                 task.cancel()
 
     def _keep(self, question: str, task: asyncio.Task[JudgeAnswer]) -> None:
@@ -118,7 +118,7 @@ def _answer(
 
 
 def _count(tokens: Any, characters: int) -> int:
-    """Tokens as the server counts them; of one that does not, by the length of the text."""
+    """Return the number of tokens counted by the server, or an estimate from the length of the text."""
     return tokens if isinstance(tokens, int) and tokens >= 0 else characters // CHARACTERS
 
 
@@ -135,11 +135,11 @@ def _tokens(choice: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, float]
 
 
 _CALLS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, JudgeCalls]] = WeakKeyDictionary()
-"""Of each event loop, by spending; a worker has one loop."""
+"""Calls of each event loop, by spending; a worker has one loop."""
 
 
 def calls_within(spending: JudgeSpending) -> JudgeCalls:
-    """Return what asks models within these limits, for the running loop."""
+    """Return the calls with these limits for the running event loop, created if needed."""
     of_loop = _CALLS.setdefault(asyncio.get_running_loop(), {})
     key = repr(spending)
     if key not in of_loop:

@@ -1,5 +1,4 @@
-"""The YAML file of a judge, and the reward that it makes. What a judge is asked and costs is decided
-elsewhere."""
+"""Reads a judge's YAML file and makes its reward. Other modules handle questions and costs."""
 
 from __future__ import annotations
 
@@ -24,27 +23,27 @@ VERSION = 4
 
 
 class JudgeFile(msgspec.Struct):
-    """What the YAML file holds besides the fields of `JudgeOptions` and `JudgeSpending`."""
+    """Keys of the YAML file besides the fields of `JudgeOptions` and `JudgeSpending`."""
 
     name: str = ""
     data_sources: list[str] = []
     timeout_s: float = 180.0
-    """Deadline for one sample: all its requests, attempts and waits for a limit together."""
+    """Time limit for one sample, in seconds, including all requests, retries and waits for a limit."""
     preset: str = ""
-    """A known model (`rewardkit.rewards.judge.presets`), whose options these keys change."""
+    """Name of a known model (`rewardkit.rewards.judge.presets`), whose options the other keys override."""
     prompt_file: str = ""
-    """A file with the template in place of `prompt`: beside the YAML file, or in the model's folder."""
+    """File with the template in place of `prompt`: next to the YAML file, or in the model's folder."""
 
 
 def register_judge(
     path: str | Path, data_sources: Iterable[str] = (), *, registry: Registry = REGISTRY
 ) -> Reward:
-    """Make the judge of a YAML file the reward of `data_sources` or, if there are none, of the file's own.
+    """Register the judge of a YAML file for `data_sources` or, if there are none, for the file's own.
 
     Raises:
-        InputError: the file cannot be read, or is no YAML mapping.
-        OptionsError: a key that does not exist, a value that does not fit, no data source, or no key in the
-            environment.
+        InputError: the file cannot be read, or is not a YAML mapping.
+        OptionsError: a key does not exist, a value is invalid, or there is no data source or no API key in
+            the environment.
         MissingDependencyError: the package `openai` is not installed.
     """
     made = judge_of_file(path, data_sources)
@@ -100,7 +99,7 @@ def _target(spending: JudgeSpending) -> Callable[[Sample, JudgeOptions], Corouti
 
 
 def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
-    """Take the keys of a kind out of the file's values, and return what they make."""
+    """Remove the keys of `kind` from the file's values, and return the object made of them."""
     names = kind.__struct_fields__ if issubclass(kind, msgspec.Struct) else [one.name for one in fields(kind)]
     own = {name: values.pop(name) for name in names if name in values}
     try:
@@ -126,7 +125,7 @@ def _with_preset(values: dict[str, Any], about: JudgeFile, path: Path) -> dict[s
 
 
 def _template(name: str, values: dict[str, Any], path: Path) -> str:
-    """The text of a template that lies beside the file or in the model's folder."""
+    """Return the text of a template file next to the YAML file or in the model's folder."""
     places = [path.parent / name, Path(str(values.get("model", ""))) / name]
     for place in places:
         if place.is_file():
@@ -135,7 +134,7 @@ def _template(name: str, values: dict[str, Any], path: Path) -> str:
 
 
 def check_spending(options: JudgeOptions, spending: JudgeSpending, name: str) -> None:
-    """Refuse what would fail with the first sample.
+    """Check settings that would fail with the first sample.
 
     Raises:
         OptionsError: a key is not in the environment, or a model has no price and the budget is in dollars.

@@ -1,8 +1,8 @@
-"""A generative judge: language models behind OpenAI-compatible endpoints say how good a response is.
+"""A generative judge: language models behind OpenAI-compatible endpoints rate a response.
 
-Here: what is asked for one sample, and what the answers come to. `file` makes the reward of a YAML file;
-`options` says what may stand in it, `question` and `verdict` write what is asked and read the answer,
-`asking_models` asks.
+This module asks about one sample and combines the answers. `file` makes the reward of a YAML file, `options`
+defines its keys, `question` writes the question, `verdict` reads the answer, and `asking_models` sends
+requests.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rewardkit.rewards.judge.votes import VotedVerdict
 from rewardkit.types import COST_PARTS, Sample, Score, failure
 
 if TYPE_CHECKING:
-    from rewardkit.rewards.judge.asking_models import JudgeAsking  # brings aiohttp along
+    from rewardkit.rewards.judge.asking_models import JudgeAsking  # imports aiohttp
 
 _CRITERION = "criterion."
-"""Before a criterion's name in `parts`."""
+"""Prefix of a criterion's name in `parts`."""
 
 
 def load(options: JudgeOptions) -> None:
-    """Import the client, which would take up a second of the first samples' deadline."""
+    """Import the client, which would otherwise use up a second of the first samples' time limit."""
     import openai  # noqa: F401
 
     import rewardkit.rewards.judge.asking_models  # noqa: F401
@@ -49,7 +49,7 @@ def parts_of(options: JudgeOptions) -> tuple[str, ...]:
 
 
 async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpending | None = None) -> Score:
-    """Ask the judge, and once more where an answer has no verdict. What then fails is an `error`."""
+    """Ask the judge, and retry once if an answer has no verdict; if that fails too, the status is `error`."""
     from rewardkit.model_api.client import EndpointError
     from rewardkit.rewards.judge.asking_models import JudgeAsking
     from rewardkit.rewards.judge.calls import calls_within
@@ -122,7 +122,7 @@ async def _by_criteria(sample: Sample, asking: JudgeAsking) -> Score:
 
 
 async def _each(sample: Sample, items: list[RubricItem], asking: JudgeAsking) -> list[VotedVerdict | None]:
-    """One question for each criterion. None: it has no verdict, which `allow_missing` allows."""
+    """Ask one question for each criterion. None: it has no verdict, which `allow_missing` permits."""
     from rewardkit.rewards.judge.asking_models import settled
 
     questions = [ask(sample, asking.options, criterion=item.text) for item in items]

@@ -1,7 +1,6 @@
-"""What a judge is asked, and how its answers are read and combined: the options of the reward. Nothing is
-asked here.
+"""Options of the reward: the questions to a judge, and how its answers are read and combined. Sends nothing.
 
-What it may cost is in `spending`; templates and forms of known models are in `presets`.
+`spending` has the limits of cost; `presets` has the templates and answer formats of known models.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from rewardkit.reward_options import text_option
 
 _ITEM_WORDS = {"yes": 1.0, "no": 0.0}
 _PAIR_WORDS = {"A": 1.0, "B": 0.0, "tie": 0.5}
-"""The verdicts on a criterion and on a pair, where the file names none."""
+"""Default verdicts on a criterion and on a pair."""
 
 _PLACEHOLDERS = ("{response}", "{answer}", "{response_a}")
 
 
 @dataclass(frozen=True)
 class JudgeModel(NetworkSettings):
-    """One of several models; what it leaves empty is that of the judge's file."""
+    """One of several models; its empty fields are taken from the judge's file."""
 
     model: str
     url: Address = NO_ADDRESS
@@ -36,21 +35,21 @@ class RubricItem:
     text: str
     name: str = ""
     weight: float = 1.0
-    """Below 0: meeting it subtracts."""
+    """Weight of the item. A negative weight subtracts from the score if the item is met."""
     required: bool = False
-    """Not met: the whole score is 0."""
+    """True if the whole score is 0 when the item is not met."""
     pitfall: bool = False
-    """It names something bad: meeting it subtracts its weight."""
+    """True if the item names something bad: meeting it subtracts its weight."""
 
     @property
     def points(self) -> float:
-        """What meeting it adds."""
+        """Return the points for meeting the item."""
         return -abs(self.weight) if self.pitfall else self.weight
 
 
 @dataclass(frozen=True)
 class JudgeOptions(NetworkSettings):
-    """What the judge is asked and how its answers are read: the keys of the YAML file.
+    """Questions to the judge and the reading of its answers: the keys of the YAML file.
 
     Raises:
         ValueError: a value that cannot work.
@@ -60,67 +59,67 @@ class JudgeOptions(NetworkSettings):
     """Base of the API, such as `http://localhost:8000/v1`."""
     model: str = ""
     api_key_env: str = ""
-    """The environment variable with the key; empty: none is sent."""
+    """Environment variable with the API key; empty: no key is sent."""
     models: list[JudgeModel] = field(default_factory=list)
-    """Several models, each of which is asked. Empty: `model` alone."""
+    """Several models, all of which are asked. Empty: `model` alone."""
     system: str = text_option()
     prompt: str = text_option()
-    """With `{response}` or `{answer}` in it, and perhaps `{prompt}`, `{ground_truth}`, `{fence}` and
-    `{marker}`. Empty: the one for the form of judging."""
+    """Template with `{response}` or `{answer}`, and optionally `{prompt}`, `{ground_truth}`, `{fence}` and
+    `{marker}`. Empty: the default for the form of judging."""
     fields: dict[str, str] = field(default_factory=dict)
     """Other names of placeholders in `prompt`: `{"gold_answer": "ground_truth"}`."""
     marker: str = ""
-    """What stands before the verdict where the template has no `{marker}`, such as `Final Decision:`."""
+    """Text before the verdict if the template has no `{marker}`, such as `Final Decision:`."""
     score_pattern: str = ""
-    """A regular expression with the group `score`. All its matches behind the marker (without one, in the
-    answer) must say the same."""
+    """Regular expression with the group `score`. All its matches after the marker (without one, in the
+    answer) must agree."""
     score_field: str = ""
-    """The answer is one JSON object with the verdict in this field, `a.b` within an object."""
+    """Field of the JSON object in the answer that has the verdict; `a.b` for a nested object."""
     structured: bool = False
-    """Send the form of the JSON object as `response_format`, for servers that can guide the model."""
+    """Send the schema of the JSON object as `response_format`, for servers with guided decoding."""
     logprobs: bool = False
-    """The score is the mean of the verdicts, weighted with the probabilities of their tokens."""
+    """Use the mean of the verdicts as the score, weighted by the probabilities of their tokens."""
     verdicts: dict[str, float] = field(default_factory=dict)
-    """Words for scores, such as `{"yes": 1, "no": 0}`; without them the verdict is a number."""
+    """Scores of words, such as `{"yes": 1, "no": 0}`. Empty: the verdict is a number."""
     score_range: tuple[float, float] = (0.0, 10.0)
-    """A verdict outside is none."""
+    """Range of valid verdicts. A verdict outside of it is no verdict."""
     scale_to: tuple[float, float] | None = (0.0, 1.0)
-    """What `score_range` becomes; null: the verdict is the score."""
+    """Range to which `score_range` is scaled; null: the verdict is the score."""
     correct_from: float | None = None
-    """A score from here on says that the response is correct, a lower one that it is not; a response that
-    says nothing is not correct, and is not asked about. null: the judge does not say."""
+    """Lowest score at which the response counts as correct. An empty response is not correct, and the judge
+    is not asked about it. null: the judge does not decide correctness."""
     votes: int = 1
-    """How often each model is asked."""
+    """Number of times that each model is asked."""
     min_agreement: float = 0.0
-    """Votes that agree less are an `error`."""
+    """Minimum agreement of votes; below it, the status is `error`."""
     criteria: list[RubricItem] = field(default_factory=list)
-    """A rubric for all samples."""
+    """Rubric for all samples."""
     rubric: bool = False
-    """Each sample brings its rubric: HealthBench's, RaR's or a list of such items, as ground truth or in
+    """Take the rubric from each sample: HealthBench's, RaR's or a list of such items, as ground truth or in
     `extra_info`."""
     one_call: bool = False
-    """Ask for all criteria at once, in one JSON object; else once for each."""
+    """Ask for all criteria at once, in one JSON object; otherwise, once for each."""
     aggregate: Literal["mean", "min", "all"] = "mean"
-    """Of the criteria: the weighted mean, the lowest, or 1 if all are met."""
+    """Aggregation of the criteria: the weighted mean, the lowest, or 1 if all are met."""
     allow_missing: bool = False
-    """Leave out a criterion without a verdict; else the sample is an `error`."""
+    """Leave out a criterion without a verdict; otherwise the sample is an `error`."""
     pairwise: bool = False
-    """Compare with the ground truth, in both orders: 1 if the response wins twice, 0 if it loses twice, else
-    0.5."""
+    """Compare with the ground truth, in both orders: 1 if the response wins twice, 0 if it loses twice,
+    otherwise 0.5."""
     pair_roles: list[str] = field(default_factory=list)
-    """Two roles of the model's chat template, as of GenRMs: the responses are messages behind the
+    """Two roles in the model's chat template, as GenRMs have: the responses are messages after the
     prompt's."""
     temperature: float = 0.0
     max_tokens: int = 1024
     extra_body: RequestFields = field(default_factory=RequestFields)
-    """More fields of the request, such as `seed`."""
+    """Additional fields of the request, such as `seed`."""
     request_timeout_s: float = 60.0
-    """For one attempt."""
+    """Time limit of one attempt, in seconds."""
     retries: int = 4
 
     @property
     def endpoints(self) -> list[JudgeModel]:
-        """The models that are asked, complete."""
+        """Return the models to ask, with all fields filled in."""
         return [
             JudgeModel(one.model, one.url or self.url, one.api_key_env or self.api_key_env)
             for one in self.models or [JudgeModel(self.model)]
@@ -128,7 +127,7 @@ class JudgeOptions(NetworkSettings):
 
     @property
     def of_criteria(self) -> bool:
-        """The score is made of criteria."""
+        """Return whether the score is made of criteria."""
         return self.rubric or bool(self.criteria)
 
     def __post_init__(self) -> None:
@@ -204,5 +203,5 @@ class JudgeOptions(NetworkSettings):
             raise ValueError("pairwise and criteria cannot be combined; set only one of the two")
 
     def criteria_are_positive(self) -> bool:
-        """Whether there is something to gain, as far as is known here."""
+        """Return whether a criterion may have points above 0; true for rubrics that samples bring."""
         return self.rubric or any(one.points > 0 for one in self.criteria)

@@ -1,7 +1,7 @@
-"""Known models that verify or compare: the options that make a judge of each. A file's own keys go on top.
+"""Presets of known models that verify or compare: the options of a judge. The file's own keys override them.
 
-The forms of answers are the models'; the templates are ours, unless the file names the model's own
-(`prompt_file`), which is what it was trained on. `docs/verifiers.md` says where those are.
+The answer formats are the models'. The templates are ours, unless the file names the model's own
+(`prompt_file`), with which it was trained. `docs/verifiers.md` says where to find those.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"A": 1.0, "B": 0.0, "C": 0.0},
         "max_tokens": 4096,
     },
-    # "Final Decision: Yes" in the last line, behind its reasons.
+    # "Final Decision: Yes" in the last line, after the reasons.
     "general-verifier": {
         **_VERIFIER,
         "prompt": _SHORT_TASK
@@ -72,7 +72,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "marker": "Final Decision:",
         "verdicts": {"Yes": 1.0, "No": 0.0},
     },
-    # One word; the variants that think have it behind their thoughts.
+    # One word; the variants that think write it after their thoughts.
     "tinyv": {
         **_VERIFIER,
         "prompt": _SHORT_TASK + "Answer True or False.",
@@ -80,7 +80,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"True": 1.0, "False": 0.0},
         "max_tokens": 512,
     },
-    # Its template's licence forbids changes: the file brings it, and says what its placeholders are.
+    # The licence of its template forbids changes, so the file must supply it and name its placeholders.
     "xverify": {
         **_VERIFIER,
         "fields": {"question": "prompt", "output": "response", "answer": "ground_truth"},
@@ -115,9 +115,9 @@ _SHIPPED: dict[str, dict[str, Any]] = {
 Preset = Mapping[str, Any]
 
 PRESETS: Table[Preset] = Table("judge_presets", Mapping, _SHIPPED)
-"""Options by the name of the preset, which a file gives as `preset`."""
+"""Options by the name of the preset, for the key `preset` of a file."""
 
 
 def needs_template(preset: Preset) -> bool:
-    """Return True if the file has to bring a template, since the preset has none."""
+    """Return True if the file must supply a template because the preset has none."""
     return "prompt" not in preset and not preset.get("pairwise")

@@ -1,8 +1,8 @@
-"""A verdict made of the probabilities of its token (G-Eval): sum p(v) v / sum p(v) over the verdicts.
+"""A verdict from the probabilities of its token (G-Eval): sum p(v) v / sum p(v) over the verdicts.
 
-The token is the one straight behind the marker or, without one, the first: never one that is searched for.
-The verdict that was drawn has to be a good one too, and the verdicts need half of the probability between
-them; otherwise there is none, and never the drawn one in its place.
+The token is the one right after the marker or, without one, the first token; it is not searched for. The
+sampled verdict must also be valid, and the verdicts need half of the probability together. Otherwise there is
+no verdict; the sampled one is not used instead.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.verdict import JudgeVerdict, NoVerdictError, read_verdict, scaled
 
 LEAST_MASS = 0.5
-"""The probability that all verdicts need together."""
+"""Minimum probability of all verdicts together."""
 
 TOP = 20
-"""Tokens in a place whose probabilities are asked for: most servers allow no more."""
+"""Number of alternatives requested for each token; most servers allow no more."""
 
 
 def expected_verdict(answer: JudgeAnswer, marker: str, options: JudgeOptions) -> JudgeVerdict:
-    """Return the mean of the verdicts by the probabilities of their tokens.
+    """Return the mean of the verdicts, weighted by the probabilities of their tokens.
 
     Raises:
-        NoVerdictError: the answer has no verdict, it is not one token, or others have most of the
-        probability.
+        NoVerdictError: the answer has no verdict, the verdict is not one token, or other tokens have most of
+            the probability.
     """
     drawn = read_verdict(answer.text, marker, options)
     values = _values(options)
@@ -51,7 +51,7 @@ def _values(options: JudgeOptions) -> dict[str, float]:
 
 
 def _alternatives(answer: JudgeAnswer, marker: str, drawn: str) -> list[tuple[str, float]]:
-    """The tokens in the verdict's place with their probabilities."""
+    """Return the tokens at the verdict's position with their probabilities."""
     tokens = answer.tokens or []
     end = 0
     if marker:

@@ -1,4 +1,4 @@
-"""What goes to the judge: the template filled in, its fence and its marker, and how it is asked once more."""
+"""Writes the question to the judge: the filled template, its fence and marker, and the retry."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from rewardkit.types import Message, Sample
 
 
 class UnjudgeableError(ValueError):
-    """The sample itself cannot be judged; the message says why."""
+    """Raised if the sample itself cannot be judged; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """What goes to the judge."""
+    """The messages for the judge."""
 
     messages: list[dict[str, str]]
     marker: str
-    """What stands before the verdict in the answer; empty: the template asks for no marker."""
+    """Text before the verdict in the answer; empty: the template asks for no marker."""
 
 
 def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **more: str) -> JudgeQuestion:
-    """Fill in the template, in one pass, so that no text that is filled in is taken for a placeholder.
+    """Fill in the template in one pass, so that inserted text cannot act as a placeholder.
 
-    Fence and marker carry a digest of the sample: the response cannot close its own fence, nor write a
-    verdict that would be taken for the judge's, without holding its own digest.
+    The fence and marker contain a digest of the sample: the response cannot close its own fence or imitate
+    the judge's verdict without containing its own digest.
 
     Args:
-        fields: the verdicts that the JSON object is to have; none: `score_field`, or a verdict in text.
-        more: what stands for further placeholders.
+        fields: the verdicts required in the JSON object; none: `score_field`, or a verdict in text.
+        more: values of further placeholders.
     """
     prompt = prompt_text(sample.prompt)
     seen = f"{prompt}\0{sample.response}".encode("utf-8", "replace")
@@ -87,7 +87,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def asked_again(question: JudgeQuestion, answer: str, why: Exception, form: str) -> list[dict[str, str]]:
-    """Return the messages that ask for a verdict where `answer` has none."""
+    """Return the messages that ask for a verdict again because `answer` has none."""
     wanted = f"one line: {question.marker} and {form}" if question.marker else form
     said = f"Your answer cannot be read: {why}. Write only {wanted}, once, and nothing behind it."
     return [
@@ -98,15 +98,17 @@ def asked_again(question: JudgeQuestion, answer: str, why: Exception, form: str)
 
 
 def answer_of(sample: Sample) -> str:
-    """Return the answer that a response frames (a box, tags, `####`, "Answer:"); else its text without
-    thoughts."""
+    """Return the answer in the last frame of a response, or its text without thoughts.
+
+    Frames are a box, tags, `####` and "Answer:".
+    """
     text = own_text(sample.response, sample.prompt).strip()
     group = last_group(text)
     return group[-1].text if group else text
 
 
 def prompt_text(prompt: str | Sequence[Message] | None) -> str:
-    """Return a prompt as one text: of several messages each with its role."""
+    """Return a prompt as one text; several messages are labelled with their roles."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     if len(prompt) == 1:

@@ -1,8 +1,7 @@
-"""Rubrics: the criteria that a file or a sample brings, in the forms that datasets have them, and their
-score.
+"""Rubrics: reads the criteria of a file or a sample in the formats of published datasets, and scores them.
 
-Read are HealthBench's rows (`criterion`, `points`), RaR's and open-instruct's (`title`, `description`,
-`weight`), verifiers' (`name`, `text`) and NeMo-Gym's (`question`, `pass_criteria`).
+Supports the rows of HealthBench (`criterion`, `points`), RaR and open-instruct (`title`, `description`,
+`weight`), verifiers (`name`, `text`) and NeMo-Gym (`question`, `pass_criteria`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from rewardkit.rewards.judge.question import UnjudgeableError
 from rewardkit.types import Sample
 
 _LISTS = ("rubrics", "rubric", "criteria")
-"""Under which names a row has its rubric."""
+"""Keys under which a row has its rubric."""
 
 _TEXTS = ("text", "criterion", "description", "question")
 _NAMES = ("name", "title")
@@ -24,11 +23,11 @@ _WEIGHTS = ("weight", "points")
 
 
 class RubricScore(NamedTuple):
-    """The score of a rubric, and what it is made of."""
+    """The score of a rubric, with its details."""
 
     score: float
     met: float
-    """The share of the criteria that are met, pitfalls that were avoided among them."""
+    """Share of criteria that are met. An avoided pitfall counts as met."""
     detail: str
 
 
@@ -36,7 +35,7 @@ def items_of(sample: Sample, options: JudgeOptions) -> list[RubricItem]:
     """Return the criteria for a sample.
 
     Raises:
-        UnjudgeableError: it brings none, or one that cannot be read, or there is nothing to gain.
+        UnjudgeableError: the sample has no criteria, they cannot be read, or none has points above 0.
     """
     if not options.rubric:
         return options.criteria
@@ -94,13 +93,14 @@ def _first(given: Mapping[str, Any], names: Sequence[str]) -> Any:
 def rubric_score(
     items: Sequence[RubricItem], scores: Sequence[float | None], options: JudgeOptions
 ) -> RubricScore:
-    """Return the score of a rubric: the points of what is met, divided by those that can be gained.
+    """Return the score of a rubric: the points of met criteria divided by the points available.
 
     Args:
-        scores: how far each criterion is met, from 0 to 1; None: it has no verdict, and is left out.
+        scores: the degree to which each criterion is met, from 0 to 1; None: it has no verdict and is left
+            out.
 
     Raises:
-        UnjudgeableError: nothing that can be gained has a verdict.
+        UnjudgeableError: no criterion with points above 0 has a verdict.
     """
     known = [(item, score) for item, score in zip(items, scores, strict=True) if score is not None]
     most = sum(item.points for item, _ in known if item.points > 0)

@@ -1,4 +1,4 @@
-"""What a judge may cost, and what it has cost: limits, prices, the budget, and the bill of a sample."""
+"""Limits, prices and budget of a judge, and the bill of a sample."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from rewardkit.types import COST_PARTS
 
 CHARACTERS = 4
-"""Of a token, where no server has counted."""
+"""Characters per token, used if no server has counted."""
 
 
 class OverBudgetError(RuntimeError):
-    """The next request might pass the budget."""
+    """Raised if the next request might exceed the budget."""
 
 
 @dataclass(frozen=True)
 class TokenPrice:
-    """What a model's tokens cost, in US dollars for a million."""
+    """Price of a model's tokens, in US dollars per million."""
 
     input: float
     output: float
@@ -25,22 +25,22 @@ class TokenPrice:
 
 @dataclass(frozen=True)
 class JudgeSpending:
-    """How much a judge is asked, for one Scorer: further keys of the YAML file."""
+    """Limits of a judge's requests within one Scorer: further keys of the YAML file."""
 
     concurrency: int = 32
-    """Requests in flight at most, for each endpoint."""
+    """Maximum number of requests in flight, for each endpoint."""
     max_rpm: int = 0
-    """Requests a minute at most, for each endpoint; 0: any number."""
+    """Maximum number of requests per minute, for each endpoint; 0: no limit."""
     max_tpm: int = 0
-    """The same for tokens, of question and answer together."""
+    """Maximum number of tokens per minute, of questions and answers together; 0: no limit."""
     cache: str = "memory"
-    """Where answers are kept: a SQLite file, `memory`, or `off`."""
+    """Storage of answers: a SQLite file, `memory`, or `off`."""
     prices: dict[str, TokenPrice] = field(default_factory=dict)
-    """By model. Without one its tokens are counted, and cost nothing."""
+    """Prices by model. Tokens of a model without a price are counted as free."""
     budget_usd: float = 0.0
-    """A request that would pass it is not made; 0: no budget."""
+    """Budget in US dollars. Requests that would exceed it are not sent; 0: no budget."""
     budget_tokens: int = 0
-    """The same for tokens."""
+    """Budget in tokens. Requests that would exceed it are not sent; 0: no budget."""
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
@@ -50,26 +50,26 @@ class JudgeSpending:
                 raise ValueError(f"{name} must not be below 0, found {getattr(self, name)}")
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float:
-        """Return what some tokens of a model cost; 0 where its price is not known."""
+        """Return the cost of a model's tokens in US dollars; 0 if its price is not known."""
         price = self.prices.get(model)
         return (price.input * input_tokens + price.output * output_tokens) / 1e6 if price else 0.0
 
 
 class JudgeBill:
-    """What one sample has cost: its keys are those of `COST_PARTS`."""
+    """The cost of one sample; its keys are those of `COST_PARTS`."""
 
     def __init__(self) -> None:
         self.parts: dict[str, float] = dict.fromkeys(COST_PARTS, 0.0)
-        """As in a Score."""
+        """Amounts by key, as in the parts of a Score."""
 
     def add(self, **amounts: float) -> None:
-        """Add to some of the parts."""
+        """Add amounts to some of the parts."""
         for name, amount in amounts.items():
             self.parts[name] += amount
 
 
 class JudgeBudget:
-    """What has been spent, and what the requests in flight may add to it."""
+    """Tokens and dollars spent, and those reserved for requests in flight."""
 
     def __init__(self, spending: JudgeSpending) -> None:
         self._spending = spending
@@ -78,10 +78,10 @@ class JudgeBudget:
         self._calls = 0
 
     def reserve(self, model: str, characters: int) -> tuple[int, float]:
-        """Return the tokens and dollars that a request is expected to take, and keep them for it.
+        """Reserve the expected tokens and dollars of a request, and return them.
 
         Raises:
-            OverBudgetError: they might pass the budget.
+            OverBudgetError: they might exceed the budget.
         """
         tokens, usd = self._expected(model, characters)
         most_usd, most_tokens = self._spending.budget_usd, self._spending.budget_tokens
@@ -100,7 +100,7 @@ class JudgeBudget:
         return tokens, usd
 
     def settle(self, reserved: tuple[int, float], tokens: int, usd: float, calls: int) -> None:
-        """Note what a request took in place of what was reserved for it; `calls` is 0 for one that failed."""
+        """Replace a request's reservation by its actual cost; `calls` is 0 for a failed request."""
         self._open_tokens -= reserved[0]
         self._open_usd -= reserved[1]
         self._tokens += tokens
@@ -108,7 +108,7 @@ class JudgeBudget:
         self._calls += calls
 
     def _expected(self, model: str, characters: int) -> tuple[int, float]:
-        """What the requests so far took on average; before the first answer the length of the question."""
+        """Return the average cost of the requests so far; before the first answer, that of the question."""
         if self._calls:
             return self._tokens // self._calls, self._usd / self._calls
         tokens = characters // CHARACTERS
@@ -116,14 +116,14 @@ class JudgeBudget:
 
 
 class RequestPace:
-    """Lets so much pass in a minute, evenly."""
+    """Spreads an allowed amount evenly over each minute."""
 
     def __init__(self, a_minute: int) -> None:
         self._seconds = 60.0 / a_minute if a_minute else 0.0
         self._free_at = 0.0
 
     async def wait(self, amount: float) -> None:
-        """Wait for the turn of a request."""
+        """Wait until a request may be sent."""
         now = asyncio.get_running_loop().time()
         at = max(now, self._free_at)
         self._free_at = at + amount * self._seconds
@@ -131,5 +131,5 @@ class RequestPace:
             await asyncio.sleep(at - now)
 
     def correct(self, amount: float) -> None:
-        """Add what a request took beyond what it waited for."""
+        """Add the part of a request's cost that exceeds its estimate."""
         self._free_at += amount * self._seconds

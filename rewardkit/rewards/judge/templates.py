@@ -1,5 +1,4 @@
-"""What a judge is told where its file brings no prompt of its own, by the form of judging, and the form it
-is to keep."""
+"""Default prompts of judges and their answer formats, by the form of judging."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ Consider in a sentence or two which response serves the request better. """
 
 
 def template_of(options: JudgeOptions) -> str:
-    """Return the template of the question, with `{how}` where the form of the answer is told."""
+    """Return the template of the question, with `{how}` in place of the answer format."""
     if options.prompt:
         return options.prompt
     if options.one_call:
@@ -73,7 +72,7 @@ def template_of(options: JudgeOptions) -> str:
 
 
 def form_of(options: JudgeOptions) -> str:
-    """Return in words what a verdict is: one of some words, or a number within the range."""
+    """Return a description of a verdict: one of some words, or a number within the range."""
     if options.verdicts:
         *most, last = map(str, options.verdicts)
         return f"{', '.join(most)} or {last}" if most else last
@@ -82,10 +81,10 @@ def form_of(options: JudgeOptions) -> str:
 
 
 def how_to_answer(options: JudgeOptions, fields: Sequence[str] = ()) -> str:
-    """Return the sentence that tells the form of the answer.
+    """Return the sentence that describes the answer format.
 
     Args:
-        fields: the names of the verdicts in a JSON object; none: the verdict is text behind the marker.
+        fields: the names of the verdicts in a JSON object; none: the verdict is text after the marker.
     """
     if fields:
         shown = ", ".join(['"reason": "..."', *(f'"{name}": ...' for name in fields)])
@@ -97,7 +96,7 @@ def how_to_answer(options: JudgeOptions, fields: Sequence[str] = ()) -> str:
 
 
 def response_format(options: JudgeOptions, fields: Sequence[str]) -> dict[str, object]:
-    """Return the `response_format` for a JSON object: the reason comes before the verdicts."""
+    """Return the `response_format` for a JSON object, in which the reason precedes the verdicts."""
     kind: dict[str, object] = {"type": "number"}
     if options.verdicts:
         kind = {"type": "string", "enum": list(map(str, options.verdicts))}
@@ -112,5 +111,5 @@ def response_format(options: JudgeOptions, fields: Sequence[str]) -> dict[str, o
 
 
 def listed(texts: Sequence[str], names: Sequence[str]) -> str:
-    """Return criteria as a list, each with the name under which its verdict is wanted."""
+    """Return criteria as a list, each with the field for its verdict."""
     return json.dumps(dict(zip(names, texts, strict=True)), ensure_ascii=False, indent=1)

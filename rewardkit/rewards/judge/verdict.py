@@ -1,8 +1,7 @@
-"""What a judge's answer means: a number, a word of `verdicts`, or a field of a JSON object. Nothing is
-evaluated.
+"""Reads a judge's answer: a number, a word of `verdicts`, or a field of a JSON object. Evaluates nothing.
 
-A verdict is the last thing that a judge says: behind it stands nothing but closing marks. What goes on could
-take it back in any language ("7, nein, sechs"), so the judge is asked once more instead of being guessed at.
+A verdict must be the end of the answer, except for closing marks. Further text could retract it in any
+language ("7, nein, sechs"), so the judge is asked once more.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.special_tokens import behind_thoughts
 
 _READ_CHARS = 20_000
-"""The end of an answer in which a verdict is looked for."""
+"""Number of characters at the end of an answer that are searched for a verdict."""
 
 _NUMBER = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?"
 _OUT_OF = ("/", "out of", "of", "von", "sur", "de", "su", "av", "uit", "z", "из", "分，满分")
-"""What stands between a number and the end of its scale, as in `7/10`. The end has to be the range's."""
+"""Text between a number and the end of its scale, as in `7/10`. The end must match the range's."""
 
 _OPENING = r"(?:\\boxed\{|[\s*`\"'“‘„«$(\[{])*+"
 _CLOSING = r"(?:</\w{1,20}>|[\s*`\"'”’“»$)\]}])*+"
@@ -36,29 +35,28 @@ _FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>.*)\n\s*```\s*\Z", re.DOTA
 
 
 class NoVerdictError(ValueError):
-    """The answer holds no usable verdict; the message says why."""
+    """Raised if the answer has no usable verdict; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeVerdict:
-    """What the judge said."""
+    """The verdict of a judge."""
 
     text: str
     value: float
     score: float
     """The value on the scale of the reward."""
     reason: str = ""
-    """The end of what stands before the verdict, on one line."""
+    """The end of the text before the verdict, on one line."""
     mass: float | None = None
-    """The probability of all verdicts together, where the score is made of the probabilities of tokens."""
+    """Probability of all verdicts together, if the score is computed from the probabilities of tokens."""
 
 
 def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:
-    """Read the verdict, which ends the answer: behind the marker or, without one, alone on the last line.
+    """Read the verdict at the end of an answer: after the marker or, without one, alone on the last line.
 
     Raises:
-        NoVerdictError: there is none, or there are several; it is not among the `verdicts` or within
-            `score_range`.
+        NoVerdictError: there is none or several, or it is not among the `verdicts` or within `score_range`.
     """
     if options.score_field:
         return json_verdicts(answer, [options.score_field], options)[0]
@@ -73,11 +71,11 @@ def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdic
 
 
 def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> list[JudgeVerdict]:
-    """Read verdicts from fields, `a.b` within an object, of the one JSON object that an answer is.
+    """Read verdicts from fields (`a.b` for nested objects) of an answer that is one JSON object.
 
     Raises:
-        NoVerdictError: the answer is not one JSON object and nothing else (but a fence round it), a field is
-            missing or given twice, or its value is no JSON number within `score_range`, or none of
+        NoVerdictError: the answer is not a single JSON object (a fence around it is allowed), a field is
+            missing or duplicated, or its value is neither a JSON number within `score_range` nor one of
             `verdicts`.
     """
     said = _said(answer)
@@ -103,7 +101,7 @@ def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> 
 
 
 def _said(answer: str) -> str:
-    """What stands behind the thoughts of an answer."""
+    """Return the part of an answer after its thoughts."""
     said = behind_thoughts(answer)
     if said is None:
         raise NoVerdictError("the judge's thinking block is not closed")
@@ -124,7 +122,7 @@ def _field(made: Any, field: str, options: JudgeOptions) -> str:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object's fields; one that is given twice is in it as a list, and so no verdict."""
+    """Return an object's fields; a duplicated field becomes a list, which is not a valid verdict."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found[key] = [found[key], value] if key in found else value
@@ -136,7 +134,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
-    """The verdict's text, and what stands before it."""
+    """Return the verdict's text and the text before it."""
     if marker:
         before, found, after = said.rpartition(marker)
         if not found:
@@ -149,7 +147,7 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
 
 
 def _verdict_alone(text: str, options: JudgeOptions) -> str:
-    """The verdict that a text is, marks round it aside."""
+    """Return the verdict that makes up a text, without surrounding marks."""
     if options.verdicts:
         words = sorted(map(str, options.verdicts), key=len, reverse=True)
         found = re.match(
@@ -170,7 +168,7 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
 
 
 def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
-    """What `score_pattern` finds behind the marker, or in all of the answer; the same wherever it does."""
+    """Return the match of `score_pattern` after the marker, or in the whole answer; all must agree."""
     before, _, after = said.rpartition(marker) if marker else ("", "", said)
     found = list(re.finditer(options.score_pattern, after[-_READ_CHARS:]))
     texts = {(one["score"] or "").strip().casefold() for one in found}
@@ -181,7 +179,10 @@ def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
 
 
 def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
-    """Refuse an answer that gave another verdict before its last; a marker without one was only mentioned."""
+    """Refuse an answer with a different verdict before its last.
+
+    A marker without a verdict is a mere mention.
+    """
     words = "|".join(re.escape(str(word)) for word in options.verdicts) or _NUMBER
     begins = re.compile(rf"{_OPENING}(?P<score>{words})(?!\w)", re.IGNORECASE)
     for piece in before.split(marker)[1:] if marker else ():
@@ -212,7 +213,7 @@ def _value(text: str, options: JudgeOptions) -> float:
 
 
 def scaled(value: float, options: JudgeOptions) -> float:
-    """Return a verdict's score: words have those that the options give them; numbers are scaled."""
+    """Return a verdict's score: that of its word in the options, or the scaled number."""
     if options.scale_to is None or options.verdicts:
         return value
     (low, high), (to_low, to_high) = options.score_range, options.scale_to

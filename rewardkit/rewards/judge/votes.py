@@ -1,4 +1,4 @@
-"""Several verdicts on one question become one: the median of numbers, the most frequent of words."""
+"""Combines several verdicts on one question: the median of numbers, the most frequent of words."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from rewardkit.rewards.judge.verdict import JudgeVerdict, NoVerdictError
 
 @dataclass(frozen=True, slots=True)
 class VotedVerdict:
-    """What the votes say together."""
+    """The combined verdict of all votes."""
 
     text: str
     value: float
     score: float
     agreement: float
-    """Of words the share of the most frequent; of numbers 1 less the mean distance from the median, on a
+    """For words, the share of the most frequent. For numbers, 1 minus the mean distance from the median, on a
     scale from 0 to 1."""
     reason: str
     mass: float | None = None
-    """The least of the votes."""
+    """Smallest `mass` of the votes."""
 
 
 def vote(verdicts: Sequence[JudgeVerdict], asked: int, options: JudgeOptions) -> VotedVerdict:
-    """Return what the verdicts say together; of words that tie, the mean.
+    """Return the combined verdict; the mean if words tie.
 
     Args:
         verdicts: those of the votes that have one.
-        asked: how many were asked for.
+        asked: number of votes requested.
 
     Raises:
         NoVerdictError: fewer than half of the votes have a verdict, or they agree too little.

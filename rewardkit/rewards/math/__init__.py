@@ -1,7 +1,7 @@
-"""The `math` reward: whether the answer in a response equals a ground truth answer, whatever the notation.
+"""The `math` reward: compares the answer in a response with a ground truth in any notation.
 
-`score` is the reward; `compare`, `extract` and `explain` are the steps it is made of. Importing this pulls in
-neither SymPy (which only ever runs in a worker process) nor mpmath (loaded at the first numeric comparison).
+`score` is the reward; `compare`, `extract` and `explain` are its steps. Importing this module loads neither
+SymPy (which only runs in a worker process) nor mpmath (loaded at the first numeric comparison).
 """
 
 from rewardkit.rewards.math.comparing.grade import MathVerdict as MathVerdict

@@ -1,4 +1,4 @@
-"""What a person needs when a verdict surprises them: what was read, and how; who decided."""
+"""Explains a verdict: the answer that was read, how it was parsed, and the tier that decided."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINE = 400
 
 @dataclass(frozen=True)
 class MathExplanation:
-    """Why an answer is right or wrong. Every field is text to print."""
+    """Reasons why an answer is right or wrong, as printable texts."""
 
     extracted: str | None
     method: str
@@ -40,7 +40,7 @@ class MathExplanation:
 
 
 def explain(ground_truth: str, response: str, options: MathOptions = DEFAULT) -> MathExplanation:
-    """Return how a response would be scored, and why."""
+    """Return the result of scoring a response, with the reasons."""
     options = options.resolved
     found = extract(response, options)
     ground_truths = alternatives(ground_truth)

@@ -1,4 +1,4 @@
-"""The named functions of the maths reward, and the facts about each that comparing needs."""
+"""Named functions of the maths reward, with the properties needed for comparing."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import NamedTuple
 
 
 class MathFunction(NamedTuple):
-    """One function, by its name in the tree (`Fn.name`)."""
+    """Properties of one function."""
 
     sympy: str
-    """Its name in SymPy."""
+    """Name in SymPy."""
     mpmath: str = ""
-    """Its name in mpmath; empty: it is computed otherwise, or not at all."""
+    """Name in mpmath; empty: it is computed differently, or not at all."""
     breaks_at_one: bool = False
-    """It has an edge or a pole where its argument is 1 or -1."""
+    """True if it has an edge or a pole where its argument is 1 or -1."""
     is_branch: bool = False
-    """It undoes another function in a part of that function's range only."""
+    """True if it inverts another function only in a part of that function's range."""
     levels_off: bool = False
-    """It is nearly constant far from 0."""
+    """True if it is nearly constant far from 0."""
     reads_last_digits: bool = False
-    """Its value depends on the last digits of its argument, which differ between precisions."""
+    """True if its value depends on the last digits of its argument, which differ between precisions."""
 
 
 FUNCTIONS = {
@@ -68,7 +68,7 @@ FUNCTIONS = {
     "gamma": MathFunction("gamma", "gamma"),
     "root": MathFunction("real_root"),
 }
-"""Spellings of these names are in `reading.words`."""
+"""Functions by their name in the tree (`Fn.name`). `reading.words` has the spellings."""
 
 
 def named(fact: str) -> frozenset[str]:

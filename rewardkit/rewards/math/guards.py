@@ -1,7 +1,7 @@
-"""The size limits that keep every tier linear and every number small. Nothing else lives here.
+"""Size limits that keep every tier linear and every number small.
 
-A limit that is passed raises `TooLarge`, which no caller outside this package ever sees: it turns into the
-verdict `undecided`, or into "not equal" where size alone proves that.
+Exceeding a limit raises `TooLarge`, which never leaves this package: it becomes the verdict `undecided`, or
+"not equal" if size alone proves that.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 import threading
 
 MAX_ANSWER_CHARS = 4_000
-"""Longer candidates are only compared as strings."""
+"""Maximum length of a parsed answer, in characters. Longer answers are only compared as strings."""
 MAX_TOKENS = 1_500
 MAX_DEPTH = 64
 MAX_DIGITS = 1_500
-"""Digits of one literal."""
+"""Maximum number of digits of a literal."""
 MAX_BITS = 1 << 15
-"""Bits of an exact integer that is materialised."""
+"""Maximum number of bits of an exact integer."""
 MAX_LOG2 = 1 << 40
-"""Largest binary exponent of an approximate value: beyond it a number is only compared by structure."""
+"""Largest binary exponent of an approximate value; larger numbers are only compared by structure."""
 MAX_TERMS = 512
-"""Terms of a sum or product that is written out, and items of a list."""
+"""Maximum number of terms of an expanded sum or product, and of items of a list."""
 MAX_STEPS = 40_000
-"""What one answer may cost, all its parts and readings together, in steps of about a microsecond."""
+"""Maximum cost of one answer with all its parts and readings, in steps of about a microsecond."""
 
 SYMPY_CPU_S = 2.0
-"""Seconds of processor time that SymPy may take for one answer, all its parts together."""
+"""CPU time of SymPy for one answer with all its parts, in seconds."""
 
 
 class AnswerBudget:
-    """What one answer may still cost, however many parts and alternatives it is compared with."""
+    """Remaining budget of one answer, for all parts and alternatives with which it is compared."""
 
     def __init__(self, cpu_s: float) -> None:
         self.cpu_s = cpu_s
-        """Seconds of SymPy's processor time."""
+        """CPU time of SymPy, in seconds."""
         self.steps = MAX_STEPS
 
 
@@ -44,13 +44,13 @@ _LOCAL = _Local()
 
 
 class budget:
-    """Give what is done inside, in this thread, one budget; inside another one, that one goes on.
+    """Context manager that opens a budget in this thread; inside another one, it uses the outer budget.
 
-    Used like a function; as a generator it would take as long as comparing a short answer does.
+    Named like a function. A generator would take as long as comparing a short answer.
     """
 
     def __init__(self, cpu_s: float | None = None) -> None:
-        """`cpu_s` is SymPy's processor time; 0: it is not asked."""
+        """Set SymPy's CPU time in seconds; 0: SymPy is not asked."""
         self._cpu_s = SYMPY_CPU_S if cpu_s is None else cpu_s
 
     def __enter__(self) -> AnswerBudget:
@@ -65,10 +65,10 @@ class budget:
 
 
 def spend(steps: int) -> None:
-    """Count work towards the budget that is open in this thread, if one is.
+    """Count work towards the budget that is open in this thread, if there is one.
 
     Raises:
-        Exhausted: it is used up.
+        Exhausted: the budget is used up.
     """
     budget = _LOCAL.budget
     if budget is not None:
@@ -78,12 +78,12 @@ def spend(steps: int) -> None:
 
 
 class Exhausted(Exception):
-    """The budget is used up. Nothing but the end of the comparison follows: no rule may go on without."""
+    """Raised if the budget is used up. It ends the comparison: no rule may catch it and continue."""
 
 
 class TooLarge(Exception):
-    """A guard stopped the work."""
+    """Raised if a guard stopped the work."""
 
 
 class Unparsable(Exception):
-    """The text is not in our grammar; the message says where it stopped."""
+    """Raised for a text outside of our grammar; the message gives the position."""

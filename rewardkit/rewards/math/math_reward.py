@@ -1,4 +1,4 @@
-"""The reward functions: a Sample in, a Score out. Extraction is in `reading`, comparison in `comparing`."""
+"""Reward functions: a Sample in, a Score out. `reading` extracts the answer, `comparing` compares it."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from rewardkit.types import Sample, Score
 
 _LINE = 200
 _COMPATIBLE_CPU_S = 15.0
-"""Processor time for another grader's verdicts on one response. Math-Verify allows itself five seconds each
-for the ground truth, the answer and their comparison."""
+"""CPU time for another grader's verdicts on one response, in seconds. Math-Verify allows itself five seconds
+each for the ground truth, the answer and their comparison."""
 
 
 @dataclass(frozen=True)
 class DapoOptions(MathOptions):
-    """The same scoring with DAPO's rewards: +1 for right and -1 for wrong."""
+    """Options of the `math` reward with DAPO's scores: +1 for right and -1 for wrong."""
 
     wrong_score: float = -1.0
     format_score: float = -1.0
 
 
 def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
-    """Score a response: 1.0 when its answer equals the ground truth, 0.0 when it does not.
+    """Score a response: 1.0 if its answer equals the ground truth, otherwise 0.0.
 
-    `extra_info["answer_kind"]` may settle how one like `1,234` is read: as a `number`, a `list` or `text`.
-    `parts["format"]` is 1.0 when the answer stood in a box or answer tags. A ground truth that is empty is
-    `invalid`; where SymPy could not be asked for want of a process it is `error`. What no tier can decide,
-    in the time it is given, is wrong: nobody has shown it to be right.
+    `extra_info["answer_kind"]` may determine how an answer like `1,234` is read: as a `number`, a `list` or
+    `text`. `parts["format"]` is 1.0 if the answer is in a box or answer tags. An empty ground truth is
+    `invalid`; if SymPy could not be asked for lack of a process, the status is `error`. An answer that no
+    tier can decide within its time limit is wrong, because it was not shown to be right.
     """
     ground_truths = alternatives(sample.ground_truth)
     if not ground_truths:
@@ -80,13 +80,15 @@ _AROUND = " \t\r\n$.*"
 
 
 def _is_verbatim(slot: str, ground_truth: str) -> bool:
-    """Whether a frame holds a ground truth that reading would cut: a sentence, a formula of several lines."""
+    """Return whether a frame has a verbatim ground truth that parsing would cut, such as a sentence."""
     return bool(slot) and slot.strip(_AROUND) == ground_truth.strip(_AROUND)
 
 
 def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: Sample, kind: str) -> bool:
-    """Whether an answer is a number in a base that neither a ground truth nor the question names, and that is
-    not ten: `12_3` for 12."""
+    """Return whether an answer is in a base that is not ten and that nobody asked for: `12_3` for 12.
+
+    Neither a ground truth nor the question names the base.
+    """
     reading = prepare_answer(found, kind).reading
     if not isinstance(reading, Based) or reading.base == _TEN:
         return False
@@ -102,7 +104,7 @@ _BASE_NAMES = {2: "binary", 8: "octal", 16: "hexadecimal"}
 
 
 def score_dapo(sample: Sample, options: DapoOptions = DapoOptions()) -> Score:
-    """Score a response +1.0 or -1.0, with `acc` as a part and the prediction as what was extracted."""
+    """Score a response +1.0 or -1.0, with `acc` as a part and the prediction as the extracted answer."""
     found = score(sample, options)
     return msgspec.structs.replace(found, parts={"acc": float(bool(found.correct))})
 
@@ -119,9 +121,9 @@ def alternatives(ground_truth: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4_096)
 def malformed(ground_truth: str) -> str:
-    """Return why no answer can equal a ground truth: nothing is in it, or it was cut off; empty if one can.
+    """Return the reason why no answer can equal a ground truth: it is empty or was cut off; "" if one can.
 
-    A text that cannot be read as maths is none of these: an answer may repeat it.
+    A text that cannot be parsed as maths is no such reason, because an answer may repeat it.
     """
     if (field := _field_of_row(ground_truth)) is not None:
         return f"the ground truth {ground_truth!r:.60} is an object; pass the value of the field {field!r}"
@@ -140,7 +142,7 @@ def malformed(ground_truth: str) -> str:
 
 
 def _field_of_row(ground_truth: str) -> str | None:
-    """The field that holds the ground truth, where a whole row was given as one; else None."""
+    """Return the field with the ground truth if a whole row was given instead; otherwise None."""
     if not ground_truth.lstrip().startswith("{") or '"' not in ground_truth:
         return None
     try:
@@ -158,10 +160,11 @@ _ESCAPED = re.compile(r"\\[\\{}]")
 def best_verdict(
     ground_truths: tuple[str, ...], found: Extraction, options: MathOptions, kind: str = ""
 ) -> MathVerdict:
-    """Return the verdict against the first acceptable answer that matches, else a failure or the last one.
+    """Return the verdict against the first acceptable answer that matches, else a failure or the last
+    verdict.
 
-    Boxes side by side are a list, unless all are the same; so must frames of other kinds be.
-    `kind` is `extra_info["answer_kind"]`.
+    Adjacent boxes are a list, unless all are equal; adjacent frames of other kinds must be equal. `kind` is
+    `extra_info["answer_kind"]`.
     """
     if len(ground_truths) == 1 and not (found.slot or found.parts or found.beside):
         return compare_prepared(prepare(ground_truths[0], kind), prepare_answer(found, kind), options)
@@ -176,7 +179,7 @@ def best_verdict(
 
 
 def _verdict(ground_truth: PreparedAnswer, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
-    """The verdict on the answer; on the whole slot for a ground truth in prose."""
+    """Return the verdict on the answer, or on the whole slot if the ground truth is prose."""
 
     def compared(text: str) -> MathVerdict:
         return compare_prepared(ground_truth, prepare_answer(Extraction(text, "whole"), kind), options)
@@ -203,7 +206,7 @@ def _score(
 
 
 def _compatible(response: str, ground_truths: tuple[str, ...], options: MathOptions) -> Score:
-    """Answer as another grader does, in its own scores."""
+    """Score as another grader does, with its own scores."""
     with budget(_COMPATIBLE_CPU_S) as left:
         found = [
             _compatible_one(options.compat, response, ground_truth, left) for ground_truth in ground_truths

@@ -1,4 +1,4 @@
-"""What counts as right: the options of the `math` reward, and presets (argued in docs/math_policies.md)."""
+"""Options of the `math` reward, and presets (explained in docs/math_policies.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Compat = Literal["none", "verl_math_reward", "math_dapo", "math_dapo_0_8", "math
 
 @dataclass(frozen=True)
 class MathOptions:
-    """Options of the `math` reward. Every default is argued in docs/math_policies.md."""
+    """Options of the `math` reward. docs/math_policies.md explains every default."""
 
     preset: Literal["default", "strict"] = "default"
     """`strict` accepts only answers in a box or in tags, requires the same units and percent, degree and
@@ -44,10 +44,10 @@ class MathOptions:
     """Score of a wrong answer in a box or in tags."""
 
     def __post_init__(self) -> None:
-        """Refuse what no answer can be found or compared by.
+        """Check the options.
 
         Raises:
-            ValueError: a value that means nothing.
+            ValueError: a value has no meaning.
             MissingDependencyError: the grader to reproduce is not installed.
         """
         if self.methods == ():
@@ -61,7 +61,7 @@ class MathOptions:
 
     @cached_property
     def resolved(self) -> MathOptions:
-        """The options with their preset filled in, worked out once; what the user set himself stays."""
+        """Return the options with the preset's values filled in where the user set none."""
         preset = _PRESETS[self.preset]
         unset = {name: value for name, value in preset.items() if getattr(self, name) is None}
         return replace(self, **unset) if unset else self

@@ -1,7 +1,7 @@
-"""Units of measure: what a unit is made of, how it is spelled, and what the words after a number mean.
+"""Units of measure: their factors, their spellings, and the meaning of the words after a number.
 
-The units themselves are in `unit_table`, the counted nouns in `reading/nouns`; how two values with units
-compare is in `comparing/quantities`.
+`unit_table` has the units, `reading/nouns` the counted nouns, and `comparing/quantities` compares two values
+with units.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLAIN_NOUNS = table(
 ORDINALS = frozenset({"th", "st", "nd", "rd"})
 _PHRASE = re.compile(r"[A-Za-z\s'.,()/-]*(?:\^?[23])?")
 _USUAL_POWERS = (0, 3, -2)
-"""Of ten: prefixes that are read in any case where no other unit is spelled like it: `KG`, `kPA`."""
+"""Powers of ten whose prefixes are read in any case unless another unit has that spelling: `KG`, `kPA`."""
 _MAX_POWER = 20
 _MAX_FACTORS = 12
 _MAX_LETTERS = 30
@@ -32,7 +32,7 @@ class Measure(NamedTuple):
     """The size of a unit: `factor * pi**pi` of its base units."""
 
     dimensions: tuple[tuple[str, int], ...] = ()
-    """Base units and their powers, in order of their names; none has the power 0."""
+    """Base units and their powers, in order of their names; no power is 0."""
     factor: Fraction = Fraction(1)
     pi: int = 0
 
@@ -45,35 +45,35 @@ class Measure(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What words after a number mean."""
+    """Meaning of the words after a number."""
 
     measure: Measure | None
-    """None when the words are only a noun."""
+    """The unit of measure; None if the words are only a noun."""
     factors: tuple[tuple[str, int], ...]
-    """The names in a unit of measure, and their powers."""
+    """Names and powers of the factors of a unit of measure."""
     droppable: bool
-    """False when the words say something about the number: `is wrong`, `or more`."""
+    """False if the words qualify the number: `is wrong`, `or more`."""
     words: str
 
 
 class Run(NamedTuple):
-    """A unit of measure that was found in a text."""
+    """A unit of measure found in a text."""
 
     end: int
     spelling: str
     """Names with their powers, `m s^-2`."""
     ends_text: bool
     marked: bool
-    """Whether a font or a degree sign says that it is a unit; else it is letters, which may be variables."""
+    """True if a font or a degree sign marks it as a unit; otherwise the letters may be variables."""
     certain: bool
-    """False for letters that are variables as often: `5 J`, `5 \\Omega`."""
+    r"""False for letters that are just as often variables: `5 J`, `5 \Omega`."""
 
 
 def run(text: str, start: int) -> Run | None:
-    """Return the unit of measure that begins at `start`, behind a value; None if there is none.
+    """Return the unit of measure that begins at `start`, after a value; None if there is none.
 
-    In a font it ends with its item. Whether letters without one are variables all the same is for
-    `reading/letters` to say.
+    In a font it ends with its item. `reading/letters` decides whether plain letters are variables
+    nevertheless.
     """
     reader = _Reader(text, start)
     reader.product("")
@@ -90,7 +90,7 @@ def run(text: str, start: int) -> Run | None:
 
 
 def _is_no_product(factors: list[tuple[str, int]], *, spaced: bool) -> bool:
-    """Whether letters without a font are hardly variables: `60km/h`, `5 kPa`, `5 m/s`."""
+    """Return whether plain letters are unlikely to be variables: `60km/h`, `5 kPa`, `5 m/s`."""
     if factors[0][0] in unit_table.EVERYDAY:
         return True
     names = [name for name, _ in factors]
@@ -111,17 +111,17 @@ def read(words: str) -> Unit:
 
 
 def is_prefix(word: str) -> bool:
-    """Return True for the word of a power of ten before a unit: `kilo`."""
+    """Return True for the name of a power of ten before a unit: `kilo`."""
     return word in _prefixes()[1]
 
 
 def is_unit(word: str) -> bool:
-    """Return True when a word is the name of a unit of measure."""
+    """Return True if a word is the name of a unit of measure."""
     return _named(word) is not None
 
 
 def _is_noun(words: str) -> bool:
-    """Whether words that are no known unit may be left out, for they say nothing of the number."""
+    """Return whether words that are no known unit may be left out because they do not qualify the number."""
     if words.isascii():
         phrase = len(words) > 1 and _PHRASE.fullmatch(words) is not None
         return words.casefold() in ORDINALS or (phrase and harmless(words))
@@ -133,7 +133,7 @@ def _is_noun(words: str) -> bool:
 
 @cache
 def _symbols() -> dict[str, tuple[str, int]]:
-    """By symbol, prefixes included: the definition of the unit without prefix, and the power of ten."""
+    """Return the definition of the unit without prefix, and the power of ten, by symbol with prefix."""
     found: dict[str, tuple[str, int]] = {}
     for symbols, _, unit, prefixed in _rows():
         for symbol in symbols if prefixed else ():
@@ -143,14 +143,16 @@ def _symbols() -> dict[str, tuple[str, int]]:
 
 @cache
 def _words() -> dict[str, tuple[str, bool]]:
-    """By word: the definition of its unit, and whether prefixes are taken."""
+    """Return the definition of the unit, and whether prefixes are allowed, by word."""
     return {word: (unit, prefixed) for _, words, unit, prefixed in _rows() for word in words}
 
 
 @cache
 def _folded_symbols() -> dict[str, tuple[str, int] | None]:
-    """By symbol in small letters: its unit and power of ten, if that is a usual one; None where capitals tell
-    two units apart."""
+    """Return unit and power of ten by symbol in lower case.
+
+    The unit is None if its power is unusual, or capitals distinguish two units.
+    """
     found: dict[str, tuple[str, int] | None] = {}
     for symbol, unit in _symbols().items():
         folded = symbol.casefold()
@@ -160,7 +162,7 @@ def _folded_symbols() -> dict[str, tuple[str, int] | None]:
 
 @cache
 def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
-    """Symbols, words, definition (`=` and its own name for a base unit), whether prefixes are taken."""
+    """Return symbols, words, definition (`=` and a name for a base unit), use of prefixes of each unit."""
     found = []
     for line in filter(None, unit_table.UNITS.splitlines()):
         symbols, words, definition, prefixed = (part.split() for part in line.split("|"))
@@ -170,14 +172,14 @@ def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
 
 @cache
 def _prefixes() -> tuple[dict[str, int], dict[str, int]]:
-    """The powers of ten by symbol, and by word."""
+    """Return the powers of ten by symbol, and by word."""
     rows = [row.split() for row in unit_table.PREFIXES.split(";")]
     return {row[0]: int(row[1]) for row in rows}, {word: int(row[1]) for row in rows for word in row[2:]}
 
 
 @lru_cache(maxsize=4_096)
 def _named(name: str) -> Measure | None:
-    """The unit of a name: a symbol as it is written, a word in any case, a symbol that only one unit has."""
+    """Return the unit of a symbol as written, a word in any case, or an unambiguous symbol in any case."""
     found = _symbols().get(name) or _in_words(name.casefold())
     if found is None and len(name) > 1:
         found = _folded_symbols().get(name.casefold())
@@ -185,7 +187,7 @@ def _named(name: str) -> Measure | None:
 
 
 def _in_words(word: str) -> tuple[str, int] | None:
-    """The unit of a word, in the singular or plural, with its prefix: `kilometers`."""
+    """Return the unit of a word, in the singular or plural, with its prefix: `kilometers`."""
     for plural in ("", "s", "es"):
         stem = word.removesuffix(plural)
         if not stem or (plural and (not word.endswith(plural) or not stem.isascii())):
@@ -201,7 +203,10 @@ def _in_words(word: str) -> tuple[str, int] | None:
 
 @cache
 def _defined(definition: str) -> Measure:
-    """The measure of a definition in `unit_table`: a number and other units; `=` leads a base unit's name."""
+    """Return the measure of a definition in `unit_table`.
+
+    A definition is a number and other units; `=` precedes the name of a base unit.
+    """
     if definition.startswith("="):
         return Measure(((definition[1:], 1),))
     measure = Measure()
@@ -243,11 +248,11 @@ _FOLLOWS = re.compile(
     r"\s*(?:\Z|[,;:.)\]}=<>\d]|\\[}\\]|(?:\\(?:text|le|ge|ne|approx|end|cup|cap|to)|and|or)(?![A-Za-z]))"
 )
 _LONG = 3
-"""Letters of a name that is no product of variables."""
+"""Minimum number of letters of a name that cannot be a product of variables."""
 
 
 def _name(lexeme: re.Match[str]) -> str:
-    """The name of a unit without its fonts, `kΩ` for `\\mathrm{k}\\Omega`."""
+    r"""Return the name of a unit without its fonts, `kΩ` for `\mathrm{k}\Omega`."""
     name = _FONTS.sub("", lexeme.group())
     if lexeme.lastgroup == "celsius":
         return "°" + ("F" if "F" in name or "fahr" in name else "C")
@@ -255,22 +260,22 @@ def _name(lexeme: re.Match[str]) -> str:
 
 
 class _Reader:
-    """A product of units that is read from a text: as much of it as is one."""
+    """Reads a product of units from a text, up to the end of the product."""
 
     def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
         self.position = start
         self.end = start
-        """Where the longest product so far ends, with all its braces closed."""
+        """End of the longest product so far with all its braces closed."""
         self.factors: list[tuple[str, int]] = []
         self.complete = 0
-        """How many of the factors stand before `end`."""
+        """Number of factors before `end`."""
         self.depth = 0
         self.marked = False
-        """Whether something says that these are no variables: a font."""
+        """True if a font shows that these are no variables."""
 
     def measure(self) -> Measure:
-        """The measure of the factors."""
+        """Return the measure of the factors."""
         measure = Measure()
         for name, power in self.factors:
             part = _named(name)
@@ -278,7 +283,7 @@ class _Reader:
             measure = measure.times(part, power)
         powers = dict(measure.dimensions)
         if len(self.factors) > 1 or self.factors[0][1] != 1:
-            # Beside other units degrees of Celsius measure differences, as kelvins do.
+            # Next to other units, degrees Celsius are temperature differences, like kelvins.
             for name, size in (("°C", Fraction(1)), ("°F", Fraction(5, 9))):
                 power = powers.get(name, 0)
                 measure = measure.times(Measure(((name, 1),)), -power).times(
@@ -287,9 +292,9 @@ class _Reader:
         return measure
 
     def product(self, closing: str, sign: int = 1) -> bool:
-        """Read factors up to a closing bracket, or as many as there are; False where these are none.
+        """Read factors up to a closing bracket, or as many as there are; False if there are none.
 
-        What follows a slash is under it, up to the end: J/mol K is J/(mol K).
+        Factors after a slash are in the denominator, up to the end: J/mol K is J/(mol K).
         """
         depth = 0
         before = 1
@@ -356,7 +361,7 @@ class _Reader:
         return self.product("}", sign)
 
     def _power(self) -> int:
-        """The power that stands next, 1 if none does."""
+        """Read a following power; 1 if there is none."""
         found = _POWER.match(self.text, self.position)
         if found is None:
             return 1
@@ -365,6 +370,6 @@ class _Reader:
         return int(digits.replace("−", "-").replace(" ", "")) if digits else _POWERS[found["word"]]
 
     def _raise_last(self) -> None:
-        """Raise the last factor to a power behind its font: `\\text{ m/s}^2` is m/s^2."""
+        r"""Raise the last factor to a power after its font: `\text{ m/s}^2` is m/s^2."""
         name, power = self.factors[-1]
         self.factors[-1] = (name, power * self._power())

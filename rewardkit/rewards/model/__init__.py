@@ -1,7 +1,7 @@
 """Neural reward models: a sequence classifier reads prompt and response, and its logit is the reward.
 
-Here: how one is registered, and the reward itself. `options` says how it is loaded, `encode` makes tokens of
-a sample, `classifier` and `vllm_classifier` make logits of tokens. No torch is imported before a worker loads
+This module registers and applies them. `options` has the settings of loading, `encode` turns a sample into
+tokens, `classifier` and `vllm_classifier` turn tokens into logits. torch is imported only when a worker loads
 a model.
 """
 
@@ -21,7 +21,7 @@ from rewardkit.rewards.model.options import ModelOptions as ModelOptions
 from rewardkit.types import Sample, Score, failure
 
 TIMEOUT_S = 600.0
-"""Deadline for one chunk of samples, at most `rewardkit.scoring.jobs.MODEL_CHUNK` of them."""
+"""Time limit for one chunk of at most `rewardkit.scoring.jobs.MODEL_CHUNK` samples, in seconds."""
 
 
 class Classifier(Protocol):
@@ -30,7 +30,7 @@ class Classifier(Protocol):
     encoder: ModelEncoder
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
-        """Return the logits of each sequence of token ids, or why there are none."""
+        """Return the logits of each sequence of token ids, or the reason why it has none."""
         ...
 
 
@@ -46,15 +46,15 @@ def register_reward_model(
     """Make a sequence-classification model the reward of `data_sources`, exact names or globs.
 
     Args:
-        path: a folder or a hub id. A folder is looked into now; the weights load with the first sample or
-            with `Scorer.warm_up`.
+        path: a folder or a hub id. A folder is checked now; the weights are loaded with the first sample or
+            by `Scorer.warm_up`.
         name: the reward's name. Default: the folder's name or the hub id.
-        timeout_s: deadline for one chunk of samples; overrunning it kills the model's process.
+        timeout_s: time limit for one chunk of samples; the model's process is killed if it is exceeded.
         options: fields of `ModelOptions`.
 
     Raises:
-        InputError: no such folder, or it holds no sequence classifier.
-        OptionsError: an option that does not exist or does not fit, or a name that is taken.
+        InputError: the folder does not exist or has no sequence classifier.
+        OptionsError: an option does not exist or is invalid, or the name is taken.
 
     Example:
         >>> register_reward_model("out/rm", ["Dahoas/*"], max_length=2048)  # doctest: +SKIP
@@ -95,7 +95,7 @@ _NEEDS = {"vllm": {"vllm": "vllm"}, "transformers": {"torch": "model", "transfor
 
 
 def score(samples: Sequence[Sample], options: ModelOptions) -> list[Score]:
-    """Score samples with the model; all those that can be read go through it together."""
+    """Score samples with the model; all readable samples are batched together."""
     model = load(options)
     encoded = [_encode(sample, model.encoder) for sample in samples]
     readable = [one for one in encoded if isinstance(one, Encoded)]
@@ -111,7 +111,7 @@ def load(options: ModelOptions) -> Classifier:
         InputError: it cannot be loaded, or is no reward model.
         MissingDependencyError: torch, transformers or vllm is not installed.
     """
-    with large_imports():  # each imports more as it opens a model
+    with large_imports():  # each imports more when it opens a model
         if options.backend == "vllm":
             from rewardkit.rewards.model.vllm_classifier import VllmClassifier
 
@@ -141,10 +141,10 @@ def _to_score(encoded: Encoded, logits: list[float] | str) -> Score:
 
 
 def check_path(path: str) -> None:
-    """See what can be seen without torch: whether there is such a model, and its config.json.
+    """Check without torch that a model exists, and that its config.json names a sequence classifier.
 
     Raises:
-        InputError: there is none, or it is no sequence classifier.
+        InputError: there is no such model, or it is not a sequence classifier.
     """
     if reason := why_no_model(path):
         raise InputError(f"cannot load a reward model: {reason}")

@@ -22,14 +22,14 @@ except ImportError as error:
     ) from None
 
 _NO_LIMIT = 10**9
-"""Tokenizers without a limit give a number far beyond this one."""
+"""Tokenizers without a limit report a number far above this one."""
 
 
 class TransformersClassifier:
     """A model on its device.
 
     Raises:
-        InputError: it cannot be loaded, has weights missing (a language model has no score head), has more
+        InputError: it cannot be loaded, has missing weights (a language model has no score head), has more
             than two labels, or reads fewer tokens than `max_length`.
     """
 
@@ -46,7 +46,7 @@ class TransformersClassifier:
         self.encoder = ModelEncoder(tokenizer, options.template, max_length)
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
-        """Return the logits of each sequence, in order, or why there are none."""
+        """Return the logits of each sequence, in order, or the reason why it has none."""
         found: dict[int, list[float] | str] = {}
         for batch in plan_batches([len(one) for one in ids], self._batch_tokens):
             found.update(zip(batch, self._forward([ids[i] for i in batch]), strict=True))
@@ -56,7 +56,7 @@ class TransformersClassifier:
         try:
             return self._forward_together(ids)
         except torch.OutOfMemoryError:
-            pass  # outside of the handler, which would hold on to the tensors
+            pass  # outside of the handler, which would keep references to the tensors
         torch.cuda.empty_cache()
         if len(ids) == 1:
             return [f"out of memory on {self._device} with a sequence of {len(ids[0])} tokens"]
@@ -76,9 +76,10 @@ class TransformersClassifier:
         return found
 
     def _padding(self, ids: Sequence[Sequence[int]]) -> int:
-        """The model's padding token or, if it has none, an id that occurs in no sequence of the batch.
+        """Return the model's padding token or, if it has none, an id that occurs in no sequence of the batch.
 
-        Decoders find the last real token by comparing with the padding token, so they must be told of it.
+        Decoders find the last real token by comparing with the padding token, so it is also set in their
+        config.
         """
         if self._has_padding:
             return int(self._config.pad_token_id)
@@ -105,10 +106,10 @@ def plan_batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
 
 
 def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
-    """Return how many tokens a model is given: `max_length` or, if that is 0, as many as it can read.
+    """Return the number of tokens that a model reads: `max_length` or, if that is 0, its own limit.
 
     Raises:
-        InputError: it cannot read `max_length` tokens, or does not say how many it can.
+        InputError: it cannot read `max_length` tokens, or its limit is unknown.
     """
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     limits = [n for n in (positions, tokenizer.model_max_length) if n and n < _NO_LIMIT]
@@ -136,7 +137,7 @@ def _load_model(path: str, dtype: torch.dtype) -> Any:
         ),
     )
     if info["missing_keys"]:
-        # transformers would make them up: random rewards.
+        # transformers would initialise them at random, and the rewards would be random.
         raise InputError(
             f"{path} is not a reward model: the weights of {sorted(info['missing_keys'])[0]} are missing"
         )
@@ -151,7 +152,7 @@ def _loaded(path: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except Exception as error:
-        # The loaders let exceptions of many kinds through: of the hub, of tokenizers, of torch, KeyErrors.
+        # The loaders raise many kinds of exceptions: of the hub, of tokenizers, of torch, KeyErrors.
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise InputError(f"cannot load the reward model {path}: {reason}") from None
 

@@ -1,4 +1,4 @@
-"""From a prompt and a response to the tokens a reward model reads: template, truncation, defused tokens."""
+"""Turns a prompt and a response into a reward model's tokens: template, truncation, defused tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewardkit.types import Message
 
 
 class UnreadableError(ValueError):
-    """This sample cannot be put before the model; the message says why."""
+    """Raised if the model cannot read a sample; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +21,18 @@ class Encoded:
 
     ids: list[int]
     truncated: int = 0
-    """Tokens cut off the front of the prompt."""
+    """Number of tokens cut off the front of the prompt."""
     note: str = ""
-    """What was done to the text that its author might not expect."""
+    """Note on a change of the text that its author might not expect."""
 
 
 class ModelEncoder:
-    """A tokenizer with the way it is used.
+    """A tokenizer with its settings.
 
     Args:
         tokenizer: of transformers.
         template: as in `rewardkit.rewards.model.ModelOptions`.
-        max_length: tokens that the model reads.
+        max_length: number of tokens that the model reads.
 
     Raises:
         InputError: `template` is `chat` and the tokenizer has none.
@@ -49,11 +49,11 @@ class ModelEncoder:
     def encode(self, prompt: str | Sequence[Message] | None, response: str) -> Encoded:
         """Return the tokens of prompt and response.
 
-        What is too long loses the front of its prompt, never any of the response.
+        If they are too long, the front of the prompt is cut off, never any of the response.
 
         Raises:
             UnreadableError: the messages do not fit the template, there is no text, or the response alone is
-                longer than the model reads.
+                longer than the model's limit.
         """
         messages = _messages(prompt)
         defused = _defuse(response, self._specials)
@@ -72,9 +72,9 @@ class ModelEncoder:
         return Encoded(ids, cut, "; ".join(notes))
 
     def _without_front(self, ids: list[int], tail: str) -> list[int]:
-        """The last tokens, after the one that opens every sequence if there is one.
+        """Return the last tokens, after the one that opens every sequence if there is one.
 
-        `tail` is the response with what the template puts behind it.
+        `tail` is the response with the text that the template adds after it.
         """
         special = self._tokenizer.all_special_ids
         opening = 1 if ids[0] in special else 0
@@ -95,14 +95,14 @@ class ModelEncoder:
                 messages, tokenize=False, add_generation_prompt=add_generation_prompt
             )
         except Exception as error:
-            # Templates are programs: they refuse roles, or an order of them, in ways of their own.
+            # Templates are programs that refuse roles, or an order of roles, in their own ways.
             reason = str(error).partition("\n")[0]
             raise UnreadableError(f"the messages do not fit the model's chat template: {reason}") from None
         return text
 
 
 def _common_length(a: str, b: str) -> int:
-    """How many characters two texts have in common at their start."""
+    """Return the number of characters in the common prefix of two texts."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
@@ -121,7 +121,7 @@ def _messages(prompt: str | Sequence[Message] | None) -> list[dict[str, str]]:
 
 
 def _special_tokens(tokenizer: Any) -> list[str]:
-    """The special tokens that are more than a character, the longest first."""
+    """Return the special tokens of more than one character, longest first."""
     added = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
     return sorted({t for t in [*added, *tokenizer.all_special_tokens] if len(t) > 1}, key=len, reverse=True)
 
@@ -129,8 +129,8 @@ def _special_tokens(tokenizer: Any) -> list[str]:
 def _defuse(response: str, specials: list[str]) -> str:
     """Break up special tokens that the response spells out.
 
-    The tokenizer would take them for real ones, and a response could end its own turn and open one that
-    praises it.
+    Otherwise the tokenizer would make real ones of them, and a response could end its own turn and open one
+    that praises it.
     """
     for token in specials:
         response = response.replace(token, f"{token[0]} {token[1:]}")

@@ -1,4 +1,4 @@
-"""How a reward model is loaded and what it is shown: the options of the reward. Nothing is loaded here."""
+"""Options of loading a reward model and of its input. Loads nothing."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from rewardkit.reward_options import file_option
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """How a reward model is loaded and what it is shown."""
+    """Options of loading a reward model and of its input."""
 
     path: str = file_option("")
-    """A folder, or the name of a model on the Hugging Face hub."""
+    """Model folder, or the name of a model on the Hugging Face hub."""
     backend: Literal["transformers", "vllm"] = "transformers"
     device: str = "auto"
-    """A torch device such as `cuda:1`. `auto`: a GPU if there is one, else the CPU."""
+    """Torch device such as `cuda:1`. `auto`: a GPU if there is one, otherwise the CPU."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """`auto`: bfloat16 on a device that has it, float16 on another GPU, float32 on the CPU."""
+    """Number format of the weights. `auto`: bfloat16 if the device supports it, float16 on another GPU,
+    float32 on the CPU."""
     template: Literal["auto", "chat", "plain"] = "auto"
-    """`chat`: the model's chat template. `plain`: the prompt's text and the response, one behind the other.
+    """Input format. `chat`: the model's chat template. `plain`: the prompt's text followed by the response.
     `auto`: the chat template if the model has one."""
     max_length: int = 0
-    """Tokens of prompt and response together. 0: as many as the model reads."""
+    """Maximum number of tokens of prompt and response together. 0: the model's limit."""
     batch_tokens: int = 16_384
-    """Tokens of one forward pass, padding included. vLLM sees to this itself."""
+    """Number of tokens in one forward pass, including padding. Ignored by vLLM, which batches by itself."""
     gpu_memory_utilization: float = 0.5
-    """For vLLM: the share of the GPU's memory that it may take."""
+    """For vLLM: the share of the GPU's memory that it may use."""

@@ -1,8 +1,8 @@
-"""The same through vLLM's pooling runner, which brings its own batching; thin on purpose.
+"""A sequence classifier in vLLM's pooling runner, which does its own batching.
 
-What is used of vLLM: `LLM(model, runner="pooling").classify(token ids, PoolingParams(use_activation=False))`,
-read at version 0.32. It reads out the last token, also where the padding token ends the sequence, which
-transformers skips.
+Uses `LLM(model, runner="pooling").classify(token ids, PoolingParams(use_activation=False))`, as read in
+version 0.32. It reads out the last token, even if the padding token ends the sequence, which transformers
+skips.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rewardkit.rewards.model.options import ModelOptions
 
 
 class VllmClassifier:
-    """A model in an engine of vLLM, in this process.
+    """A model in a vLLM engine, in this process.
 
     Raises:
         MissingDependencyError: vllm is not installed.
@@ -27,11 +27,11 @@ class VllmClassifier:
     """
 
     def __init__(self, options: ModelOptions) -> None:
-        # Its engine belongs in our own process, which is the one that gets killed.
+        # The engine must be in our own process, which is killed at the time limit.
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         _show_only(options.device)
         try:
-            with large_imports():  # by themselves: starting its engine searches for garbage three times
+            with large_imports():  # separately: starting the engine collects garbage three times
                 from vllm import LLM, PoolingParams
         except ImportError as error:
             raise MissingDependencyError(
@@ -44,7 +44,7 @@ class VllmClassifier:
                 dtype=options.dtype,
                 max_model_len=options.max_length or None,
                 gpu_memory_utilization=options.gpu_memory_utilization,
-                enforce_eager=True,  # graphs pay off token by token; here each sequence is one pass
+                enforce_eager=True,  # graphs help token by token; here each sequence is one pass
             )
         except (ValueError, RuntimeError, OSError) as error:
             reason = str(error).strip().partition("\n")[0]
@@ -64,7 +64,7 @@ class VllmClassifier:
 
 
 def _show_only(device: str) -> None:
-    """Let vLLM, which takes the first GPU that it sees, see this one alone; its build for CPUs sees none."""
+    """Make only this GPU visible to vLLM, which uses the first one that it sees; its CPU build sees none."""
     kind, _, index = device.partition(":")
     if kind != "cuda" or not index:
         return

@@ -1,5 +1,5 @@
-"""Questions with short answers: `reward` scores, `reading` finds the answer and the accepted ones, `equal`
-compares two short answers, `compat` is verl's rule."""
+"""Questions with short answers: `qa_reward` scores and finds the answer and the accepted answers, `equal`
+compares two short answers, and `compat` is verl's rule."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ def verl_score(response: str, ground_truth: str) -> tuple[float, bool, str | Non
 
 
 def normalize(text: str) -> str:
-    """Return SQuAD's normal form: small letters, no ASCII punctuation, no articles, single blanks."""
+    """Return SQuAD's normal form: lower case, no ASCII punctuation, no articles, single blanks."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split())
 
 
 def _last_answer(response: str) -> str | None:
-    """What `re.findall("<answer>(.*?)</answer>")` finds last, in one pass."""
+    """Return the last match of `re.findall("<answer>(.*?)</answer>")`, in one pass."""
     position = 0
     found = None
     while (start := response.find("<answer>", position)) >= 0:

@@ -1,10 +1,10 @@
-"""When two short answers are the same, and how much of one is in the other. Text in, verdict out.
+"""Compares two short answers, and computes how much of one is in the other.
 
-SQuAD's normalisation (github.com/rajpurkar/SQuAD-explorer, `evaluate-v2.0.py`: letter case, punctuation,
+Uses SQuAD's normalisation (github.com/rajpurkar/SQuAD-explorer, `evaluate-v2.0.py`: letter case, punctuation,
 articles and blanks do not matter) without its mistakes: it deletes the sign of `-5`, the point of `3.5`, the
-letter of `vitamin A` and the whole of `!`. Here numbers are compared as numbers (in figures or in words, with
-a unit of measure or a currency by its value), dates as dates, an article is one only before another word,
-accents may be left out, and nothing equals an answer without letters.
+letter of `vitamin A` and all of `!`. Here numbers are compared as numbers (in figures or in words, with a
+unit or a currency by its value), dates as dates, an article counts as one only before another word, accents
+may be left out, and nothing equals an answer without letters.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from functools import lru_cache
 from rewardkit.rewards.answers.number import Value, number_in
 
 MAX_ANSWER = 1_000
-"""Characters; a longer answer is no short one."""
+"""Maximum number of characters of a short answer."""
 
 ComparedDate = tuple[int, int, int]
-"""Year, month and day; 0 where one is not given."""
+"""Year, month and day; 0 for each that is not given."""
 
 _QUOTES = dict.fromkeys((0x2018, 0x2019, 0xB4), "'") | dict.fromkeys((0x201C, 0x201D), '"')
 _QUOTES |= dict.fromkeys((0x2212, 0x2013, 0x2014), "-")
@@ -38,26 +38,26 @@ _SIGNS = frozenset("^/*<>=-")
 _SIGN = re.compile(
     r"(?:(?<=[\d()])|(?<=\b[^\W\d_]))\s?(?:[\^/*<>=]|(?<!\d)-|-(?=\s?[^\W\d_]\b))(?=\s?(?:[\d(]|[^\W\d_]\b))"
 )
-"""A dash between two numbers is none: `9-11` is `9/11`."""
+"""Signs of arithmetic. A dash between two numbers is not one: `9-11` is `9/11`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedForm:
-    """A short answer in the form in which it is compared."""
+    """A short answer in the form used for comparison."""
 
     number: Value | None
     unit: str
-    """What follows the number, if anything: a unit by its dimensions, a currency by its code, else words."""
+    """Text after the number, if any: a unit by its dimensions, a currency by its code, otherwise words."""
     date: ComparedDate | None
     words: tuple[str, ...]
     joined: str
-    """The words without blanks, where deleting punctuation changes nothing else; else empty."""
+    """The words without blanks, if deleting punctuation changes nothing else; otherwise empty."""
     signs: str = ""
-    """Of arithmetic, beside numbers and single letters: `x/2` is not `x^2`."""
+    """Signs of arithmetic next to numbers and single letters: `x/2` is not `x^2`."""
 
     @property
     def empty(self) -> bool:
-        """True when nothing is left to compare."""
+        """Return True if nothing is left to compare."""
         return not self.words
 
 
@@ -65,7 +65,7 @@ _EMPTY = ComparedForm(None, "", None, (), "")
 
 
 def form(text: str) -> ComparedForm:
-    """Return the form of a short answer; long ones are empty."""
+    """Return the form of a short answer; empty for a long one."""
     if len(text) > MAX_ANSWER:
         return _EMPTY
     return _form(text)
@@ -87,7 +87,7 @@ def _form(text: str) -> ComparedForm:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text in small letters, as SQuAD's normalisation leaves them."""
+    """Return the words of a text in lower case, as in SQuAD's normalisation."""
     found = _TOKEN.findall(_DROPPED.sub("", text))
     found = [word for word in found[:-1] if word not in _ARTICLES] + found[-1:]
     return tuple(
@@ -113,8 +113,8 @@ _PERCENT = ("", "%", "percent", "per cent")
 
 
 def _measured(text: str) -> tuple[Value | None, str]:
-    """The value of a number and what it counts or measures, in base units: `5 km` is 5000 of length."""
-    # Loaded here: a response without numbers needs nothing of the math reward.
+    """Return the value of a number and its unit, in base units: `5 km` is 5000 of length."""
+    # Imported here, because responses without numbers do not need the math reward.
     from rewardkit.rewards.math.reading.spelled import spelled_number
     from rewardkit.rewards.math.units import read as read_unit
 
@@ -154,11 +154,11 @@ _IN_FIGURES = re.compile(
 )
 _IN_DATES = ("of", "the")
 _LONGEST_DATE = 6
-"""Words: Tuesday the 5th of May, 1945."""
+"""Maximum number of words of a date: Tuesday the 5th of May, 1945."""
 
 
 def _date(text: str) -> ComparedDate | None:
-    """A date with at least month and year, or month and day."""
+    """Return a date with at least month and year, or month and day; None for any other text."""
     figures = _IN_FIGURES.fullmatch(text)
     if figures:
         year, month, day = (int(part) for part in figures.groups() if part)
@@ -187,9 +187,9 @@ def _date(text: str) -> ComparedDate | None:
 
 
 def same(answer: ComparedForm, ground_truth: ComparedForm) -> bool:
-    """Return True when an answer is the ground truth; an empty one equals none.
+    """Return True if an answer equals the ground truth; an empty answer equals none.
 
-    A number may have a unit that the ground truth leaves out; two units must be the same.
+    A number may have a unit that the ground truth omits; two units must be the same.
     """
     if not answer.words or not ground_truth.words:
         return False
@@ -207,14 +207,14 @@ def same(answer: ComparedForm, ground_truth: ComparedForm) -> bool:
 
 
 _REORDERED = 0.999
-"""The same words in another order are not the same answer: "Wide World Web"."""
+"""Score of the same words in another order, which are not the same answer: "Wide World Web"."""
 
 
 def f1(answer: ComparedForm, ground_truth: ComparedForm) -> float:
     """Return the F1 of the words of two answers, 0 to 1.
 
-    0 where one of them is yes or no and they differ (HotpotQA), and where the truth has numbers and none of
-    them is in the answer (DROP).
+    It is 0 if one of them is yes or no and they differ (HotpotQA), and if the ground truth has numbers and
+    none of them is in the answer (DROP).
     """
     if same(answer, ground_truth):
         return 1.0

@@ -1,14 +1,14 @@
-"""Short answers: what one frame holds is one of the accepted answers.
+"""Short answers: the content of one frame equals an accepted answer.
 
 Serves NQ, TriviaQA, HotpotQA, PopQA, 2WikiMultihopQA, MuSiQue, Bamboogle, SQuAD and DROP.
 
 - The answer is the whole content of the last frame of the response's own text (`answers/place.py`). Without a
-  frame, a response of one line is the answer. A sentence in prose is none: `judge` reads prose.
-- `metric="em"` pays for an accepted answer, whatever its writing (`equal.py`). Answers listed side by side
-  are no answer, unless the ground truth has several spans (DROP): then all of them, in any order.
-- `metric="f1"` pays a part for shared words: long answers that name much are paid a little.
-- `metric="contains"` pays when an accepted answer stands anywhere in the response. It is for evaluation: a
-  list of guesses contains them all, so a policy that is trained on it learns to list.
+  frame, a response of one line is the answer. A sentence of prose is none: use a judge to read prose.
+- `metric="em"` accepts an accepted answer in any notation (`equal.py`). Several answers side by side are no
+  answer, unless the ground truth has several spans (DROP): then all of them are needed, in any order.
+- `metric="f1"` gives partial credit for shared words: long answers that name many things get little.
+- `metric="contains"` gives 1.0 if an accepted answer is anywhere in the response. Use it for evaluation only:
+  a list of guesses contains all answers, so a policy trained on it learns to list.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class QaOptions:
 
     @property
     def evaluation_only(self) -> str:
-        """Why a policy should not be trained on this; empty where it may be."""
+        """Return the reason not to train a policy with these options; "" if there is none."""
         return "metric=contains also scores a list of guesses as right" if self.metric == "contains" else ""
 
 
 def score(sample: Sample, options: QaOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts["f1"]` is the F1 of the words with the accepted answer that comes nearest. The status is
-    `invalid` when the ground truth accepts nothing that can be compared.
+    `parts["f1"]` is the F1 of the words with the nearest accepted answer. The status is `invalid` if the
+    ground truth accepts nothing that can be compared.
     """
     if options.compat == "verl":
         value, right, found = verl_score(sample.response, sample.ground_truth)
@@ -88,10 +88,10 @@ def score(sample: Sample, options: QaOptions) -> Score:
     return Score(value, "ok", correct, _shown(said[-1]) if said else None, {"f1": near}, why)
 
 
-# What a ground truth accepts.
+# Accepted answers of a ground truth.
 
 Accepted = tuple[ComparedForm, ...]
-"""One accepted answer: the spans that it consists of, one for most questions."""
+"""One accepted answer as a tuple of its spans; most questions have one span."""
 
 _KEYS = (
     "target",
@@ -104,16 +104,16 @@ _KEYS = (
     "normalized_aliases",
     "golden_answers",
 )
-"""Where accepted answers stand in a ground truth that is a mapping; all that are there count."""
+"""Keys of a mapping under which a ground truth has accepted answers. All that are present count."""
 _MAX_ACCEPTED = 1_000
 
 
 @lru_cache(maxsize=65_536)
 def accepted(ground_truth: str) -> tuple[Accepted, ...]:
-    """Return the accepted answers; none when the ground truth holds nothing that can be compared.
+    """Return the accepted answers; none if the ground truth has nothing that can be compared.
 
-    A ground truth is a text, a JSON list (any of them; a list in it: all of its spans), or a JSON object as
-    Search-R1 (`target`), TriviaQA (`value`, `aliases`) or DROP (`number`, `spans`, `date`) have it.
+    A ground truth is a text, a JSON list (any of its items; for a list in it, all of its spans), or a JSON
+    object as in Search-R1 (`target`), TriviaQA (`value`, `aliases`) or DROP (`number`, `spans`, `date`).
     """
     value: Any = ground_truth
     if ground_truth.strip()[:1] in ("[", "{"):
@@ -139,7 +139,7 @@ def _answers(value: Any) -> list[tuple[str, ...]]:
 
 
 def _as_drop(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """DROP's: the number, else the spans (all of them), else the date."""
+    """Return the accepted answer of DROP's object: the number, else all of the spans, else the date."""
     if str(value["number"]).strip():
         return [(_text(value["number"]),)]
     if value["spans"]:
@@ -152,7 +152,7 @@ def _text(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-# What an answer comes to.
+# Scores of answers.
 
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|underline|emph|mathit)\s?\{([^{}]*)\}")
 _LATEX_BLANK = re.compile(r"\\[ ,;:!~](?=\S|\s)|(?<=\d)~(?=\w)")
@@ -181,7 +181,7 @@ def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:
 
 
 def _nearness(text: str, given: ComparedForm, spans: Accepted) -> float:
-    """1.0 when the answer is the accepted one, less the fewer words agree."""
+    """Return 1.0 if the answer is the accepted one, and less the fewer words agree."""
     if len(spans) == 1:
         return f1(given, spans[0])
     pieces = [form(piece) for piece in _SPLIT.split(text[:MAX_ANSWER]) if piece.strip()]
@@ -190,7 +190,7 @@ def _nearness(text: str, given: ComparedForm, spans: Accepted) -> float:
 
 
 def _contains(text: str, ground_truths: tuple[Accepted, ...]) -> bool:
-    """Whether all spans of an accepted answer stand in a text, word by word."""
+    """Return whether all spans of an accepted answer are in a text, word by word."""
     said = f" {' '.join(words(text.casefold()))} "
     return any(all(f" {' '.join(span.words)} " in said for span in spans) for spans in ground_truths)
 

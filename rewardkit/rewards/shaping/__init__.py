@@ -1,8 +1,8 @@
-"""Parts that shape a reward and know nothing of right and wrong: meant for compositions, beside or behind a
-reward that does. `format` think and answer tags; `length`; `repetition`; `language`; `refusal`.
+"""Parts that shape a reward and ignore correctness, for compositions with a reward that checks it: `format`
+(think and answer tags), `length`, `repetition`, `language` and `refusal`.
 
-`SPANS` says between which values each lies with its defaults, so that a composition in which one of them can
-outweigh the answer is seen (`rewardkit.composition.check`).
+`SPANS` has the range of each with its defaults, so that a composition in which one of them can outweigh the
+answer is detected (`rewardkit.composition.check`).
 """
 
 SPANS: dict[str, tuple[float, float]] = {

@@ -1,8 +1,8 @@
-"""`think_format`: reasoning in one `<think>` block at the start, then something said (or one `<answer>`).
+"""`think_format`: reasoning in one `<think>` block at the start, then text (or one `<answer>`).
 
-Stricter than TRL's and open-r1's patterns, which let an empty thought, a second `</think>` and text after the
-answer pass: each tag stands exactly once, in order, and nothing is empty. Special tokens at the
-end say nothing. Where the chat template opens the thought itself, `opened=True` expects no `<think>`.
+Stricter than TRL's and open-r1's patterns, which accept an empty thought, a second `</think>` and text after
+the answer: each tag must occur exactly once, in order, and nothing may be empty. Special tokens at the end do
+not count as text. If the chat template opens the thought itself, `opened=True` expects no `<think>`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class FormatOptions:
 
 
 def think_format(sample: Sample, options: FormatOptions) -> Score:
-    """Score 1.0 for the format, 0.0 for any other."""
+    """Score 1.0 for the right format, 0.0 for any other."""
     text = strip_end(sample.response).removeprefix("\ufeff").strip()
     why = _fault(text, options)
     return Score(float(why is None), detail=why or "in format")
 
 
 def _fault(text: str, options: FormatOptions) -> str | None:
-    """What is wrong with the format, None if nothing is."""
+    """Return the error in the format; None if there is none."""
     expected = 0 if options.opened else 1
     if text.count("<think>") != expected or text.count("</think>") != 1:
         return "expected exactly one thought (<think>...</think>)"

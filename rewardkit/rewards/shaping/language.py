@@ -1,6 +1,6 @@
-"""`language`: the share of a response's words that are in one language (as DeepSeek-R1 rewards it).
+"""`language`: the share of a response's words that are in one language (as in DeepSeek-R1).
 
-Languages with a script of their own are told by its letters; others by langdetect, with a fixed seed, one
+Languages with their own script are detected by its letters; others by langdetect, with a fixed seed, one
 paragraph at a time (the extra `instructions`). Code, formulas and digits count for no language.
 """
 
@@ -28,7 +28,7 @@ _KANA = r"[\u3041-\u30ff]"
 _HAN = r"[\u3400-\u9fff]"
 _HAN_TO_A_KANA = 2
 _HEADING = 6
-"""Chinese characters that Japanese may have without any kana."""
+"""Maximum number of Chinese characters in a Japanese text without kana."""
 _UNSPOKEN = re.compile(r"```.*?(?:```|\Z)|\$[^$\n]{1,500}\$|</?\w+>|\\[a-z]+", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -45,13 +45,13 @@ class LanguageOptions:
     `extra_info` of a row has a `language`, that value is used instead."""
 
     def __post_init__(self) -> None:
-        """Refuse a language that nobody knows."""
+        """Check that the language is known."""
         if _code(self.language) not in LANGUAGES:
             raise ValueError(_unknown(self.language))
 
 
 def language(sample: Sample, options: LanguageOptions) -> Score:
-    """Score the share of words, 0 to 1; a response without words is in no language.
+    """Return the share of words in the language, 0 to 1; 0 for a response without words.
 
     Raises:
         MissingDependencyError: langdetect is needed for this language and not installed.
@@ -83,12 +83,12 @@ def _by_script(text: str, script: str) -> float:
 
 
 def _letters_of(script: str, text: str) -> int:
-    """How many letters are of a script, which has marks and signs too."""
+    """Return the number of letters in a script, without its marks and signs."""
     return len(re.findall(rf"(?=[^\W\d_]){script}", text))
 
 
 def _japanese(text: str) -> float:
-    """Japanese is not written in Chinese characters alone, but for a heading or a name."""
+    """Return the share of Japanese, which has only Chinese characters just in a heading or a name."""
     letters = len(_LETTER.findall(text))
     kana = _letters_of(_KANA, text)
     shared = _letters_of(_HAN, text)
@@ -96,7 +96,7 @@ def _japanese(text: str) -> float:
 
 
 def _by_detection(text: str, wanted: str) -> float:
-    """The words of the longest paragraphs, by their language."""
+    """Return the share of the words in the wanted language, in the longest paragraphs."""
     weighed = [(len(_WORD.findall(p)), p) for p in text.split("\n") if p.strip()]
     longest = sorted(weighed, reverse=True)[:_MAX_PARAGRAPHS]
     total = sum(n for n, _ in longest)

@@ -1,9 +1,9 @@
 """`length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv 2503.04697).
 
 A length is counted in `unit`s: `words` between blanks, `characters`, or `tokens`, which only the trainer
-knows: it passes their number as `extra_info["response_tokens"]`, and a sample without it is `invalid`.
-Special tokens at the end are neither words nor characters. All three are bounded: nothing is gained by being
-longer than the longest.
+knows. It passes their number as `extra_info["response_tokens"]`; a sample without it is `invalid`. Special
+tokens at the end are neither words nor characters. All three are bounded: the score does not change beyond
+the longest length.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LengthUnit = Literal["words", "characters", "tokens"]
 
 @dataclass(frozen=True)
 class OverlongOptions:
-    """Options of length_overlong: nothing up to `max_length - buffer`, then down to -1 at `max_length`."""
+    """Options of length_overlong: 0 up to `max_length - buffer`, then down to -1 at `max_length`."""
 
     max_length: int = 16_384
     """Length at which the penalty reaches -1."""
@@ -31,7 +31,7 @@ class OverlongOptions:
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
-        """Refuse a buffer by which an empty response would be too long, or a long one never."""
+        """Check that an empty response is not too long and a long one is."""
         if not 0 <= self.buffer <= self.max_length:
             raise ValueError(f"buffer is {self.buffer}; expected 0 to max_length ({self.max_length})")
 
@@ -52,7 +52,7 @@ class CosineOptions:
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
-        """Refuse a length that all responses have."""
+        """Check that the maximum length is positive."""
         if self.max_length < 1:
             raise ValueError(f"max_length is {self.max_length}; expected 1 or more")
 
@@ -74,13 +74,13 @@ class BudgetOptions:
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
-        """Refuse a budget that nothing keeps, and pay for what is off it."""
+        """Check that the budget and `alpha` are not negative."""
         if self.budget < 0 or self.alpha < 0:
             raise ValueError(f"budget is {self.budget} and alpha {self.alpha:g}; expected 0 or more")
 
 
 def length(sample: Sample, unit: LengthUnit) -> int | None:
-    """Return the length of a response; None if nobody has counted its tokens."""
+    """Return the length of a response; None if its tokens were not counted."""
     if unit == "words":
         return len(strip_end(sample.response).split())
     if unit == "characters":
@@ -89,7 +89,7 @@ def length(sample: Sample, unit: LengthUnit) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    """A whole number from 0 on, which tables also hold as a fraction or a text; None for anything else."""
+    """Return a nonnegative whole number, given as an int, float or text; None for anything else."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
@@ -97,7 +97,7 @@ def _count(value: Any) -> int | None:
 
 
 def length_overlong(sample: Sample, options: OverlongOptions) -> Score:
-    """Score 0 for a response that is short enough, down to -1 for one that is not."""
+    """Score 0 for a response that is short enough, down to -1 for one that is too long."""
     n = length(sample, options.unit)
     if n is None:
         return _uncounted()
@@ -107,7 +107,7 @@ def length_overlong(sample: Sample, options: OverlongOptions) -> Score:
 
 
 def length_cosine(sample: Sample, options: CosineOptions) -> Score:
-    """Score between `shortest` and `longest`."""
+    """Score between `shortest` and `longest` by the length."""
     n = length(sample, options.unit)
     if n is None:
         return _uncounted()
@@ -117,7 +117,7 @@ def length_cosine(sample: Sample, options: CosineOptions) -> Score:
 
 
 def length_budget(sample: Sample, options: BudgetOptions) -> Score:
-    """Score between 0 and 1 how well a response keeps to its budget."""
+    """Score from 0 to 1 how well a response keeps to its budget."""
     n = length(sample, options.unit)
     budget = options.budget or _count(sample.extra_info.get("budget"))
     if n is None:

@@ -1,4 +1,4 @@
-"""`refusal`: a penalty for a response that declines to answer. It reads the opening of what is said."""
+"""`refusal`: a penalty for a response that declines to answer. Reads only the beginning of the response."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REFUSAL = re.compile(
     r"|\bas an AI(?: language)? model,? I (?:can|do|am)",
     re.IGNORECASE,
 )
-"""Said of what is asked for, not of a step on the way: that there is no closed form, say."""
+"""Refusals of the request, but not of a step in a solution, such as "there is no closed form"."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class RefusalOptions:
 
 
 def refusal(sample: Sample, options: RefusalOptions) -> Score:
-    """Score the penalty for a refusal, 0 for anything else."""
+    """Return the penalty for a refusal, 0 for any other response."""
     refused = _REFUSAL.search(reply(sample.response).strip()[:_OPENING]) is not None
     return Score(options.penalty if refused else 0.0, detail="refuses" if refused else "does not refuse")

@@ -1,4 +1,4 @@
-"""`repetition`: a penalty for n-grams of words that recur (open-r1's `repetition_penalty`, bounded work)."""
+"""`repetition`: a penalty for repeated word n-grams (open-r1's `repetition_penalty`, with bounded work)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rewardkit.special_tokens import strip_end
 from rewardkit.types import Sample, Score
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\b\w{1,64}\b|\w|[^\w\s]")
-"""A word, a sign, or one character of a script without blanks: repeated signs are repetition too. What is
-longer than any word is read by characters: what repeats without a blank repeats all the same."""
+"""A word, a sign, or one character of a script without blanks, because signs can repeat too. Text longer than
+any word is read by characters, so that repetition without blanks also counts."""
 _MAX_CHARS = 200_000
 
 
@@ -24,7 +24,7 @@ class RepetitionOptions:
     """Factor for the share of repeated n-grams. The score is this factor multiplied by the share."""
 
     def __post_init__(self) -> None:
-        """Refuse n-grams of nothing."""
+        """Check that n-grams have at least one word."""
         if self.n < 1:
             raise ValueError(f"n is {self.n}; expected 1 or more")
 

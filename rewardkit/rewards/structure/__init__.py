@@ -1,5 +1,6 @@
-"""Rewards on the form of a response or on one text compared with another, each in a file of its own:
+"""Rewards on the form of a response, or on its similarity to a text, each in its own file:
 
-`plain` exact, contains, regex and number; `data` JSON, YAML and XML; `fields` how much of one value is in
-another; `schema` JSON Schema; `overlap` BLEU, ROUGE-L and chrF; `sql` queries, run in the sandbox.
+`plain` has exact, contains, regex and number; `data` has JSON, YAML and XML; `fields` computes the share of
+one value in another; `schema` has JSON Schema; `overlap` has BLEU, ROUGE-L and chrF; `sql` runs queries in
+the sandbox.
 """

@@ -1,17 +1,17 @@
-"""`json`, `yaml` and `xml`: a response that is data, fits a schema, and holds the right values.
+"""`json`, `yaml` and `xml`: the response is data, fits a schema, and has the right values.
 
 The ground truth is one of
-- empty: being well-formed is all that is asked for;
+- empty: the data only needs to be well-formed;
 - `{"schema": ...}`: the data fits the JSON Schema (`$ref` within it only);
-- `{"value": ...}`, with a schema or without: the data has these values. `pay="all"` pays when all do and
-  nothing else is there, `pay="fields"` the share of fields that do;
-- for `xml` a JSON list of tags: each exactly once, in this order, closed and not empty, with nothing but
-  blanks outside; or an object of tags and the texts that they must hold.
+- `{"value": ...}`, with or without a schema: the data has these values. `pay="all"` gives 1.0 if all match
+  and there is nothing else, `pay="fields"` the share of fields that match;
+- for `xml`, a JSON list of tags: each exactly once, in this order, closed and not empty, with nothing but
+  blanks outside; or an object of tags and their texts.
 
-The data may stand in a code fence or in the `<answer>` that ends the response; without these it is all of the
-response. A fence that the prose beside it calls wrong, and one within an HTML comment, holds none. Duplicate
-keys, NaN and anything after the data are errors. YAML is read as 1.2 (`yaml12`), aliases refused; a lone word
-is a valid YAML text, but no data here. XML with a DTD is refused.
+The data may be in a code fence or in the `<answer>` that ends the response; otherwise it is the whole
+response. A fence that the adjacent prose calls wrong, or that is inside an HTML comment, has no data.
+Duplicate keys, NaN and anything after the data are errors. YAML is read as 1.2 (`yaml12`) without aliases; a
+single word is a valid YAML text, but not accepted as data. XML with a DTD is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rewardkit.special_tokens import behind_first_thought, strip_end
 from rewardkit.types import Sample, Score, failure
 
 MAX_CHARS = 100_000
-"""A longer response is not read, and wrong."""
+"""Maximum length of a response, in characters. A longer one is wrong without being read."""
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _KINDS = ("object", "array", "string", "number", "integer", "boolean", "null")
@@ -71,8 +71,10 @@ def yaml(sample: Sample, options: DataOptions) -> Score:
 
 
 def _json_in(response: str) -> Any:
-    """The value in a response. All of it, where that is JSON: what looks like a fence, a tag or the end of a
-    text is then a part of its strings."""
+    """Return the JSON value in a response.
+
+    If the whole response is JSON, it is the value, because its strings may contain a fence or a tag.
+    """
     whole = behind_first_thought(response).strip()
     try:
         return _read_json(whole)
@@ -85,7 +87,7 @@ def _yaml_in(response: str) -> Any:
 
 
 def _fenced(response: str, *languages: str) -> str:
-    """The data in the last fence of a response, or in its answer."""
+    """Return the data in the last fence of a response, or in its answer."""
     return last_fence(in_answer(reply(response)), *languages)
 
 
@@ -167,7 +169,11 @@ def _read_json(text: str) -> Any:
 
 
 def _float(text: str) -> float:
-    """A number with a point or an exponent. One that becomes infinite, or 0, would equal others that do."""
+    """Return a number with a point or an exponent.
+
+    Raises:
+        ValueError: it becomes infinite or 0, and would equal other such numbers.
+    """
     value = float(text)
     if isinf(value) or (value == 0.0 and text.lower().partition("e")[0].strip("-0.")):
         raise ValueError(f"{text:.40} is too large or too small for a number")
@@ -212,7 +218,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
 
 
 def _held(said: str, tags: list[str]) -> dict[str, str] | None:
-    """The texts in the tags; None unless each stands once, in order, closed and filled, and alone."""
+    """Return the texts in the tags; None unless each tag occurs once, in order, closed, filled and alone."""
     found = {}
     position = 0
     for tag in tags:
@@ -230,7 +236,7 @@ def _held(said: str, tags: list[str]) -> dict[str, str] | None:
 
 
 def _is_document(text: str) -> bool:
-    """Whether a text is one well-formed XML element."""
+    """Return whether a text is one well-formed XML element."""
     from xml.etree import ElementTree
 
     if "<!" in text.replace("<!--", "").replace("<![CDATA[", ""):

@@ -1,4 +1,4 @@
-"""How much of one value of JSON kind is in another: leaf by leaf, types kept apart. No parsing here."""
+"""Share of one JSON-like value in another: leaf by leaf, with types kept apart. No parsing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _MAX_LEAVES = 100_000
 
 
 def agreement(value: Any, ground_truth: Any) -> float:
-    """Return the share of leaves that agree, of all that either side has: 1.0 when the values are equal.
+    """Return the share of equal leaves among those of either side: 1.0 if the values are equal.
 
-    `1` and `1.0` are the same number, `1` and `true` are not, nor `1` and `"1"`. Lists go by position. Leaves
-    that the ground truth does not have count against a value, so that saying more than asked gains nothing.
+    `1` and `1.0` are the same number; `1` and `true` are not, nor are `1` and `"1"`. Lists are compared by
+    position. Leaves that the ground truth does not have count against a value, so extra data gains nothing.
     """
     given, wanted = dict(_leaves(value)), dict(_leaves(ground_truth))
     same = sum(path in given and _same(given[path], leaf) for path, leaf in wanted.items())
@@ -28,7 +28,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Paths and leaves; an empty object or list is a leaf. No recursion: depth comes from the response."""
+    """Yield paths and leaves, with empty objects and lists as leaves.
+
+    Without recursion, because the response determines the depth.
+    """
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     for _ in range(_MAX_LEAVES):
         if not waiting:

@@ -1,13 +1,13 @@
-"""`bleu`, `rouge_l` and `chrf`: how much a text has in common with the ground truth, 0 to 1.
+"""`bleu`, `rouge_l` and `chrf`: similarity of a text to the ground truth, 0 to 1.
 
-BLEU and chrF are sacrebleu's, for one sentence (BLEU with effective order, or two tokens that are right are
-worth nothing). ROUGE-L is the F-measure of the longest common subsequence of words (rapidfuzz); words are
-runs of letters and digits of any script, where rouge-score knows a-z and 0-9 alone. Of several ground truths
-(a JSON list) BLEU and chrF take all as references, ROUGE-L the nearest.
+BLEU and chrF are sacrebleu's, for one sentence (BLEU with effective order, or two right tokens would score
+0). ROUGE-L is the F-measure of the longest common subsequence of words (rapidfuzz); words are runs of letters
+and digits of any script, whereas rouge-score knows only a-z and 0-9. With several ground truths (a JSON
+list), BLEU and chrF use all as references, ROUGE-L the nearest.
 
-These pay for likeness: a text that is wrong in one word is paid nearly all. They are for translations and
-summaries. For ROUGE-L a number is one word, with its sign (`-3.5`), and signs of money, shares and
-comparisons are words, or another amount would be worth 1. `correct` says whether the score reaches
+These rewards measure similarity: a text with one wrong word gets nearly full score. Use them for translations
+and summaries. For ROUGE-L, a number is one word with its sign (`-3.5`), and signs of money, percentages and
+comparisons are words; otherwise another amount would score 1. `correct` is whether the score reaches
 `correct_from`.
 """
 
@@ -24,7 +24,7 @@ from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
 
 _MAX_CHARS = 20_000
-"""Of a longer response the start is compared."""
+"""Maximum number of characters that are compared, from the start of a response."""
 _WORD = re.compile(r"(?:(?<![\w)\]])-)?\d+(?:[.,:]\d+)+|(?:(?<![\w)\]])-(?=\d))?[^\W_]+|[$€£¥₹₩%‰<>=≤≥≠≈±]")
 _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
@@ -39,7 +39,7 @@ class OverlapOptions:
     """Ignore case. ROUGE-L always ignores case."""
 
     def __post_init__(self) -> None:
-        """Refuse a bound that every response reaches, or none."""
+        """Check that the bound is above 0 and can be reached."""
         if not 0.0 < self.correct_from <= 1.0:
             raise ValueError(f"correct_from is {self.correct_from:g}; expected more than 0, up to 1")
 
@@ -92,7 +92,7 @@ def rouge_l(sample: Sample, options: OverlapOptions) -> Score:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in small letters; characters of scripts without blanks are words."""
+    """Return the words of a text in lower case; characters of scripts without blanks are words."""
     return _WORD.findall(_CJK.sub(r" \1 ", text[:_MAX_CHARS].lower().replace("−", "-")))
 
 

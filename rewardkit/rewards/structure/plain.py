@@ -1,12 +1,12 @@
-"""`exact`, `contains`, `regex` and `number`: one text or number against those of the ground truth.
+"""`exact`, `contains`, `regex` and `number`: one text or number compared with the ground truth.
 
-- `exact`: the response is the ground truth (one of them, where it is a JSON list), blanks at its ends aside.
-- `contains`: the ground truth stands in the response as a word of its own; of a list all, or any. It pays for
-  a mention, denied or beside others too: it is for words that must occur, not for answers.
+- `exact`: the response equals the ground truth (or one of a JSON list), without blanks at its ends.
+- `contains`: the ground truth occurs in the response as a whole word; of a list, all or any. It counts every
+  mention, even a denied one: use it for words that must occur, not for answers.
 - `regex`: the ground truth is a pattern that the whole response matches (`match="search"`: a part of it). The
   engine stops after `cpu_s` of CPU time, and a response that takes longer does not match.
-- `number`: the one number in the response's last frame (`answers/place.py`), or that the response is, lies
-  within the tolerance of the ground truth. Several numbers are none.
+- `number`: the only number in the response's last frame (`answers/place.py`), or the response itself, is
+  within the tolerance of the ground truth. Several numbers are no answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ExactOptions:
 
 
 def exact(sample: Sample, options: ExactOptions) -> Score:
-    """Score 1.0 when the response is one of the accepted texts."""
+    """Score 1.0 if the response is one of the accepted texts."""
     accepted = texts(sample.ground_truth)
     if not accepted:
         return failure("invalid", "the ground truth is empty")
@@ -66,13 +66,13 @@ class ContainsOptions:
     this to reject responses that list everything. 0: no limit."""
 
     def __post_init__(self) -> None:
-        """Refuse a limit that every response is beyond."""
+        """Check that the limit is not negative."""
         if self.max_chars < 0:
             raise ValueError(f"max_chars is {self.max_chars}; expected 0 or more")
 
 
 def contains(sample: Sample, options: ContainsOptions) -> Score:
-    """Score 1.0 when the response contains all (or any) of the texts."""
+    """Score 1.0 if the response contains all (or any) of the texts."""
     wanted = texts(sample.ground_truth)
     if not wanted:
         return failure("invalid", "the ground truth is empty")
@@ -93,7 +93,7 @@ def _holds(said: str, text: str, words: bool) -> bool:
 
 
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Thai, Lao, Burmese, Khmer, Japanese, Chinese: nothing stands between words."""
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no blanks between words."""
 _unspaced = re.compile(f"[{_UNSPACED}]").match
 
 
@@ -118,13 +118,13 @@ class RegexOptions:
     """CPU time limit for matching one response, in seconds. A response that exceeds it scores 0.0."""
 
     def __post_init__(self) -> None:
-        """Refuse a limit within which nothing matches."""
+        """Check that the time limit is positive."""
         if self.cpu_s <= 0.0:
             raise ValueError(f"cpu_s is {self.cpu_s:g}; expected more than 0")
 
 
 def regex(sample: Sample, options: RegexOptions) -> Score:
-    """Score 1.0 when the response matches the pattern.
+    """Score 1.0 if the response matches the pattern.
 
     Raises:
         MissingDependencyError: the extra `structure` is not installed.
@@ -146,7 +146,7 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
 
 @lru_cache(maxsize=4_096)
 def compile_pattern(pattern: str, ignore_case: bool = False, dot_all: bool = True) -> Any:
-    """Return a compiled pattern whose matching can be stopped, or what is wrong with it.
+    """Return a compiled pattern whose matching can be stopped, or the error in it.
 
     Raises:
         MissingDependencyError: the extra `structure` is not installed.
@@ -176,13 +176,13 @@ class NumberOptions:
     enough to be within one of them."""
 
     def __post_init__(self) -> None:
-        """Refuse a tolerance below none."""
+        """Check that the tolerances are not negative."""
         if self.abs_tol < 0.0 or self.rel_tol < 0.0:
             raise ValueError(f"abs_tol is {self.abs_tol:g} and rel_tol {self.rel_tol:g}; expected 0 or more")
 
 
 def number(sample: Sample, options: NumberOptions) -> Score:
-    """Score 1.0 when the number in the last frame is the ground truth's, give or take the tolerance."""
+    """Score 1.0 if the number in the last frame equals the ground truth within the tolerance."""
     accepted = _numbers(sample.ground_truth)
     if not accepted or None in accepted:
         return failure("invalid", f"the ground truth {sample.ground_truth!r:.80} is not a number")
@@ -198,7 +198,7 @@ def number(sample: Sample, options: NumberOptions) -> Score:
 
 
 def _alone(text: str) -> StatedNumber | None:
-    """The number that a response is."""
+    """Return the number that is the whole response, of one line."""
     text = text.strip()
     return number_in(text) if "\n" not in text else None
 
@@ -217,7 +217,7 @@ def _close(value: Value, wanted: Value, options: NumberOptions) -> bool:
 
 
 _MOST_DIGITS = 400
-"""Of a number that may be within a tolerance: arithmetic on longer ones takes seconds."""
+"""Maximum number of digits for a comparison with tolerance; arithmetic on longer numbers takes seconds."""
 
 
 def _digits(value: Value) -> int:

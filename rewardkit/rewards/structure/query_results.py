@@ -1,6 +1,4 @@
-"""Rows that queries give: whether they are those expected, and in the order that an ORDER BY asks for.
-Nothing is run here.
-"""
+"""Compares the rows of a query with those expected, in order if the query has an ORDER BY. Runs nothing."""
 
 from __future__ import annotations
 
@@ -21,32 +19,32 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a query gives: rows, or why it gives none."""
+    """The rows of a query, or the error that it caused."""
 
     rows: tuple[SqlRow, ...] = ()
     columns: int = 0
     tables: bool = False
-    """It read a table."""
+    """True if the query read a table."""
     error: str | None = None
 
     @property
     def says_something(self) -> bool:
-        """Whether there is a value other than NULL."""
+        """Return whether there is a value other than NULL."""
         return any(value is not None for row in self.rows for value in row)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a right query gives."""
+    """The results of a right query."""
 
     results: tuple[Result, ...]
-    """Any of these, the first of which is what the ground truth's query gave."""
+    """Accepted results, the first of which is that of the ground truth's query."""
     groups: tuple[int, ...] = ()
-    """Where the groups of rows end that the order leaves equal; after the last of them rows differ."""
+    """Ends of the groups of rows that the order leaves equal; after the last of them, rows differ."""
     ordered: bool = False
 
     def misfit(self, found: Result) -> str | None:
-        """Return why a result is none of those expected, None if it is."""
+        """Return the reason why a result is none of those expected; None if it is one."""
         first = self.results[0]
         if found.error:
             return f"the query fails: {found.error}"
@@ -64,20 +62,22 @@ class Expected:
         return "the rows are in a different order" if self.ordered and same_bag else "the rows differ"
 
     def _ends(self, result: Result) -> tuple[int, ...]:
-        """Where the pieces of a result end within which the order is free."""
+        """Return the ends of the pieces of a result within which the order is free."""
         if not self.ordered:
             return (len(result.rows),)
         return (*self.groups, len(result.rows)) if self.groups else tuple(range(1, len(result.rows) + 1))
 
 
 def is_ordered(query: str) -> bool:
-    """Return True when a query has an ORDER BY of its own: within no brackets."""
+    """Return True if a query has an ORDER BY outside of brackets."""
     return _order_ends(query) is not None
 
 
 def with_ties(query: str, columns: int) -> tuple[str, ...]:
-    """Return a query that has an ORDER BY twice, with the rows that it leaves equal up and down; nothing for
-    one that has none."""
+    """Return an ordered query with its ties in ascending and in descending order.
+
+    Empty for a query without an ORDER BY.
+    """
     end = _order_ends(query)
     if end is None or columns < 1:
         return ()
@@ -88,7 +88,7 @@ def with_ties(query: str, columns: int) -> tuple[str, ...]:
 
 
 def _order_ends(query: str) -> int | None:
-    """Where the terms of a query's own ORDER BY end, None if it has none."""
+    """Return the end of the terms of a query's own ORDER BY, None if it has none."""
     depth = 0
     words: list[re.Match[str]] = []
     last_end = 0
@@ -107,7 +107,7 @@ def _order_ends(query: str) -> int | None:
 
 
 def groups(up: Result, down: Result) -> tuple[int, ...]:
-    """Return where the groups of rows end that are in another order in two results of one query."""
+    """Return the ends of the groups of rows whose order differs between two results of one query."""
     balance: Counter[str] = Counter()
     unequal = 0
     ends = []
@@ -133,7 +133,7 @@ def _same_pieces(a: Sequence[SqlRow], b: Sequence[SqlRow], ends: Sequence[int]) 
 
 
 def _same_bag(a: Sequence[SqlRow], b: Sequence[SqlRow]) -> bool:
-    """Whether rows are the same in any order."""
+    """Return whether two results have the same rows in any order."""
     return len(a) == len(b) and all(map(_same_row, sorted(a, key=_sortable), sorted(b, key=_sortable)))
 
 
@@ -145,7 +145,7 @@ def _sortable_value(value: Any) -> tuple[int, float, str]:
     if value is None:
         return (0, 0.0, "")
     if isinstance(value, int):
-        return (1, value, "")  # as it is: floats cannot tell the neighbours of large ones apart
+        return (1, value, "")  # as an int: floats cannot distinguish large neighbours
     if isinstance(value, float):
         return (1, float(f"{value:.8g}"), "")
     return (2, 0.0, str(value))

@@ -1,4 +1,4 @@
-"""JSON Schema, through `jsonschema`: nothing is fetched, and no pattern runs for long."""
+"""JSON Schema, through `jsonschema`. Fetches nothing, and limits the time of patterns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.structure.plain import compile_pattern
 
 _PATTERNS_CPU_S = 0.5
-"""For all the patterns of a schema, on one value."""
+"""CPU time for all the patterns of a schema on one value, in seconds."""
 _MAX_DEPTH = 200
 _DEEP = 20
-"""A schema that does not end on a value that is nested less deep never does."""
+"""Nesting depth of values below which a schema must terminate; otherwise it never does."""
 
 
 def misfit(value: Any, schema_text: str) -> str | None:
-    """Return what does not fit a schema, None if all does.
+    """Return the first violation of a schema, None if the value fits.
 
     Raises:
-        ValueError: the schema itself is none, refers to what it does not hold, or never ends.
+        ValueError: the schema is invalid, has an unresolvable reference, or never terminates.
         MissingDependencyError: the extra `structure` is not installed.
     """
     validator = _validator(schema_text)
@@ -54,7 +54,7 @@ def misfit(value: Any, schema_text: str) -> str | None:
 
 
 def _depth(value: Any) -> int:
-    """How deep objects and lists are nested."""
+    """Return the nesting depth of objects and lists."""
     depth = 0
     level = [value]
     while level := [item for item in level if isinstance(item, dict | list)]:
@@ -77,13 +77,13 @@ def _validator(schema_text: str) -> Any:
         ) from None
     from referencing import Registry
 
-    registry: Any = Registry()  # empty, without a way to retrieve: no reference leaves the schema
+    registry: Any = Registry()  # empty, without retrieval: no reference can leave the schema
     return kind(schema, registry=registry, format_checker=_formats())
 
 
 @cache
 def _formats() -> Any:
-    """The checks of `format` that need no further package, with those of dates and times and of addresses."""
+    """Return the `format` checks that need no further package, and those of dates, times and addresses."""
     from jsonschema import Draft202012Validator, FormatChecker
 
     found = FormatChecker(())
@@ -144,7 +144,7 @@ def _kind() -> Any:
 
 
 def _key(value: Any) -> Any:
-    """A value that is equal for equal values of JSON, and can be looked up: pairs of items take too long."""
+    """Return a hashable key that is equal for equal JSON values; comparing pairs would take too long."""
     if isinstance(value, dict):
         return frozenset((name, _key(inner)) for name, inner in value.items())
     if isinstance(value, list):
@@ -153,7 +153,7 @@ def _key(value: Any) -> Any:
 
 
 class _Budget:
-    """The processor time that patterns may still take on the value that is looked at."""
+    """The CPU time left for patterns on the current value."""
 
     left = _PATTERNS_CPU_S
 
@@ -161,7 +161,7 @@ class _Budget:
         self.left = _PATTERNS_CPU_S
 
     def search(self, pattern: Any, text: str) -> bool:
-        """Whether a pattern is in a text; not if there is no time left to see."""
+        """Return whether a pattern is in a text; False if the time runs out."""
         before = process_time()
         try:
             return self.left > 0.0 and pattern.search(text, timeout=self.left) is not None

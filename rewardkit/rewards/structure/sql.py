@@ -1,24 +1,24 @@
-"""`sql`: the query in the response gives the same rows as the ground truth's, on sqlite in the sandbox.
+"""`sql`: the query in the response gives the same rows as the ground truth's, in SQLite in the sandbox.
 
-The ground truth is JSON: `query`, and `schema` (statements that make the database) or `databases` (several
-of them; the rows must agree on each, which catches queries that are right by luck). `schema` or `databases`
-may also stand in `extra_info`. A bare query is taken where `extra_info` has the database.
+The ground truth is JSON: `query`, and `schema` (statements that make the database) or `databases` (several of
+them; the rows must agree on each, which catches queries that are right by luck). `schema` or `databases` may
+also be in `extra_info`. The ground truth may be a bare query if `extra_info` has the database.
 
-- Rows are compared as a bag; in order where the ground truth's query has an ORDER BY of its own (`ordered` in
-  the ground truth overrides), rows that it leaves equal in any order. Columns go by position. Whole numbers
-  are equal exactly, others up to 1e-9 of their size.
-- Every query runs twice, the second time with sqlite's order of rows reversed where nothing orders them: a
-  query that is right only as long as rows come as they were put in is wrong, and where the ground truth's
-  itself leaves open which rows come (LIMIT), either will do.
-- The query is the last ```sql block, the `<answer>`, the `sql` or `query` of a JSON object, what the only
-  line opens that begins like one, or the whole response: one SELECT (or WITH).
-- It can only read, and has no random numbers, so that a verdict is the same at every call: an authoriser
-  refuses anything else. A budget of sqlite's own steps, not of time, ends it, and no text or blob is longer
-  than 10 MB. It must read a table where the ground truth's does, and its rows may not stay as they are when
-  of each table but one row is left, where those of the ground truth's do not: a constant is no query. One
-  behind a condition that a single row meets (`SELECT 5 FROM t WHERE id = 3`) takes several databases to find.
-- The expected rows never enter the sandbox. Where they are empty on every database, or hold nothing but NULL,
-  any query that finds nothing would be right, so the sample is `invalid` (`allow_empty` takes it).
+- Rows are compared as a bag, or in order if the ground truth's query has an ORDER BY of its own (`ordered` in
+  the ground truth overrides this); rows that it leaves equal may be in any order. Columns go by position.
+  Whole numbers must be equal exactly, others within 1e-9 of their size.
+- Every query runs twice, the second time with SQLite's unordered rows reversed. A query that is right only in
+  the order of insertion is wrong. If the ground truth's own query leaves open which rows it returns (LIMIT),
+  either result is accepted.
+- The query is the last ```sql block, the `<answer>`, the `sql` or `query` of a JSON object, the only line
+  that begins like one and its continuation, or the whole response: one SELECT (or WITH).
+- The query can only read and has no random numbers, so that a verdict is always the same; an authoriser
+  refuses anything else. It is limited by a budget of SQLite's own steps, not by time, and by 10 MB for a text
+  or blob. It must read a table if the ground truth's does. If each table is reduced to one row, its rows must
+  change if the ground truth's do, so that a constant is no answer. A constant behind a condition that a
+  single row meets (`SELECT 5 FROM t WHERE id = 3`) is only found with several databases.
+- The expected rows never enter the sandbox. If they are empty or only NULL on every database, any query that
+  finds nothing would be right, so the sample is `invalid` (`allow_empty` accepts it).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rewardkit.types import Sample, Score, failure
 
 _MAX_QUERY = 20_000
 _Kept = Literal["", "min", "max"]
-"""Of each table all rows, or the first or last one alone."""
+"""Rows of each table that are kept: all, or only the first or last one."""
 
 _PROGRAM = r"""
 import json, re, sqlite3, sys
@@ -119,7 +119,7 @@ class SqlOptions:
     """Allow `level=none`, which runs queries without isolation."""
 
     def __post_init__(self) -> None:
-        """Refuse limits within which no query runs."""
+        """Check that the limits allow a query to run."""
         for name in ("max_rows", "max_steps", "memory_mb"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected 1 or more")
@@ -133,7 +133,7 @@ class _SqlGroundTruth:
 
 
 class _SandboxFailed(RuntimeError):
-    """The sandbox, not the query, is why there is no result."""
+    """Raised if there is no result because of the sandbox, not the query."""
 
 
 def score(sample: Sample, options: SqlOptions) -> Score:
@@ -141,7 +141,7 @@ def score(sample: Sample, options: SqlOptions) -> Score:
 
     Raises:
         _SandboxFailed: the sandbox could not run it.
-        SandboxUnavailable: this host has no sandbox of the level asked for.
+        SandboxUnavailable: this host has no sandbox of the requested level.
     """
     ground_truth = _read_ground_truth(sample.ground_truth, sample.extra_info)
     if isinstance(ground_truth, str):
@@ -171,7 +171,7 @@ def score(sample: Sample, options: SqlOptions) -> Score:
 
 
 def _is_constant(query: str, ground_truth: _SqlGroundTruth, options: SqlOptions) -> bool:
-    """Whether a query gives the same whatever the tables hold, while the ground truth's does not."""
+    """Return whether a query's result does not depend on the tables, while the ground truth's does."""
     kept: tuple[_Kept, ...] = ("min", "max")
     return all(_stays(query, ground_truth, one, options) for one in kept) and not all(
         _stays(ground_truth.query, ground_truth, one, options) for one in kept
@@ -179,7 +179,7 @@ def _is_constant(query: str, ground_truth: _SqlGroundTruth, options: SqlOptions)
 
 
 def _stays(query: str, ground_truth: _SqlGroundTruth, kept: _Kept, options: SqlOptions) -> bool:
-    """Whether a query gives the same rows where each table of the first database has but one row."""
+    """Return whether a query gives the same rows if each table of the first database has only one row."""
     database = ground_truth.databases[0]
     whole = Expected(_run((query,), database, options))
     return whole.misfit(_run((query,), database, options, kept)[0]) is None
@@ -204,7 +204,7 @@ def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Sql
 
 
 def _query(response: str) -> str | None:
-    """The query in a response, without a final semicolon; None unless it is one SELECT."""
+    """Return the query in a response, without a final semicolon; None unless it is one SELECT."""
     text = reply(response)
     tag = next(tags(text), None)
     said = tag.text if tag else text
@@ -219,7 +219,7 @@ def _begins(text: str) -> bool:
 
 
 def _in_json(text: str) -> str | None:
-    """The query in an object that has one under a usual name; None if the text is no such object."""
+    """Return the query under a usual name in a JSON object; None if the text is not such an object."""
     if not text.startswith("{"):
         return None
     try:
@@ -231,7 +231,7 @@ def _in_json(text: str) -> str | None:
 
 
 def _in_prose(text: str) -> str:
-    """The one query that begins a line, behind prose or a label: to its semicolon or a blank line."""
+    """Return the only query that begins a line after prose or a label, up to `;` or an empty line."""
     found = list(_QUERY_LINE.finditer(text))
     if len(found) != 1 or not text[: found[0].start("query")].strip() or "```" in text:
         return text
@@ -253,7 +253,7 @@ def _without_comments_before(query: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _expected(ground_truth: _SqlGroundTruth, database: str, options: SqlOptions) -> Expected | str:
-    """What a right query gives on a database, or why the ground truth's gives nothing."""
+    """Return the expected results on a database, or the error of the ground truth's query."""
     results = _run((ground_truth.query,), database, options)
     broken = next((result.error for result in results if result.error), None)
     if broken:
@@ -268,7 +268,7 @@ def _expected(ground_truth: _SqlGroundTruth, database: str, options: SqlOptions)
 
 @lru_cache(maxsize=4_096)
 def _run(queries: tuple[str, ...], schema: str, options: SqlOptions, kept: _Kept = "") -> tuple[Result, ...]:
-    """What each query gives, with rows that nothing orders in their order and reversed."""
+    """Return the results of each query, with unordered rows in their own order and reversed."""
     if not queries:
         return ()
     limited = {"steps": options.max_steps, "rows": options.max_rows}

@@ -1,7 +1,7 @@
-"""YAML -> the value of JSON that it is: YAML 1.2's core schema, read by PyYAML's safe loader.
+"""Reads YAML as a JSON value: YAML 1.2's core schema, on top of PyYAML's safe loader.
 
-In 1.1, which PyYAML reads by itself, `NO` and `on` are truths, `12:30` is 750 and a date is no text; those
-who write YAML do not mean that, and the ground truth, which is JSON, cannot. No scoring here.
+In 1.1, which PyYAML reads by default, `NO` and `on` are booleans, `12:30` is 750, and dates are not texts.
+Authors of YAML do not mean that, and the ground truth, which is JSON, cannot express it. No scoring.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _SCALARS = {
 
 
 class _Yaml12Loader(yaml.SafeLoader):
-    """The safe loader with 1.2's scalars, without aliases (which can make much of little) and without keys
-    that stand twice."""
+    """The safe loader with the scalars of 1.2, without aliases (which can expand enormously) and without
+    duplicate keys."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (PyYAML wants it here)
 
@@ -53,7 +53,7 @@ def _number(loader: Any, node: Any) -> float:
     value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
     if value == 0.0 and text.partition("e")[0].strip(
         "+-0."
-    ):  # as infinity, it would equal all that is too small
+    ):  # infinity would equal all other numbers of this size
         raise ValueError("a number is too small")
     return value
 
@@ -70,16 +70,16 @@ _Yaml12Loader.add_constructor(_TAG + "bool", _truth)
 
 
 def read_yaml(text: str) -> Any:
-    """Return the mapping or list that a text is.
+    """Return the mapping or list in a YAML text.
 
     Raises:
-        ValueError: it is neither, or holds what JSON has no word for (NaN, infinity, sets).
+        ValueError: it is neither, or has values that JSON cannot express (NaN, infinity, sets).
     """
     if len(text) > _MAX_CHARS:
         raise ValueError("too long")
     try:
-        value = yaml.load(text + "\n", _Yaml12Loader)  # a block of text at the end keeps its line end
-    except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:  # what odd tags and keys raise
+        value = yaml.load(text + "\n", _Yaml12Loader)  # a block scalar at the end keeps its line end
+    except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:  # raised by odd tags and keys
         raise ValueError(str(error).partition("\n")[0] or type(error).__name__) from None
     if not isinstance(value, dict | list):
         raise ValueError("neither a mapping nor a list")

@@ -1,4 +1,5 @@
-"""Tool calls: `matching` compares them with the ground truth, `reward` scores. `tool_calls` reads them."""
+"""Tool calls: `tool_calls` reads them, `matching` compares them with the ground truth, and `tool_call_reward`
+scores."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Whether calls are those of the ground truth, by the rules of BFCL's AST check (gorilla,
-`ast_checker.py`).
+"""Compares calls with the ground truth, by the rules of BFCL's AST check (gorilla, `ast_checker.py`).
 
-Names are equal; every argument has one of its accepted values and the right type; none is missing unless
-it may be; none is there that the ground truth does not have. Where BFCL can be deceived or errs, ours
-differs: parallel calls are matched as a whole rather than greedily, strings keep the sign and the point
-of numbers, `true` is not 1 at any depth, and an object or a list may stand as its JSON in a text.
+Names must be equal. Every argument must have one of its accepted values and the right type. Only optional
+arguments may be missing, and there must be no others. Where BFCL can be deceived or errs, ours differs:
+parallel calls are matched as a whole rather than greedily, strings keep the sign and the point of numbers,
+`true` is not 1 at any depth, and an object or a list may be given as JSON text.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from rewardkit.tool_calls.pythonic import literal
 _FORMULA = re.compile(
     r"[=^*+<>\\|]|://|(?<![^\W\d_])[^\W\d_]\s*[-/]\s*\w(?![^\W\d_])|\d\s*[-/]\s*[\d(]|\)\s*[-/]|[-/]\s*\("
 )
-"""Signs count in what may be a formula, a range, a unit or an address: `x^2` is not `x*2`, `m/s` not `ms`."""
+"""Signs that count because the text may be a formula, a range, a unit or an address: `x^2` is not `x*2`,
+`m/s` is not `ms`."""
 _FILLERS = re.compile(
     r"(?<!\d)[ ,_]|[ ,_](?!\d)|,(?=\d{3}(?!\d))|\.(?!\d)|(?<=[^\W\d_])[-/]|(?<=[\w ])[-/](?=[^\W\d_])"
 )
@@ -35,20 +35,20 @@ class WantedCall:
 
     name: str
     accepted: Mapping[str, tuple[Any, ...]]
-    """Argument -> values that are right."""
+    """Argument -> accepted values."""
     optional: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedObject:
-    """An object of which every value has several that are accepted."""
+    """An object with several accepted values for each of its values."""
 
     accepted: Mapping[str, tuple[Any, ...]]
     optional: frozenset[str]
 
 
 def right_arguments(call: Call, wanted: WantedCall) -> float:
-    """Return the share of arguments that are right: 1.0 when the call is; 0.0 for another name."""
+    """Return the share of right arguments: 1.0 for a right call, 0.0 for another name."""
     if call.name != wanted.name:
         return 0.0
     if PLAIN in call.arguments:
@@ -59,7 +59,7 @@ def right_arguments(call: Call, wanted: WantedCall) -> float:
 
 
 def _named(call: Call, wanted: WantedCall) -> Call:
-    """A call whose only argument has no name with the name of the one that the tool needs, if that is one."""
+    """Name a call's only, unnamed argument after the only argument that the tool needs, if it needs one."""
     names = list(wanted.accepted.keys() - wanted.optional or wanted.accepted)
     return replace(call, arguments={names[0]: call.arguments[PLAIN]}) if len(names) == 1 else call
 
@@ -72,7 +72,7 @@ def _right(name: str, call: Call, wanted: WantedCall) -> bool:
 
 
 def same(value: Any, accepted: Any) -> bool:
-    """Return True for the same value of the same type: an int may stand for a float, nothing else."""
+    """Return True for the same value of the same type; an int may replace a float, nothing else."""
     if isinstance(accepted, bool) or isinstance(value, bool):
         return value is accepted
     if isinstance(value, str) and not isinstance(accepted, str):
@@ -99,7 +99,7 @@ def same(value: Any, accepted: Any) -> bool:
 
 
 def _decoded(value: Any) -> Any:
-    """The object or list that a text holds as JSON; any other value as it is."""
+    """Return the object or list in a JSON text; any other value as it is."""
     if not (isinstance(value, str) and value.strip()[:1] in ("{", "[")):
         return value
     try:
@@ -117,8 +117,10 @@ def _fits(value: Mapping[str, Any], choices: AcceptedObject) -> bool:
 
 
 def standard(text: str) -> str:
-    """Return a text as BFCL compares it: no letter case, blanks or punctuation; but numbers stay whole, and
-    the signs of formulas where they are."""
+    """Return a text as BFCL compares it: without letter case, blanks and punctuation.
+
+    Unlike BFCL, it keeps numbers and the signs of formulas.
+    """
     text = _DATE.sub(r"\1-\2-\3", text.lower().replace("'", '"').strip())
     if _FORMULA.search(text):
         return _BLANKS.sub("", text).replace("**", "^")
@@ -126,7 +128,7 @@ def standard(text: str) -> str:
 
 
 def _as_text(value: Any, accepted: Any) -> bool:
-    """Whether a form that has texts only means this value."""
+    """Return whether a text means this value, for formats that have only texts."""
     if not isinstance(value, str) or isinstance(accepted, str):
         return False
     if isinstance(accepted, bool):
@@ -145,7 +147,8 @@ def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int
     """Match calls with those wanted, one to one, in any order.
 
     Returns:
-        How many are right, at best, and the mean share of right arguments over all calls of the longer side.
+        The largest number of right calls, and the mean share of right arguments over the calls of the longer
+        side.
     """
     shares = [[right_arguments(call, want) for want in wanted] for call in calls]
     matched: dict[int, int] = {}
@@ -156,7 +159,7 @@ def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int
 
 
 def _augment(call: int, shares: list[list[float]], matched: dict[int, int], seen: set[int]) -> bool:
-    """Find a wanted call for this one, moving others if they can be moved (Kuhn's method)."""
+    """Return whether a wanted call is found for this one, reassigning others if needed (Kuhn's method)."""
     for want, share in enumerate(shares[call]):
         if share == 1.0 and want not in seen:
             seen.add(want)

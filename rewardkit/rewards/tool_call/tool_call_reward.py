@@ -1,15 +1,15 @@
-"""Tool calls: the right tools with the right arguments, as many as asked for, in any order.
+"""Tool calls: the right tools with the right arguments, as many as expected, in any order.
 
 The ground truth is JSON:
-- BFCL's possible answers: a list of `{name: {argument: [accepted values, ...]}}`, where `""` among the
-  values means that the argument may be left out;
+- BFCL's possible answers: a list of `{name: {argument: [accepted values, ...]}}`, where `""` among the values
+  means that the argument may be left out;
 - calls: `{"name": ..., "arguments": {...}}` or a list of them (or OpenAI's `{"function": {...}}`);
-- an empty list: the right thing is to call nothing. A call that cannot be read is a call, not an
-  abstention, and neither is one in a comment, which no reader sees.
+- an empty list: it is right to call nothing. A call that cannot be parsed, or that is in a comment, where no
+  reader sees it, still counts as a call.
 
-`pay="all"` pays when every call is right and none is too many; `share` pays the mean share of right
-arguments over the calls. `parts`: `format` (calls can be read), `names` (the tools called are those),
-`calls` (share of calls that are right). Thoughts do not count.
+`pay="all"` gives 1.0 if every call is right and there are no others; `share` gives the mean share of right
+arguments over the calls. `parts`: `format` (calls can be parsed), `names` (the right tools are called),
+`calls` (share of right calls). Thoughts do not count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rewardkit.types import Sample, Score, failure
 _ENDS = re.compile(
     r"<｜(?:end▁of▁sentence|User|Assistant)｜>|<\|(?:im_end|im_start|user|observation|endoftext)\|>|</s>|\[e~\["
 )
-"""What ends a turn whose calls stand between tokens that would end another."""
+"""End of a turn whose calls are written between tokens that would end another turn."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ToolCallOptions:
     """If calls are expected: minimum score of a response whose calls can be parsed but are wrong."""
 
     def __post_init__(self) -> None:
-        """Refuse to read no format at all: every response would call nothing."""
+        """Check that there is at least one format: otherwise no response would call anything."""
         unknown = [name for name in self.formats if name not in FORMATS]
         if unknown or not self.formats:
             found = f"formats has '{unknown[0]}'" if unknown else "formats is empty"
@@ -78,12 +78,12 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
 
 
 def _error(calls: Sequence[Call]) -> str | None:
-    """Why one of the calls cannot be read; None where all can."""
+    """Return the reason why one of the calls cannot be parsed; None if all can."""
     return next((call.error for call in calls if call.error is not None), None)
 
 
 def _calls(response: str, formats: tuple[str, ...]) -> list[Call]:
-    """The calls of a response, of which none may stand in a comment."""
+    """Return the calls of a response, marked as an error if one of them is in a comment."""
     response = MARKS.sub("", response)
     calls = _written(response, formats)
     commented = any(map(response.__contains__, _SIGNS_OF_COMMENTS))
@@ -96,15 +96,21 @@ _SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "[//]:")
 
 
 def _hides(response: str, formats: tuple[str, ...], calls: int) -> bool:
-    """Whether fewer calls are left of a response without its comments. One within an argument is a part of
-    it, and one that begins there may take the call's end along: that leaves nothing to be read."""
+    """Return whether a response has fewer calls without its comments.
+
+    A comment inside an argument is part of it. One that begins there may remove the call's end, and then the
+    rest cannot be parsed.
+    """
     left = _written(without_comments(response), formats)
     return len(left) < calls and _error(left) is None
 
 
 def _written(response: str, formats: tuple[str, ...]) -> list[Call]:
-    """The calls of a response, those in comments too. A mark that ends texts may stand within an argument,
-    where cutting there would leave half a call; and some models' calls begin with one."""
+    """Return the calls of a response, including those in comments.
+
+    A mark that ends a text may be inside an argument, where cutting would leave half a call; and some models'
+    calls begin with one.
+    """
     whole = outside_thoughts(response)
     said = _own_turn(whole)
     calls = read_any(said, formats)
@@ -114,7 +120,7 @@ def _written(response: str, formats: tuple[str, ...]) -> list[Call]:
 
 
 def _own_turn(text: str) -> str:
-    """What a model says in its own turn, with the tokens between which its calls stand."""
+    """Return the model's own turn, with the tokens that surround its calls."""
     if not any(FORMATS[name].between_tokens for name in announced(text)):
         return reply(text)
     end = _ENDS.search(text)
@@ -155,7 +161,7 @@ def _one_wanted(item: Any) -> WantedCall:
 
 
 def _nested(value: Any) -> Any:
-    """BFCL has the values within an object in lists of accepted ones too, and so within lists of objects."""
+    """Return the values in an object, which BFCL also puts into lists of accepted values, even in lists."""
     if isinstance(value, list):
         return [_nested(item) if isinstance(item, Mapping) else item for item in value]
     if not isinstance(value, Mapping) or not value or not all(isinstance(v, list) for v in value.values()):

@@ -1,1 +1,1 @@
-"""Whether two answers are the same: as text, as numbers, as trees."""
+"""Comparison of two answers: as text, as numbers, as trees."""

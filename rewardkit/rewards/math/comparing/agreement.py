@@ -1,7 +1,7 @@
-"""Whether two trees have the same value at one point: by floats, by 30 digits, and by as many as are sure.
+"""Compares the values of two trees at one point: by floats, by 30 digits, and by as many as certainty needs.
 
-A plain difference settles it at once. Agreement counts only at a precision far beyond what the sizes of the
-values on the way could hide: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.
+A clear difference decides at once. Equality counts only at a precision far beyond what the sizes of
+intermediate values could hide: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ DIGITS = 30
 _SURE_DIGITS = 250
 _MOST_DIGITS = 10_000
 _PLAIN_BITS = 300
-"""A difference that is smaller than the largest value by no more than this is none of rounding."""
+"""Bits by which a difference may be smaller than the largest value without being a rounding error."""
 
 Env = Mapping[str, Fraction]
 
 
 def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
-    """Compare at one point, to the precision that tells functions apart.
+    """Compare at one point, to a precision that distinguishes functions.
 
     Returns:
-        Whether the values agree; `pole` or `unreal` where one side alone certainly has none, or no real one;
-        None where that cannot be said.
+        Whether the values agree; `pole` or `unreal` if exactly one side certainly has no value, or no real
+            one;
+        None if that is unknown.
     """
     if real and plainly_differ(a, b, env):
         return False
     x, y = value_or_kind(a, env, real), value_or_kind(b, env, real)
-    if isinstance(x, str) != isinstance(y, str):  # `x + \\sqrt{x^2+1}` is 0 far out, to few digits
+    if isinstance(x, str) != isinstance(y, str):  # `x + \\sqrt{x^2+1}` is 0 far out, at few digits
         x, y = (value_or_kind(node, env, real, _SURE_DIGITS) for node in (a, b))
     if isinstance(x, str) or isinstance(y, str):
         return _one_sided(x, y)
@@ -52,14 +53,14 @@ def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
 
 
 def _one_sided(x: Value | str, y: Value | str) -> str | None:
-    """Why one side alone has no value, if that is known."""
+    """Return the reason why exactly one side has no value, if it is known."""
     if isinstance(x, str) and isinstance(y, str):
         return None
     return (x if isinstance(x, str) else y) or None
 
 
 def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Value | str:
-    """Return the value of a tree, or why it has none: `pole`, `unreal`, or nothing that is known."""
+    """Return the value of a tree, or the reason for having none: `pole`, `unreal`, or "" if it is unknown."""
     try:
         return evaluate(node, env, digits, real)
     except Unreal:
@@ -71,14 +72,14 @@ def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Val
 
 
 def surely(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
-    """Whether two values agree at a precision that could tell them apart, and that no cancellation uses up.
+    """Return whether two values agree at a precision that would show a difference despite cancellation.
 
-    Where that takes more digits than are worked out, only a difference of the largest value's size
-    counts (`5^{65536}` is not 1), else it is None.
+    If that takes more digits than are computed, only a difference as large as the values counts (`5^{65536}`
+    is not 1); otherwise the result is None.
     """
     try:
         low, high = log2_range((a, b), env, DIGITS)
-        # What a small value adds may show in its second power only; 302/1000 is the logarithm of 2.
+        # A small value may only have an effect in its second power; 302/1000 is the logarithm of 2.
         digits = _SURE_DIGITS + (4 * high - 9 * low) * 302 // 3000
         unsure = digits > _MOST_DIGITS
         digits = _SURE_DIGITS if unsure else digits

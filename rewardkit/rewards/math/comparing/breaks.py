@@ -1,7 +1,7 @@
-"""Where real functions break along a line: at zeros of what `|.|`, max, floor, roots and logarithms are of.
+"""Breaks of real functions along a line: zeros of the arguments of `|.|`, max, floor, roots and logarithms.
 
-They are searched in machine floats, which need not be right: a place that is no break costs one more point.
-What is compared at the points between them is in `identity`.
+They are searched in machine floats, which need not be exact: a place that is no break only costs one more
+point. `identity` compares the functions at the points between them.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ _AT_ZERO = frozenset({"abs", "ln", "log", "root"})
 _AT_ONE = named("breaks_at_one")
 _STEPS = frozenset({"floor", "ceil"})
 _MOST_PAIRS = 15
-"""Pairs of the arguments of a maximum."""
+"""Maximum number of pairs of a maximum's arguments."""
 _LEVELS = (-1, 0, 1, 2)
-"""The steps of a floor that are looked for, counted from the one at hand."""
+"""Steps of a floor to search for, counted from the current one."""
 _LARGEST = 1e18
 _TINY, _VAST = (1e-15, 1e-9, 1e-5), (1e5, 1e7, 1e10, 1e16, 1e30)
-"""What a root, a logarithm or a quotient is 0 at may be far beyond the scale of the constants in it."""
+"""Sizes far beyond the scale of the constants, where roots, logarithms or quotients may still be 0."""
 
 _Line = Callable[[float], float | None]
-"""A function along a line, None where it has no value."""
+"""A function along a line; None if it has no value."""
 
 
 class Break(NamedTuple):
-    """Where this tree is 0, a function may break."""
+    """A tree at whose zeros a function may break."""
 
     tree: Node
     names: frozenset[str]
-    """Its variables."""
+    """Variables of the tree."""
     steps: bool = False
-    """At every integer, as a floor does."""
+    """True if the function breaks at every integer, as a floor does."""
     jumps: bool = False
-    """The value at the break itself may be another one than on both sides of it."""
+    """True if the value at the break itself may differ from those on both sides."""
 
 
 def breaks(parts: Iterable[Node]) -> Iterator[Break]:
-    """Yield what those of some functions that break are taken of, as far as it has variables."""
+    """Yield the arguments at whose zeros some functions break, if they have variables."""
     for part in parts:
         if isinstance(part, (Fn, Pow)):
             for tree, steps, jumps in _arguments(part):
@@ -71,7 +71,7 @@ def breaks(parts: Iterable[Node]) -> Iterator[Break]:
 
 
 def _arguments(node: Fn | Pow) -> Iterator[tuple[Node, bool, bool]]:
-    """Yield the trees at whose zeros a function breaks, and whether it does at all integers, and may jump."""
+    """Yield the trees at whose zeros a function breaks, whether at all integers, and whether it may jump."""
     match node:
         case Fn(name="root", args=(_, Num(num=degree))) if degree % 2:
             return
@@ -106,7 +106,7 @@ def _is_even_root(exponent: Node) -> bool:
 
 
 def constants(*nodes: Node) -> set[float]:
-    """Return the sizes of the constants in some trees, worked out as far as no variable stands in them."""
+    """Return the sizes of the constants in some trees, with constant subtrees evaluated."""
     found: set[float] = set()
     evaluator = FloatEvaluator({})
     for node in nodes:
@@ -118,7 +118,7 @@ def constants(*nodes: Node) -> set[float]:
 
 
 def _collect(node: Node, fixed: list[Node]) -> bool:
-    """Whether there is no variable in a tree; puts the largest such trees below any other into `fixed`."""
+    """Return whether a tree has no variable, and add the largest such subtrees of any other to `fixed`."""
     below = children(node)
     if not below:
         return not isinstance(node, (Sym, App))
@@ -130,16 +130,16 @@ def _collect(node: Node, fixed: list[Node]) -> bool:
 
 
 class Scale(NamedTuple):
-    """Where a function is looked at along a line."""
+    """Places along a line at which a function is evaluated."""
 
     reach: float
-    """Beyond the scale of the constants."""
+    """Reach beyond the scale of the constants."""
     rungs: list[float]
-    """Numbers in order, of both signs, some of them far beyond that."""
+    """Increasing numbers of both signs, some of them far beyond `reach`."""
 
 
 def scale_of(sizes: set[float]) -> Scale:
-    """Return where to look at functions with constants of some sizes in them."""
+    """Return the scale for functions that have constants of these sizes."""
     low = min([0.5, *sizes]) / 10
     high = 100 * math.prod(sorted((max(1.0, size) for size in sizes), reverse=True)[:2])
     count = min(max(round(2 * math.log10(high / low)), 7), 13)
@@ -152,11 +152,11 @@ def scale_of(sizes: set[float]) -> Scale:
 def places(
     found: list[Break], env: dict[str, Fraction], name: str, scale: Scale, most: int
 ) -> dict[Fraction, bool]:
-    """Return where functions may break along one variable, and whether they may jump there, in order.
+    """Return places where functions may break along one variable, in order, and whether they may jump there.
 
     Args:
-        env: the point that the line goes through.
-        most: places at most, those nearest to that point.
+        env: a point on the line.
+        most: maximum number of places, those nearest to that point.
     """
     evaluator = FloatEvaluator(env)
     seen: dict[Fraction, bool] = {}
@@ -177,7 +177,7 @@ def places(
 
 
 def _where(value: _Line, levels: list[float], scale: Scale) -> Iterator[Fraction]:
-    """Yield where a function takes one of the levels; where it is linear, without a search."""
+    """Yield places where a function takes one of the levels; without a search if it is linear."""
     slope = _slope(value, scale.reach)
     if slope is not None:
         for level in levels if slope else ():
@@ -193,7 +193,7 @@ def _where(value: _Line, levels: list[float], scale: Scale) -> Iterator[Fraction
 
 
 def _slope(value: _Line, reach: float) -> float | None:
-    """The slope of a function that seems to be linear."""
+    """Return the slope of a function that seems to be linear."""
     low, near, beside, high = (value(t) for t in (-reach, 0.5, 17.25, reach))
     if low is None or near is None or beside is None or high is None:
         return None
@@ -204,9 +204,9 @@ def _slope(value: _Line, reach: float) -> float | None:
 
 
 def _zeros(value: _Line, level: float, scale: list[float], values: list[float | None]) -> Iterator[Fraction]:
-    """Yield where a function takes a level: crosses it between two rungs, or touches or dips below it.
+    """Yield places where a function crosses a level between two rungs, touches it or dips below it.
 
-    The nearest to 0 come first.
+    Those nearest to 0 come first.
     """
     above = [None if v is None else v - level for v in values]
     for index in sorted(range(len(scale) - 1), key=lambda k: abs(scale[k] + scale[k + 1])):
@@ -230,7 +230,7 @@ def _tidy(t: float) -> Fraction:
 
 
 def _crossing(value: _Line, level: float, t: float, u: float, y: float, z: float) -> float:
-    """The zero between two places of different signs, by the Illinois form of the false position."""
+    """Return the zero between two places of different signs, by the Illinois form of false position."""
     for _ in range(60):
         far = t * u > 0 and not 0.01 < t / u < 100
         middle = math.copysign(math.sqrt(t * u), t) if far else (t * z - u * y) / (z - y)
@@ -254,12 +254,12 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float) -> Iterator[Fraction]:
-    """Yield the zeros of a function of one sign at both ends, on both sides of where it is smallest."""
+    """Yield the zeros of a function of one sign at both ends, on both sides of its minimum."""
 
     sign = 1 if y > 0 else -1
 
     def beyond(t: float) -> float:
-        """How far it is from the level, below 0 on the other side of it."""
+        """Return the distance from the level, negative on the other side of it."""
         found = value(t)
         return math.nan if found is None else (found - level) * sign
 
@@ -268,7 +268,7 @@ def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float
     ends, heights = [low, high], [abs(y), abs(z)]
     for _ in range(45):
         if not 0 < min(depths) < max(heights) / 2:
-            break  # it is beyond the level, or flat above it
+            break  # it crosses the level, or is flat above it
         if depths[0] < depths[1]:
             ends[1], heights[1] = inner[1], depths[1]
             inner = [ends[1] - _GOLDEN * (ends[1] - ends[0]), inner[0]]

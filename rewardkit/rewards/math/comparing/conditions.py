@@ -1,6 +1,6 @@
-"""Comparison of relations, conditions of several, and sets given by a condition, with anything.
+"""Comparison of relations, conditions of several relations, and set-builder forms, with anything.
 
-What a relation says is in `relations`; how its parts compare is passed in.
+`relations` compares two relations; the comparison of their parts is passed in.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rewardkit.rewards.math.tree.nodes import (
 
 
 def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """A named value against anything: by name where both have one, else by its value."""
+    """Compare a named value with anything: by name if both have one, otherwise by value."""
     assert isinstance(a, NamedValue)
     if isinstance(b, NamedValue):
         return _two_named(a, b, options, equal)
@@ -69,7 +69,7 @@ def _two_named(a: NamedValue, b: NamedValue, options: MathOptions, equal: Rule) 
 
 
 def part(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """The answer to a part of a question: by its label where both have one, else by its value."""
+    """Compare the answer to a part of a question: by its label if both have one, otherwise by value."""
     assert isinstance(a, Part)
     if isinstance(b, Part):
         return a.label == b.label and equal(a.value, b.value, options)
@@ -77,7 +77,7 @@ def part(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
 
 
 def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """A relation, a condition of several, or a set-builder form, against anything."""
+    """Compare a relation, a condition of several, or a set-builder form, with anything."""
     if isinstance(b, Seq) and _has_values_and_bounds(b):
         return sequences.matched((a,), b.items, options, equal)
     if isinstance(a, Logic) and isinstance(b, Seq) and a.op in _IN_SIGNS:
@@ -102,7 +102,7 @@ def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
     ):
         return True
     if isinstance(a, Logic) and not all(isinstance(part, (Rel, Logic, Builder)) for part in a.parts):
-        return False  # propositions: no set is theirs
+        return False  # propositions do not define sets
     return set_of_reals(a, b, options, equal)
 
 
@@ -110,7 +110,7 @@ _IN_SIGNS = {"both": "and", "either": "or"}
 
 
 def _has_values_and_bounds(listed: Seq) -> bool:
-    """Whether a bare list mixes values with what restricts an unknown, `x>0, 1, 2`: no set of numbers."""
+    """Return whether a bare list has both values and bounds, `x>0, 1, 2`, and so is no set of numbers."""
     items, _ = sequences.declared(listed.items)
     bounds = [isinstance(item, Rel) and any(op != "=" for op in item.ops) for item in items]
     values = [not isinstance(item, (Rel, Logic)) for item in items]
@@ -118,7 +118,7 @@ def _has_values_and_bounds(listed: Seq) -> bool:
 
 
 def _other_unknowns(a: Node, b: Node) -> bool:
-    """Whether one of two conditions restricts an unknown besides those of the other: `x < 3` and `y < 3`."""
+    """Return whether one condition restricts more unknowns than the other: `x < 3` and `y < 3`."""
     if isinstance(a, Builder) or not all(_is_condition(side) for side in (a, b)):
         return False
     first = symbols(a)
@@ -132,7 +132,7 @@ def _is_condition(node: Node) -> bool:
 
 
 def _alternatives(a: Node, b: Node) -> tuple[Rel, Rel] | None:
-    """`a = 0 or b = 0` as the one equation `ab = 0`, beside an equation it is compared with."""
+    """Return `a = 0 or b = 0` as the one equation `ab = 0`, and the equation to compare it with."""
     for this, other in ((a, b), (b, a)):
         if isinstance(this, Logic) and this.op == "or" and isinstance(other, Rel) and other.ops == ("=",):
             parts = [p for p in this.parts if isinstance(p, Rel) and p.ops == ("=",)]
@@ -146,7 +146,7 @@ _NO_RULE = object()
 
 
 def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> object:
-    """What a relation says of its subject, against a plain value or set."""
+    """Compare a relation's statement about its subject with a plain value or set."""
     if all(op in ("=", "~") for op in a.ops):
         if not symbols(a):
             value = names.chain_value(a)
@@ -156,14 +156,14 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
         listed = b.items if isinstance(b, Seq) and b.opening in ("", "{") else (b,)
         items, integers = sequences.declared(listed)
         counted = bool(integers) and all(integers.values())
-        return bool(sequences.same_families((a,), items, counted=counted))  # no number is a class of them
+        return bool(sequences.same_families((a,), items, counted=counted))  # a number is not a residue class
     if a.ops == ("in",) and names.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE
 
 
 def _may_solve(equation: Rel, answers: Node) -> bool:
-    """Whether an equation in one unknown stands against a list that may be its solutions."""
+    """Return whether an equation in one unknown may be compared with a list of its solutions."""
     return (
         equation.ops == ("=",)
         and len(symbols(equation)) == 1
@@ -172,7 +172,7 @@ def _may_solve(equation: Rel, answers: Node) -> bool:
 
 
 def _labels_of(node: Node) -> set[Node]:
-    """The names in a list whose every item has one; a name that nothing else has otherwise."""
+    """Return the names in a list if every item has one; otherwise a name that equals no other."""
     items = node.items if isinstance(node, Seq) else (node,)
     return names.labels(items) if all(map(names.assignment, items)) else {Text("")}
 

@@ -1,7 +1,7 @@
-"""Typed comparison of two trees: each pair of families has one rule, and order never matters.
+"""Typed comparison of two trees: each pair of families has one rule, in either order.
 
-Of two families, the higher one has the rule, so equal(a, b) and equal(b, a) run the same code. True, False,
-or None when the rule could not tell. Symbolic algebra is not done here.
+The rule belongs to the higher of two families, so equal(a, b) and equal(b, a) run the same code. A rule
+returns True, False, or None if it cannot decide. No symbolic algebra.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HUNDRED = Num(100)
 
 
 def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Return whether two trees say the same; None when that stays open."""
+    """Return whether two trees mean the same; None if that remains open."""
     spend(20)
     if a == b:
         return True
@@ -70,15 +70,14 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 
 def _by_components(a: Node, b: Node, options: MathOptions) -> Node:
-    """A sum of unit vectors as a tuple, beside a tuple or column."""
+    """Return a sum of unit vectors as a tuple, if it is compared with a tuple or column."""
     if not vectors.has_units(a) or vectors.has_units(b):
         return a
     return vectors.components(a, b, lambda x, y: scalar.equal(x, y, options)) or a
 
 
 def _settled(node: Node) -> Node:
-    """The tree with its matrix arithmetic done, its names found, and a set that names its members as the
-    list of them."""
+    """Evaluate the matrix arithmetic in a tree, find its names, and turn sets of named members into lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
     if isinstance(node, (Add, Mul, Div, Pow)):
@@ -89,7 +88,7 @@ def _settled(node: Node) -> Node:
 
 
 def _members(node: Builder) -> Seq | None:
-    """The list that a set stands for: of the values that its condition names, of integers, or of a family."""
+    """Return a set as a list: of values named by its condition, of integers, or of a family."""
     try:
         return Seq("{", "}", realset.integers(node))
     except realset.NotASet:
@@ -101,7 +100,7 @@ def _members(node: Builder) -> Seq | None:
     return Seq("", "", parts) if node.head in names.labels(parts) else None
 
 
-# Numbers with something attached.
+# Numbers with units, signs or bases.
 
 
 def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
@@ -113,7 +112,7 @@ def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     found = equal(_hundredth(a.value), b, options)
     value = scalar.real_value(a.value)
     if found or options.units == "required" or (value is not None and abs(value) < 1):
-        return found  # without its sign a number below one is the fraction itself: 0.25 is 25%
+        return found  # without its sign, a number below one is the fraction itself: 0.25 is 25%
     plain = equal(a.value, b, options) if not isinstance(a.value, Percent) else False
     return plain if plain is not False else found
 
@@ -138,7 +137,7 @@ def _degree(a: Node, b: Node, options: MathOptions) -> bool | None:
 def _based(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Based)
     if any(int(digit, 36) >= a.base for digit in a.digits if digit.isalnum()):
-        return False  # 72_2 is no number
+        return False  # 72_2 is not a number
     if isinstance(b, Based):
         return a.base == b.base and a.digits.upper().lstrip("0") == b.digits.upper().lstrip("0")
     return (
@@ -157,13 +156,13 @@ def _time(a: Node, b: Node, options: MathOptions) -> bool | None:
             return a.minutes == b.minutes
         marked, plain = (a, b) if a.meridiem else (b, a)
         if 60 <= plain.minutes < 780:
-            return plain.minutes % 720 == marked.minutes  # 3:00 may be either
+            return plain.minutes % 720 == marked.minutes  # 3:00 may be a.m. or p.m.
         return plain.minutes == marked.minutes + (720 if marked.meridiem == "p" else 0)
     return False
 
 
 def _date(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """A date equals only itself, which was seen before this was asked; a year left out is not any year."""
+    """Return False: equal dates were found before, and a missing year matches no year."""
     return False
 
 
@@ -217,6 +216,6 @@ _RULES: dict[str, Rule] = {
     "named": functools.partial(conditions.named, equal=equal),
     "part": functools.partial(conditions.part, equal=equal),
 }
-"""By family, the lowest first: the higher of two has the rule, which is given its tree first."""
+"""Rule of each family, lowest first. The higher family's rule is used, with its tree first."""
 
 _RANKS = {name: rank for rank, name in enumerate(_RULES)}

@@ -1,7 +1,7 @@
-"""The cascade: string, number, words, tree, SymPy. Prepares each side once and lets each tier decide or pass.
+"""The cascade of tiers: string, number, words, tree, SymPy. Each decides or passes on the prepared sides.
 
-No tier raises: what a guard stops, the grammar does not cover or goes wrong in us is `undecided`, with the
-reason.
+No tier raises: if a guard stops it, the grammar does not cover the text or our code fails, the verdict is
+`undecided`, with the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MathVerdict:
     tier: Tier
     reason: str
     failure: Literal["", "error"] = ""
-    """Set when SymPy could not be asked."""
+    """Kind of failure: `error` if SymPy could not be asked."""
 
     @property
     def equal(self) -> bool:
@@ -39,9 +39,9 @@ class MathVerdict:
 def compare(ground_truth: str, answer: str, options: MathOptions = DEFAULT) -> MathVerdict:
     """Return whether an answer is the same as a ground truth.
 
-    The order matters only to what a ground truth alone may decide: a ground truth in prose is never shortened
-    to a part of it, a bare list is no point or interval in brackets, and a decimal comma in the answer is
-    heeded when the ground truth has a decimal point.
+    The order of arguments matters where only the ground truth may decide: a ground truth in prose is never
+    shortened, a bare list is neither a point nor an interval in brackets, and a decimal comma in the answer
+    is recognised if the ground truth has a decimal point.
     """
     options = options.resolved
     verdict = compare_prepared(prepare(ground_truth), prepare(answer), options)
@@ -115,7 +115,7 @@ def _plain_unequal(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> Math
 def _by_words(
     ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
 ) -> MathVerdict | None:
-    """Choice letters, and answers that are nothing but words."""
+    """Compare choice letters, and answers that consist of words."""
     if (ordered := _ordered(ground_truth.words, answer.words)) is not None:
         return ordered
     found = _choices(ground_truth, answer, options)
@@ -138,13 +138,13 @@ def _by_words(
 _ROMAN = re.compile(r"(?=.*[IVX])(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 
 
-"""With I, V or X in it: `CD` may be a segment."""
+"""Roman numerals with I, V or X, because `CD` may be a segment."""
 _LONGEST_RUN = 20
 _CAPITALS = re.compile(r"[A-Z]{3,}")
 
 
 def _ordered(first: str, second: str) -> MathVerdict | None:
-    """Letters whose order counts, and which are no product: `IV` and `VI`, `HTH` and `HHT`."""
+    """Compare letters whose order counts, and which are no product: `IV` and `VI`, `HTH` and `HHT`."""
     if max(len(first), len(second)) > _LONGEST_RUN:
         return None
     joined = [side.replace(" ", "") for side in (first, second)]
@@ -161,7 +161,7 @@ _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
 
 
 def _same_items(first: str, second: str) -> bool:
-    """Whether two lists of words have the same items in one order: "red, green" and "red and green"."""
+    """Return whether two lists of words have the same items in order: "red, green" and "red and green"."""
     if any(re.search(r"\b(?:or|not|nor|but)\b", side) for side in (first, second)):
         return False
     found = [
@@ -173,7 +173,7 @@ def _same_items(first: str, second: str) -> bool:
 
 
 def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> bool | None:
-    """Letters of multiple choice, with or without what stands at them."""
+    """Compare letters of multiple choice, with or without the content of the option."""
     if ground_truth.choice and answer.choice:
         certain = any(
             side.words != side.words.casefold() or len(side.words) > 1 for side in (ground_truth, answer)
@@ -212,7 +212,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def _is_plain_content(text: str) -> bool:
-    """Whether what stands at a letter is a value and says nothing of it: "(C) 12", not "(C) or (D)"."""
+    """Return whether an option's content is a value and not a statement: "(C) 12", not "(C) or (D)"."""
     if words.fold(text) in ("true", "yes"):
         return True
     reading = prepare(text).reading
@@ -268,7 +268,7 @@ def _unparsed(ground_truth: PreparedAnswer, answer: PreparedAnswer, reason: str)
 
 
 def _as_prose(text: str) -> str:
-    """Text that cannot be read, in the form it is compared in: spaces and capitals of words aside."""
+    """Return an unparsable text for comparison: without spaces and capitals of words."""
     return _CAPITALISED.sub(lambda m: m.group().lower(), " ".join(text.split()))
 
 
@@ -280,7 +280,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdict:
-    """Ask SymPy; the order is fixed so that both directions ask the same."""
+    """Ask SymPy, with the sides in a fixed order so that both directions ask the same question."""
     from rewardkit.rewards.math.comparing.signs import write_signs
     from rewardkit.rewards.math.sympy import client
 
@@ -306,5 +306,5 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdi
 
 
 def _exhausted(reason: str) -> MathVerdict:
-    """What an answer makes undecidable is its own fault: not equal, and no failure."""
+    """Return a verdict for an answer that exceeds the limits: not equal, and no failure."""
     return MathVerdict("undecided", "symbolic", f"not shown to be equal within SymPy's time limit ({reason})")

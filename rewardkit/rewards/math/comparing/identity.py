@@ -1,6 +1,7 @@
-"""Whether two functions of variables are the same: at points that `points` chooses from the two trees.
+"""Compares two functions of variables at points that `points` chooses from the two trees.
 
-Without an imaginary unit they are real functions: they agree wherever both are real, and on the same ground.
+Without an imaginary unit they are real functions: they are equal if they agree wherever both are real, and
+are real at the same places.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _PARTS = frozenset({"re", "im", "arg"})
 
 
 def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
-    """Return whether two trees have the same value whatever the variables are; None when that stays open."""
+    """Return whether two trees have the same value for all variables; None if that remains open."""
     functions = Functions.of(a, b, names)
     if any(isinstance(part, Fn) and part.name in _PARTS for part in functions.parts):
         a, b = _complex(a, names), _complex(b, names)
@@ -49,20 +50,20 @@ def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
     if Const("i") in functions.parts:
         return _Comparison(functions, rational, real=False).same()
     found = _Comparison(functions, rational, real=True).same()
-    if found is None:  # real nowhere, as far as was seen
+    if found is None:  # not real at any point that was tried
         return _Comparison(functions, rational, real=False).same()
     return found
 
 
 def _complex(node: Node, names: list[str]) -> Node:
-    """The tree with every variable a complex one."""
+    """Return the tree with every variable replaced by a complex one."""
     for name in names:
         node = substitute(node, name, Add((Sym(name), Mul((Const("i"), Sym(f"{name} imaginary"))))))
     return node
 
 
 def held(node: Node, env: Env) -> Node:
-    """Return a tree with its variables and unknown functions held at their values at a point."""
+    """Return a tree with its variables and unknown functions replaced by their values at a point."""
     try:
         return number(exact(node, env))
     except (Irrational, TooLarge):
@@ -77,7 +78,7 @@ def held(node: Node, env: Env) -> Node:
 
 
 def same_up_to_constant(a: Node, b: Node) -> bool:
-    """Tell if two functions, each with a constant of integration `+C`, differ by no more than a constant."""
+    """Return whether two functions, each with a constant of integration `+C`, differ only by a constant."""
     rests = [_without_constant(node) for node in (a, b)]
     if rests[0] is None or rests[1] is None:
         return False
@@ -95,7 +96,7 @@ def same_up_to_constant(a: Node, b: Node) -> bool:
 
 
 def _without_constant(node: Node) -> Node | None:
-    """A sum without its one term C, whatever its sign and index; None where there is no such term."""
+    """Return a sum without its only term C, of any sign and index; None if there is no such term."""
     if not isinstance(node, Add):
         return None
     rest = [term for term in node.terms if not _is_constant_of_integration(term)]
@@ -147,11 +148,14 @@ class _Comparison(NamedTuple):
             return None
 
     def _other_ground(self, found: bool | str | None) -> bool:
-        """Whether a value on one side alone tells functions apart. An integer may only be out of range."""
+        """Return whether a missing value on one side proves a difference.
+
+        An integer may merely be out of range.
+        """
         return self.real and (found == "unreal" or (found == "pole" and not self.functions.whole))
 
     def _differ_elsewhere(self) -> bool:
-        """Whether a point shows a difference that those for plain algebra do not."""
+        """Return whether a point shows a difference that the points for plain algebra do not."""
         return any(self._differ(point) for point in pieces(self.functions)) or any(
             self._differ(Point(env)) for env in branch_points(self.functions)
         )
@@ -170,7 +174,7 @@ class _Comparison(NamedTuple):
 
 
 def _is_irrational(part: Node) -> bool:
-    """Whether a part is irrational on its face, so that exact arithmetic is not worth trying."""
+    """Return whether a part is obviously irrational, so that exact arithmetic is not worth trying."""
     match part:
         case Const() | App() | Degree() | Fn(name="root" | "ln" | "sin" | "cos" | "tan"):
             return True

@@ -1,4 +1,4 @@
-"""Matrix arithmetic inside an answer: sums, scalar multiples, products and small powers, written out."""
+"""Matrix arithmetic inside an answer: evaluates sums, scalar multiples, products and small powers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_CELLS = 64
 
 
 def fold(node: Node) -> Node:
-    """Return the tree with its matrix arithmetic carried out, as far as the shapes allow."""
+    """Return the tree with its matrix arithmetic evaluated, if the shapes allow it."""
     if not any(isinstance(c, (Matrix, Mul, Add, Div, Pow)) for c in children(node)):
         return node
     match node:
@@ -79,7 +79,7 @@ def _inner_product(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
     if all(isinstance(cell, Num) and cell.places is None for cell in (*row, *column)):
         return number(sum((exact(x) * exact(y) for x, y in zip(row, column, strict=True)), Fraction(0)))
     cell = Add(tuple(Mul(pair) for pair in zip(row, column, strict=True)))
-    deque(walk(cell), maxlen=0)  # powers double a cell each time: its size is counted before it is used
+    deque(walk(cell), maxlen=0)  # each power doubles a cell, so its size is counted before it is used
     return cell
 
 
@@ -89,7 +89,7 @@ def _map(matrix: Matrix, change: object) -> Matrix:
 
 
 def transpose(node: Node) -> Node | None:
-    """Return the transpose of a matrix; a tuple is its own, as rows and columns both equal tuples."""
+    """Return the transpose of a matrix; a tuple is its own, because rows and columns equal tuples."""
     if isinstance(node, Matrix):
         return Matrix(tuple(zip(*node.rows, strict=True)))
     return node if isinstance(node, Seq) else None

@@ -1,7 +1,7 @@
-"""Approximate evaluation at any precision, guarded so that no step can blow up. mpmath only, no SymPy.
+"""Approximate evaluation at any precision, with guards on the cost of each step. mpmath only, no SymPy.
 
-Every thread has its own mpmath context: the global one is shared state. A value is an mpf or mpc; a point
-where a tree has no finite value raises `Undefined`, as one of its kinds where that much is certain.
+Each thread has its own mpmath context, because the global one is shared state. A value is an mpf or mpc; at a
+point where a tree has no finite value, evaluation raises `Undefined`, or a subclass if the reason is certain.
 """
 
 from __future__ import annotations
@@ -43,15 +43,17 @@ _LOCAL = threading.local()
 
 
 class Undefined(Exception):
-    """No finite value here, or none that we can compute."""
+    """Raised if there is no finite value, or none that we can compute."""
 
 
 class Pole(Undefined):
-    """Certainly no finite value: a division by zero, the factorial of a negative integer."""
+    """Raised if there is certainly no finite value: a division by zero, the factorial of a negative
+    integer."""
 
 
 class Unreal(Undefined):
-    """A part of a real function that certainly has no real value: a logarithm or even root of a negative."""
+    """Raised if a part of a real function certainly has no real value: a logarithm or even root of a
+    negative."""
 
 
 def context(digits: int) -> Any:
@@ -65,11 +67,11 @@ def context(digits: int) -> Any:
 
 
 def evaluate(node: Node, env: Mapping[str, Fraction], digits: int, real: bool = False) -> Value:
-    """Return the value of a tree at a point; as a `real` function it has none where a part of it has none.
+    """Return the value of a tree at a point. A `real` function has no value if a part of it has none.
 
     Raises:
         Undefined: no finite value.
-        TooLarge: a guard stopped it.
+        TooLarge: a guard stopped the evaluation.
     """
     return Evaluator(env, digits, real).value(node)
 
@@ -82,9 +84,9 @@ def as_fraction(value: Value) -> Fraction:
 
 
 def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
-    """Whether ordinary floats already show two real values to be different, beyond any rounding.
+    """Return whether machine floats already prove two real values different, beyond any rounding.
 
-    A quick look that settles most wrong answers at a tenth of the cost; False says nothing.
+    Decides most wrong answers at a tenth of the cost; False proves nothing.
     """
     evaluator = FloatEvaluator(env, _LAST_DIGITS)
     x, y = evaluator.get(a), evaluator.get(b)
@@ -92,14 +94,14 @@ def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
         return False
     gap = abs(x - y)
     size = max(abs(x), abs(y))
-    # Cancellation can magnify the error of a float, but not past what the largest value on the way allows.
+    # Cancellation can magnify the error of a float, but only as far as the largest intermediate value allows.
     return math.isfinite(gap) and size > 1e-6 and gap > 1e-3 * size and evaluator.largest < 1e6 * gap
 
 
 def log2_range(nodes: tuple[Node, ...], env: Mapping[str, Fraction], digits: int) -> tuple[int, int]:
-    """Return the binary exponents of the smallest and the largest value on the way to those of some trees.
+    """Return the binary exponents of the smallest and largest intermediate values of some trees.
 
-    How far they lie apart says what precision can tell them from others; raises as `evaluate` does.
+    Their distance determines the precision that distinguishes the trees. Raises as `evaluate` does.
     """
     evaluator = _RangeEvaluator(env, digits)
     for node in nodes:
@@ -112,12 +114,12 @@ class Evaluator:
         self.mp = context(digits)
         self.env: dict[str, Value] = {k: self.mp.mpf(v.numerator) / v.denominator for k, v in env.items()}
         self.cost = 2 + digits // 40
-        """Steps that a node takes."""
+        """Steps that a node costs."""
         self.power_cost = 10 * self.cost
         self.function_cost = self.power_cost + (digits // 30) ** 2
         self.real = real
         self.free = len(env)
-        """How many variables have values outside of sums."""
+        """Number of variables with values outside of sums."""
 
     def value(self, node: Node) -> Value:
         spend(self.cost)
@@ -127,7 +129,7 @@ class Evaluator:
         return rule(self, node)
 
     def _at_a_point(self) -> bool:
-        """Whether variables have values that may not be meant, and it is not a sum that counts."""
+        """Return whether variables have arbitrary values here, outside of a counting sum."""
         return len(self.env) == self.free > 0
 
     def num(self, node: Num) -> Value:
@@ -176,9 +178,9 @@ class Evaluator:
         return self.power(base, exponent)
 
     def _real_power(self, base: Value, exponent: Value, written: Node) -> Value:
-        """A negative number to a broken power: real where the fraction has an odd denominator.
+        """Return a negative number to a fractional power: real if the fraction has an odd denominator.
 
-        A variable above one means a positive base, and says nothing of others.
+        A variable in the exponent assumes a positive base.
         """
         if symbols(written):
             raise Undefined("a variable power of a negative number")
@@ -215,7 +217,7 @@ class Evaluator:
         return self.mp.exp(exponent)
 
     def _bounded(self, value: Value) -> Value:
-        if getattr(value, "man", 0):  # a finite real number that is not 0: its mantissa
+        if getattr(value, "man", 0):  # a finite real number other than 0 has a mantissa
             if abs(value.exp + value.bc) > MAX_LOG2:
                 raise TooLarge("a product")
             return value
@@ -233,12 +235,12 @@ class Evaluator:
         return self.value(node.value) * self.mp.pi / 180
 
     def app(self, node: App) -> Value:
-        """An unknown function has an arbitrary value for each argument, another one at each point."""
+        """Return an arbitrary value of an unknown function for each argument, different at each point."""
         found = self.unknown(node)
         return self.mp.mpf(found.numerator) / found.denominator
 
     def unknown(self, node: App) -> Fraction:
-        """Return that value of an unknown function."""
+        """Return the arbitrary value of an unknown function."""
         arguments = [self.mp.nstr(self.value(a), 12) for a in node.args]
         point = self.mp.nstr(self.env[node.name], 12) if node.name in self.env else ""
         return Fraction(2 * seed(f"{node.name}{point}({','.join(arguments)})") - (1 << 20), 1_000_003)
@@ -346,7 +348,7 @@ class Evaluator:
         return self.mp.mpf(combine(*(int(self.mp.re(v)) for v in values)))
 
     def _root(self, value: Value, degree: Value) -> Value:
-        """The real root where there is one, otherwise the principal one."""
+        """Return the real root if there is one, otherwise the principal root."""
         mp = self.mp
         if not mp.isint(degree) or degree == 0:
             return self.power(value, 1 / degree)
@@ -358,7 +360,7 @@ class Evaluator:
         return self.power(value, mp.mpf(1) / count)
 
     def _round(self, name: str, value: Value) -> Value:
-        """Floor or ceiling; too near an integer to tell counts as that integer."""
+        """Return the floor or ceiling; a value too near an integer to distinguish counts as that integer."""
         mp = self.mp
         nearest = mp.nint(value)
         if abs(value - nearest) < mp.mpf(10) ** (-mp.dps * 2 // 3):
@@ -367,7 +369,7 @@ class Evaluator:
 
 
 class FloatEvaluator(Evaluator):
-    """The same rules in machine floats, for real functions."""
+    """Evaluates real functions by the same rules in machine floats."""
 
     def __init__(self, env: Mapping[str, Fraction], barred: frozenset[str] = frozenset()) -> None:
         self.mp = fp
@@ -378,11 +380,11 @@ class FloatEvaluator(Evaluator):
         self.real = True
         self.free = len(env)
         self.barred = barred
-        """Functions that are not worked out."""
+        """Functions that are not evaluated."""
         self.largest = 0.0
 
     def get(self, node: Node) -> float | None:
-        """Return the value of a tree, None where there is none."""
+        """Return the value of a tree, None if there is none."""
         try:
             value = self.value(node)
         except (Undefined, TooLarge, ArithmeticError, ValueError, TypeError, NotImplementedError):
@@ -407,7 +409,7 @@ class FloatEvaluator(Evaluator):
 
 
 class _RangeEvaluator(Evaluator):
-    """Notes how small and how large the values on the way are, but for what may be nothing but rounding."""
+    """Records the sizes of intermediate values, except those that may be rounding errors."""
 
     def __init__(self, env: Mapping[str, Fraction], digits: int) -> None:
         super().__init__(env, digits)
@@ -424,7 +426,7 @@ class _RangeEvaluator(Evaluator):
         return value
 
     def _function(self, name: str, values: list[Value]) -> Value:
-        """How near a function that levels off is to its limit counts as a value on the way."""
+        """Evaluate a function; its distance from a limit counts as an intermediate value."""
         if name in _LEVELLING and self.mp.mag(values[0]) > 3:
             size = abs(values[0])
             self.low = min(self.low, -int(2 * size ** (2 if name == "erf" else 1)) - 1)
@@ -435,7 +437,7 @@ _LEVELLING = named("levels_off")
 _LAST_DIGITS = named("reads_last_digits")
 _ELEMENTARY = {name: function.mpmath for name, function in FUNCTIONS.items() if function.mpmath}
 _OF_RECIPROCAL = {"arccoth": "arctanh", "arcsech": "arccosh", "arccsch": "arcsinh"}
-"""Functions -> the one that they are of a reciprocal."""
+"""Functions -> the function to apply to the reciprocal."""
 _OF_FLOATS = {"arcsinh": math.asinh, "arccosh": math.acosh, "arctanh": math.atanh}
 """Functions that mpmath lacks for machine floats."""
 _RULES: dict[type, Any] = {

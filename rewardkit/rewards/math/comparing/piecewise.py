@@ -1,6 +1,6 @@
-"""Comparison of values by cases, with others and plain functions: in each piece of the line and at the ends.
+"""Comparison of values by cases with others and plain functions: in each piece of the line and at its ends.
 
-How the values compare is passed in.
+The comparison of values is passed in.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _CasePiece(NamedTuple):
 
 
 def cases(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare values by cases: with the same rows in any order, or the same values everywhere."""
+    """Return whether values by cases have the same rows in any order, or the same values everywhere."""
     assert isinstance(a, Cases)
     if isinstance(b, Cases):
         first, second = ([Seq("(", ")", row) for row in side.rows] for side in (a, b))
@@ -55,7 +55,7 @@ def _conditions(node: Node) -> list[Node]:
 
 
 def _pieces(node: Node) -> list[_CasePiece]:
-    """The values and where each holds; one without a condition holds elsewhere."""
+    """Return each value with the set where it holds; a value without a condition holds elsewhere."""
     if not isinstance(node, Cases):
         return [_CasePiece(realset.ALL, node)]
     said = [condition for _, condition in node.rows if not isinstance(condition, Text)]
@@ -84,7 +84,7 @@ def _agree(pieces: list[list[_CasePiece]], name: str, options: MathOptions, equa
 
 
 def _at(pieces: list[_CasePiece], place: Node, name: str) -> list[Node]:
-    """All values at a place: where pieces overlap, they must agree."""
+    """Return all values at a place, which must agree where pieces overlap."""
     x = real_value(place)
     return [substitute(piece.value, name, place) for piece in pieces if realset.inside(piece.where, x)]
 

@@ -1,5 +1,5 @@
-"""The points at which functions are compared, chosen from the two trees: few for plain algebra, and one in
-each piece where functions break, of both parities and several residues where only integers make sense.
+"""Points at which functions are compared, chosen from the two trees: few for plain algebra, one in each piece
+if functions break, and several parities and residues if only integers make sense.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _INTEGER_LETTERS = frozenset("ijklmnpq")
-"""Variables that are taken for integers inside a floor or ceiling."""
+"""Variables that are assumed to be integers inside a floor or ceiling."""
 _SIGNS = ("+", "-+", "+-", "+", "--++", "++--", "-", "+", "+", "+")
-"""The signs of the variables at each point, in the order of their names."""
+"""Signs of the variables at each point, in the order of their names."""
 _SIZES = (
     (0.2, 0.95),
     (1.1, 4.0),
@@ -44,15 +44,15 @@ _SIZES = (
     (0.3, 9.0),
 )
 _GRID = 89
-"""Coordinates are multiples of its reciprocal, and no integers: a hole of a function is nowhere there."""
+"""Denominator of all coordinates, none of which is an integer: functions have no holes at such places."""
 _INSIDE = Fraction(41, 97)
-"""Where between two breaks a point lies: no place that a function is likely to have a hole at."""
+"""Position of a point between two breaks, at which functions are unlikely to have a hole."""
 _BRANCH_EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(1))
 _WHOLE_EXPONENTS = (Fraction(1), Fraction(2), Fraction(3))
 _MAX_BRANCH_NAMES = 3
 _MOST_LINES = 6
 _MOST_ON_LINES = 48
-"""Points in the pieces of all lines together."""
+"""Maximum number of points in the pieces of all lines together."""
 _MOST_INTEGER_POINTS = 48
 _BRANCHES = named("is_branch")
 
@@ -65,17 +65,18 @@ Env = dict[str, Fraction]
 class Point(NamedTuple):
     env: Env
     isolated: bool = False
-    """A place that one chooses only for what a function does just there: a hole in it proves nothing."""
+    """True if the point was chosen for the behaviour of a function just there. A hole in it proves
+    nothing."""
 
 
 class Functions(NamedTuple):
-    """Two trees that are compared as functions, and what chooses the points for it."""
+    """Two trees to compare as functions, with the data for choosing points."""
 
     a: Node
     b: Node
     names: list[str]
     parts: list[Node]
-    """The functions, powers, constants and sums in them."""
+    """Functions, powers, constants and sums in the trees."""
     whole: frozenset[str]
     """Variables that only make sense as integers."""
 
@@ -86,7 +87,7 @@ class Functions(NamedTuple):
 
 
 def points(functions: Functions) -> Iterator[Env]:
-    """Yield fixed pseudo-random points, of independent signs; what is whole gets positive integers."""
+    """Yield fixed pseudo-random points of independent signs; integer variables get positive integers."""
     for index in range(len(_SIGNS)):
         yield _point(functions, index)
 
@@ -100,7 +101,7 @@ def _point(functions: Functions, index: int) -> Env:
 
 @lru_cache(maxsize=4_096)
 def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
-    """The value of a variable, which is the one of that rank, at the point of that index."""
+    """Return the value of the variable with rank `rank` at the point with index `index`."""
     draw = seed(f"{name}/{index}")
     if whole:
         return Fraction(1 + draw % (3 + 2 * index))
@@ -111,7 +112,10 @@ def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
 
 
 def _integer_names(parts: list[Node]) -> frozenset[str]:
-    """Variables in a factorial, a bound, a power of a negative, a remainder; by their letter, in a floor."""
+    """Return the variables that are integers.
+
+    These are in a factorial, a bound, a power of a negative or a remainder; in a floor, their letter decides.
+    """
     found: set[str] = set()
     for part in parts:
         match part:
@@ -128,7 +132,7 @@ def _integer_names(parts: list[Node]) -> frozenset[str]:
 
 
 def _is_negative(node: Node) -> bool:
-    """Whether this is certainly below 0, whatever the variables are."""
+    """Return whether a node is certainly below 0 for all values of the variables."""
     if isinstance(node, Mul) and isinstance(node.factors[0], Num):
         return node.factors[0].num < 0
     if isinstance(node, Num):
@@ -138,7 +142,7 @@ def _is_negative(node: Node) -> bool:
 
 
 def pieces(functions: Functions) -> Iterator[Point]:
-    """Yield a point in each piece of functions that break, and integers of many kinds; none for others."""
+    """Yield a point in each piece of functions that break, and various integers; none for other functions."""
     found = list(dict.fromkeys(breaks(functions.parts)))
     kinds = {type(part) for part in functions.parts}
     undoing = Fn in kinds and any(isinstance(p, Fn) and p.name in _BRANCHES for p in functions.parts)
@@ -159,7 +163,7 @@ def pieces(functions: Functions) -> Iterator[Point]:
 
 
 def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterator[Point]:
-    """Yield a point in each piece of lines along each variable, and where a function may jump."""
+    """Yield a point in each piece of the lines along each variable, and at possible jumps."""
     used = set().union(*(one.names for one in found)) - functions.whole
     alone = len(functions.names) == 1
     starts = [0] if alone else [0, 1]
@@ -176,8 +180,10 @@ def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterato
 
 
 def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
-    """Yield points with all variables far out on one side: a constant among them is the largest or smallest
-    nowhere else."""
+    """Yield points with all variables far out on one side.
+
+    Only there is a constant among them the largest or smallest.
+    """
     for rung in scale.rungs:
         env = _point(functions, 0)
         moved = (Fraction(rung).limit_denominator(1_000) * (1 + Fraction(k, 7)) for k in range(len(env)))
@@ -187,7 +193,7 @@ def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
 
 
 def _between(breaks: list[Fraction]) -> Iterator[Fraction]:
-    """Yield a number in each of the pieces that some numbers in order cut the line into."""
+    """Yield a number in each of the pieces into which some increasing numbers cut the line."""
     if not breaks:
         return
     step = Fraction(1, 3) + max(map(abs, breaks)) / 7
@@ -198,16 +204,16 @@ def _between(breaks: list[Fraction]) -> Iterator[Fraction]:
 
 
 def _whole_sizes(sizes: set[float], summed: bool) -> list[int]:
-    """The whole numbers among some constants, the smallest of them that small integers leave out.
+    """Return whole numbers among some constants, the smallest of those not covered by small integers.
 
-    A sum is written out, so that for it only a small one counts.
+    For a sum, which is written out term by term, only a small one counts.
     """
     found = sorted(int(size) for size in sizes if size.is_integer() and 12 < size < 1e15)[:4]
     return [size for size in found[:1] if size < 150] if summed else found
 
 
 def _integers(functions: Functions, sizes: list[int]) -> Iterator[Point]:
-    """Yield points with integers of both parities and signs, small ones and such as the constants suggest."""
+    """Yield points with integers of both parities and signs, small or suggested by the constants."""
     moving = [name for name in functions.names if name in functions.whole]
     rows = _single(sizes) if len(moving) == 1 else _several(moving, sizes)
     for count, row in enumerate(rows):
@@ -222,7 +228,7 @@ def _single(sizes: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _several(moving: list[str], sizes: list[int]) -> Iterator[tuple[int, ...]]:
-    """Independent draws: small ones, ones of both signs, multiples of one number and their neighbours."""
+    """Yield independent draws: small integers, both signs, multiples of one number and neighbours."""
     factors = [*sizes, 2, 3, 4, 6, 10]
     for index in range(_MOST_INTEGER_POINTS):
         draws = [seed(f"{name}/whole/{index}") for name in moving]
@@ -239,9 +245,9 @@ def _several(moving: list[str], sizes: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def branch_points(functions: Functions) -> Iterator[Env]:
-    """Points that tell `(a^b)^c` from `a^{bc}`: negative bases, even and halved exponents.
+    """Yield points that distinguish `(a^b)^c` from `a^{bc}`: negative bases, even and halved exponents.
 
-    None where both functions have the same powers with a variable both below and above.
+    Yield none if both functions have the same powers with a variable in both base and exponent.
     """
     powers = [p for p in functions.parts if isinstance(p, Pow) and not isinstance(p.exponent, Num)]
     raised = sorted({name for p in powers if symbols(p.base) for name in symbols(p.exponent)})

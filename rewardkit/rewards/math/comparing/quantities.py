@@ -1,6 +1,6 @@
-"""Comparison of values with units or counted nouns: what converts, what may be left out, what conflicts.
+"""Comparison of values with units or counted nouns: conversions, optional units and conflicts.
 
-How the values compare is passed in; what words mean is in `units`.
+The comparison of values is passed in; `units` reads the words.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
 
 
 def _single_quantity(node: Node) -> Quantity | None:
-    """One quantity; a sum of compatible ones (`5 ft 3 in`) in the unit of its first part."""
+    """Return one quantity; a sum of compatible ones (`5 ft 3 in`) in the unit of its first part."""
     if isinstance(node, Quantity):
         return node
     assert isinstance(node, Add)
@@ -70,21 +70,21 @@ def _two_quantities(a: Quantity, b: Quantity, options: MathOptions, equal: Rule)
 
 
 def _same_words(first: Unit, second: Unit) -> bool:
-    """Whether two phrases of which one is no unit of measure say the same of a number."""
+    """Return whether two phrases, not both of which are units of measure, mean the same for a number."""
     for unit, phrase in ((first, second), (second, first)):
         if unit.measure is not None:  # 72 miles, and 72 miles in all
             within = [units.read(word).measure for word in phrase.words.split()]
             return phrase.droppable and (unit.measure in within or not names_things(phrase.words))
     same = fold(first.words) == fold(second.words)
     if same and max(len(first.words), len(second.words)) <= _MOST_LETTERS:
-        return first.words == second.words  # mw, Mw: whose prefix nobody can tell
+        return first.words == second.words  # mw, Mw: their prefix is ambiguous
     return same or (first.droppable and second.droppable and same_things(first.words, second.words))
 
 
 def _two_measures(
     a: Node, first: Measure, b: Node, second: Measure, options: MathOptions, equal: Rule
 ) -> bool | None:
-    """Compare in the unit of either side: a rounded decimal is read in its own."""
+    """Compare in the unit of either side, because a rounded decimal is read in its own unit."""
     if first.dimensions != second.dimensions:
         return False
     found = equal(_converted(a, first, second), b, options)
@@ -92,7 +92,7 @@ def _two_measures(
 
 
 def _converted(value: Node, unit: Measure, other: Measure) -> Node:
-    """A value in another unit of the same dimensions."""
+    """Return a value in another unit of the same dimensions."""
     ratio = unit.times(other, -1)
     factors: list[Node] = [] if ratio.factor == 1 else [number(ratio.factor)]
     if ratio.pi:
@@ -101,13 +101,13 @@ def _converted(value: Node, unit: Measure, other: Measure) -> Node:
 
 
 def in_variables(relation: Rel) -> Rel:
-    """Return a relation whose units are read as variables, as in `kx = 2mg`."""
+    """Return a relation with its units read as variables, as in `kx = 2mg`."""
     sides = ((isinstance(side, Quantity) and _as_variables(side)) or side for side in relation.sides)
     return Rel(relation.ops, tuple(sides))
 
 
 def _as_variables(quantity: Quantity) -> Node | None:
-    """The unit read as variables: `144 \\text{ m}^3` as 144 m^3."""
+    r"""Return a quantity with its unit read as variables: `144 \text{ m}^3` as 144 m^3."""
     factors: list[Node] = [quantity.value]
     for name, power in units.read(quantity.unit).factors:
         if len(name) > _MOST_LETTERS:

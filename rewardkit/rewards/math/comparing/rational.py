@@ -1,5 +1,5 @@
-"""Exact evaluation: a tree to a Fraction when its value is rational and of bounded size, and residues of
-integers far too large to write out. No floating point here.
+"""Exact evaluation of a tree to a Fraction, if its value is rational and of bounded size, and residues of
+integers that are far too large to write out. No floating point.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ MAX_FACTORIAL = 3_000
 
 
 class Irrational(Exception):
-    """The value is not rational, not defined, or not found to be rational without approximation."""
+    """Raised if a value is irrational, undefined, or not found to be rational without approximation."""
 
 
 def exact(node: Node, env: Mapping[str, Fraction] | None = None) -> Fraction:
     """Return the exact value of a tree, its variables taken from `env`.
 
     Raises:
-        Irrational: the tree has no value we can find exactly.
-        TooLarge: the value, or one on the way to it, has more than `MAX_BITS` bits.
+        Irrational: the tree has no value that can be found exactly.
+        TooLarge: the value, or an intermediate value, has more than `MAX_BITS` bits.
     """
     return _Exact(env or {}).value(node)
 
@@ -96,7 +96,7 @@ class _Exact:
         self.free = len(env)
 
     def _at_a_point(self) -> bool:
-        """Whether variables have values that may not be meant, and it is not a sum that counts."""
+        """Return whether variables have arbitrary values here, outside of a counting sum."""
         return len(self.env) == self.free > 0
 
     def value(self, node: Node) -> Fraction:
@@ -184,7 +184,7 @@ class _Exact:
                 raise Irrational(name)
 
     def remainder(self, value: Node, modulus: Node) -> Fraction:
-        """The remainder, of a power too large to write out as well."""
+        """Return the remainder, also of a power that is too large to write out."""
         below = self.value(modulus)
         if below == 0:
             raise Irrational("a remainder modulo zero")
@@ -215,7 +215,7 @@ class _Exact:
         return math.comb(n, k)
 
     def _logarithm(self, value: Fraction, base: Fraction) -> Fraction:
-        """The exponent, when the value is a rational power of the base with a small denominator."""
+        """Return the exponent if the value is a rational power of the base with a small denominator."""
         if value <= 0 or base <= 0 or base == 1 or max(bits(value), bits(base)) > 1024:
             raise Irrational("a logarithm")
         guess = Fraction(_log2(value) / _log2(base)).limit_denominator(12)
@@ -273,8 +273,9 @@ def residue(node: Node, modulus: int) -> int:
     """Return the value of an integer or rational expression modulo a number, without writing it out.
 
     Raises:
-        Irrational: it is not a rational expression with integer exponents, or divides by a factor of it.
-        TooLarge: a factorial too long to multiply out.
+        Irrational: it is not a rational expression with integer exponents, or divides by a factor of the
+            modulus.
+        TooLarge: a factorial is too long to multiply out.
     """
     spend(2)
     match node:

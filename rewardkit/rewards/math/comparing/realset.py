@@ -1,7 +1,7 @@
-"""Sets of real numbers: intervals, unions, inequalities and set-builder forms brought to one shape.
+"""Sets of real numbers: intervals, unions, inequalities and set-builder forms as `Span`s.
 
-A set is a tuple of `Span`s, in order and merged. What cannot be brought to that shape is tried as a truth
-function at the other side's boundaries and between them.
+A set is a tuple of `Span`s, in order and merged. Other conditions are tested at the other side's boundaries
+and between them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 
 
 class NotASet(Exception):
-    """The tree is no set of reals that can be written as spans."""
+    """Raised if a tree is not a set of reals that can be written as spans."""
 
 
 class Span(NamedTuple):
@@ -54,7 +54,7 @@ ALL: Spans = (Span(negate(INFINITY), False, INFINITY, False),)
 
 
 def spans(node: Node) -> Spans:
-    """Return the set a tree stands for.
+    """Return the set that a tree represents.
 
     Raises:
         NotASet: it has no such form, or its ends cannot be ordered.
@@ -86,8 +86,10 @@ def spans(node: Node) -> Spans:
 
 
 def _whole_condition(node: Builder) -> tuple[Node, Node]:
-    """Return head and condition of `{x in D | ...}` with the membership among the conditions, unless D is the
-    reals."""
+    """Return head and condition of `{x in D | ...}`.
+
+    The membership is added to the conditions unless D is the reals.
+    """
     match node.head:
         case Rel(ops=("in",), sides=(Sym() as name, domain)):
             if domain in _REALS:
@@ -105,14 +107,14 @@ _INTEGERS = {"Z": None, "Z^+": 1, "Z^*+": 1, "Z_+": 1, "N^*": 1, "N^+": 1, "N_+"
 _MOST_MEMBERS = 500
 _PROBED = 50
 _FAR = (*range(51, 70), 100, 200, 1_000, 10_000, 10**6, 10**9)
-"""Where no member of a set may be whose bounds are not solved for."""
+"""Places that no member of a set with unsolved bounds may have."""
 
 
 def integers(node: Builder) -> tuple[Node, ...]:
     """Return the members of a set of integers, or of values at integers, between bounds: `{2k : 0 < k < 4}`.
 
     Raises:
-        NotASet: it is not given like this, or whether 0 is in it is not sure.
+        NotASet: the set has another form, or membership of 0 is unclear.
     """
     head, condition = _whole_condition(node)
     parts = condition.parts if isinstance(condition, Logic) and condition.op == "and" else (condition,)
@@ -143,7 +145,7 @@ def integers(node: Builder) -> tuple[Node, ...]:
 
 
 def _between_ends(items: Spans) -> list[int]:
-    """The integers in some spans."""
+    """Return the integers in some spans."""
     found: list[int] = []
     mp = context(30)
     for span in items:
@@ -156,12 +158,12 @@ def _between_ends(items: Spans) -> list[int]:
 
 
 def variable(node: Node) -> str | None:
-    """Return the one free variable that a condition restricts; None for plain sets."""
+    """Return the only free variable that a condition restricts; None for plain sets."""
     match node:
         case Rel() | Logic():
             names = symbols(node)
             calls = {part for part in walk(node) if isinstance(part, App)}
-            if calls:  # f(3) and f(4) are two unknowns
+            if calls:  # f(3) and f(4) are different unknowns
                 return repr(calls.pop()) if len(names) == len(calls) == 1 else None
             return next(iter(names)) if len(names) == 1 else None
     return None
@@ -177,7 +179,7 @@ def _combine(op: str, parts: list[Spans]) -> Spans:
 
 
 def _relation(node: Rel) -> Spans:
-    """Intersect the links of a chain: each compares the one variable expression with a constant."""
+    """Intersect the links of a chain, each of which compares the same variable expression with a constant."""
     if len(node.ops) == 1 and node.ops[0] in ("in", "notin"):
         target = spans(node.sides[1])
         if not symbols(node.sides[0]) or symbols(node.sides[1]):
@@ -209,7 +211,7 @@ def _link(op: str, left: Node, right: Node) -> Spans:
 
 
 def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Node]:
-    """Solve `left op right` for the variable when the difference is linear in it, and breaks nowhere."""
+    """Solve `left op right` for the variable if the difference is linear in it and breaks nowhere."""
     difference = Add((left, negate(right)))
     if any(breaks(walk(difference))):
         raise NotASet("not linear")
@@ -228,11 +230,11 @@ def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Nod
 
 
 _LINEAR_PROBES = (0, 2, 5, 14, -3, -20)
-"""Halves of these: a kink anywhere near the origin shows up as a deviation from the line."""
+"""Twice the places at which linearity is tested: a kink near the origin shows up as a deviation."""
 
 
 def _normal(items: list[Span]) -> Spans:
-    """Return spans in order, with empty ones dropped and touching ones merged."""
+    """Return spans in order, without empty ones and with touching ones merged."""
     if len(items) == 1 and (symbols(items[0].low) or symbols(items[0].high)):
         return tuple(items)
     keyed: list[tuple[Any, Any, Span]] = []
@@ -264,7 +266,7 @@ def _normal(items: list[Span]) -> Spans:
 
 
 def _same(a: Any, b: Any, one: Node, other: Node) -> bool:
-    """Whether two ends of spans, given as values and as trees, are the same."""
+    """Return whether two ends of spans, given as values and as trees, are equal."""
     if not _true("=", a, b):
         return False
     if one != other and not same_constant(one, other):
@@ -273,7 +275,7 @@ def _same(a: Any, b: Any, one: Node, other: Node) -> bool:
 
 
 def complement(node: Node) -> Spans:
-    """Return what is outside of the set a tree stands for.
+    """Return the complement of the set that a tree represents.
 
     Raises:
         NotASet: as `spans` does.
@@ -303,11 +305,11 @@ def _intersect(first: Spans, second: Spans) -> Spans:
     return _complement(_normal([*_complement(first), *_complement(second)]))
 
 
-# Sets known only through their truth at a point.
+# Sets defined only by a test at a point.
 
 
 def holds(node: Node, name: str, x: Any) -> bool | None:
-    """Return whether a real x satisfies a condition or belongs to a set; None when that is undefined."""
+    """Return whether a real x satisfies a condition or belongs to a set; None if that is undefined."""
     match node:
         case Logic(op=op, parts=parts):
             found = [holds(p, name, x) for p in parts]
@@ -366,7 +368,7 @@ def _true(op: str, a: Any, b: Any) -> bool:
 
 
 def inside(items: Spans, x: Any) -> bool | None:
-    """Return whether a real number is in some spans; None where their ends have no value."""
+    """Return whether a real number is in some spans; None if their ends have no value."""
     for item in items:
         low, high = real_value(item.low), real_value(item.high)
         if low is None or high is None:
@@ -379,7 +381,7 @@ def inside(items: Spans, x: Any) -> bool | None:
 
 
 def agrees(items: Spans, node: Node, name: str) -> bool | None:
-    """Return whether a condition holds exactly on the spans, tried at their ends, beside and between them."""
+    """Return whether a condition holds exactly on the spans, tested at, next to and between their ends."""
     mp = context(30)
     ends = [
         v for s in items for end in (s.low, s.high) if (v := real_value(end)) is not None and mp.isfinite(v)

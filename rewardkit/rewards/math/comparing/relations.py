@@ -1,4 +1,4 @@
-"""Equations and inequalities: proportional sides, statements. What names a value is in `names`."""
+"""Equations and inequalities: proportional sides, statements. `names` handles relations that name a value."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
-"""Relations of numbers, and what they are when read from the right."""
+"""Relations of numbers -> the same relation read from the right."""
 _TURNED = _FLIPPED | {
     "sub": "sup", "sup": "sub", "subeq": "supeq", "supeq": "subeq", "par": "par", "perp": "perp",
     "prop": "prop", "iff": "iff",
 }  # fmt: skip
-"""All relations that can be read from the right; an arrow or a membership has a direction and is not here."""
+"""All relations that can be read from the right. Arrows and memberships have a direction and are not here."""
 
 
 def same_relation(a: Rel, b: Rel, options: MathOptions) -> bool | None:
-    """Whether two relations state the same: side by side, or with proportional differences."""
+    """Return whether two relations mean the same: side by side, or with proportional differences."""
     if len(a.ops) != len(b.ops):
         return None
     if a.ops == b.ops and _sides_equal(a.sides, b.sides, options):
@@ -46,15 +46,15 @@ def same_relation(a: Rel, b: Rel, options: MathOptions) -> bool | None:
 
 
 def same_statement(a: Rel, b: Rel) -> bool:
-    """Whether two statements without an unknown have the same sides, as they are written.
+    """Return whether two statements without an unknown have the same sides as written.
 
-    All true statements would be alike by their values: `2+2=4` and `5=5`.
+    Their values would make all true statements equal: `2+2=4` and `5=5`.
     """
     return (a.ops, a.sides) in ((b.ops, b.sides), (_turned(b), tuple(reversed(b.sides))))
 
 
 def _turned(relation: Rel) -> tuple[str, ...] | None:
-    """The operators of a chain as it reads from the right; None where one of them has a direction."""
+    """Return the operators of a chain read from the right; None if one of them has a direction."""
     if not _TURNED.keys() >= set(relation.ops):
         return None
     return tuple(_TURNED[op] for op in reversed(relation.ops))
@@ -68,7 +68,7 @@ def _sides_equal(first: tuple[Node, ...], second: tuple[Node, ...], options: Mat
 
 
 def _proportional(a: Rel, b: Rel) -> bool | None:
-    """Whether lhs - rhs of both differ by a constant factor (of the right sign for an inequality)."""
+    """Return whether lhs - rhs of both differ by a constant factor (of the right sign for an inequality)."""
     left, right = Add((a.sides[0], negate(a.sides[1]))), Add((b.sides[0], negate(b.sides[1])))
     names = sorted(symbols(left) | symbols(right))
     at = _where_neither_is_zero(left, right, names)
@@ -79,7 +79,7 @@ def _proportional(a: Rel, b: Rel) -> bool | None:
     if same_function(Mul((left, held(right, env))), Mul((right, here)), names) is not True:
         return None
     if same_function(left, here, names):
-        return False  # x = x + 1 and x = x + 2: no unknown is left
+        return False  # x = x + 1 and x = x + 2 have no unknown left
     if a.ops[0] in ("=", "!=", "~"):
         return a.ops == b.ops
     if context(DIGITS).im(ratio) != 0:
@@ -90,7 +90,7 @@ def _proportional(a: Rel, b: Rel) -> bool | None:
 def _where_neither_is_zero(
     left: Node, right: Node, names: list[str]
 ) -> tuple[dict[str, Fraction], Value] | None:
-    """A point at which two trees have a value other than 0, and the ratio of these."""
+    """Return a point at which neither tree is 0, and the ratio of their values; None if there is none."""
     for env in points(Functions.of(left, right, names)) if names else ():
         try:
             x, y = evaluate(left, env, DIGITS), evaluate(right, env, DIGITS)
@@ -102,9 +102,9 @@ def _where_neither_is_zero(
 
 
 def refuted(a: Rel, b: Rel) -> bool:
-    """Whether a real point satisfies one of two equations and plainly not the other.
+    """Return whether a real point satisfies one of two equations and clearly not the other.
 
-    Points are found along the variables in which an equation is linear or quadratic.
+    Points are searched along the variables in which an equation is linear or quadratic.
     """
     left, right = (Add((r.sides[0], negate(r.sides[1]))) for r in (a, b))
     names = sorted(symbols(left) | symbols(right))
@@ -117,7 +117,7 @@ def refuted(a: Rel, b: Rel) -> bool:
 
 
 def _roots(node: Node, env: dict[str, Fraction], name: str) -> list[Fraction]:
-    """The real zeros along one variable, where the tree is linear or quadratic in it."""
+    """Return the real zeros along one variable, if the tree is linear or quadratic in it."""
     mp = context(40)
     try:
         f0, f1, f2, f3 = (evaluate(node, env | {name: Fraction(x)}, 40) for x in range(4))

@@ -1,6 +1,6 @@
-"""Numbers written as decimals: what they stand for, and which exact values they round.
+"""Numbers written as decimals: their values, and the exact values that round to them.
 
-A decimal stands for a value that rounds to it in its last place, if it shows enough digits (the option
+A decimal equals a value that rounds to it in its last place, if it shows enough digits (the option
 `rounding_digits`).
 """
 
@@ -32,7 +32,7 @@ def as_decimal(node: Node) -> tuple[Fraction, int] | None:
 
 
 def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> bool:
-    """Whether one side is a decimal that the other, exact and not an integer, correctly rounds to."""
+    """Return whether one side is a decimal to which the other, exact and not an integer, rounds correctly."""
     first, second = as_decimal(a), as_decimal(b)
     if (first is None) == (second is None):
         return False
@@ -43,7 +43,7 @@ def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> 
 
 
 def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
-    """Whether a decimal shows enough: the digits asked for, or as many places and one digit fewer."""
+    """Return whether a decimal has the required digits, or as many decimal places and one digit fewer."""
     wanted = options.rounding_digits or 0
     if wanted <= 0 or decimal[1] > 1_000:
         return False
@@ -52,7 +52,7 @@ def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
 
 
 def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) -> bool | None:
-    """Whether the value of an irrational tree, rounded, is the decimal."""
+    """Return whether the value of an irrational tree rounds to the decimal; None if it has no value."""
     try:
         value = evaluate(other, {}, max(30, decimal[1] + 15))
     except Undefined:
@@ -68,7 +68,7 @@ def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) 
 
 
 def _tolerance(decimal: tuple[Fraction, int]) -> Fraction:
-    """Half a unit in the last place, or a double's own rounding for a decimal of a double's full length."""
+    """Return half a unit in the last place, or the rounding of a double for a decimal of that length."""
     value, places = decimal
     half = Fraction(1, 2 * 10**places)
     double = abs(value) / (1 << 51)

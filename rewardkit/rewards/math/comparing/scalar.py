@@ -1,6 +1,6 @@
-"""Whether two scalars are the same value: constants exactly or to a sure precision, others as functions.
+"""Compares two scalars: constants exactly or to a sure precision, others as functions.
 
-`None` means that neither could be shown. Functions of variables are in `identity`.
+`None` means that neither equality nor difference was shown. `identity` compares functions of variables.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 
 def is_scalar(node: Node) -> bool:
-    """Return True for a tree that is a value by itself: no list, relation or words."""
+    """Return True for a tree that is a single value: not a list, a relation or words."""
     return isinstance(node, (Num, Const, Sym, Add, Mul, Div, Pow, Fn, App, Linear))
 
 
@@ -84,7 +84,7 @@ def _exact_or_none(node: Node) -> Fraction | None:
 
 
 def same_constant(a: Node, b: Node) -> bool | None:
-    """Return whether two constants are the same, without any rounding."""
+    """Return whether two constants are equal, without any rounding."""
     x, y = _exact_or_none(a), _exact_or_none(b)
     return x == y if x is not None and y is not None else _constant_identity(a, b)
 
@@ -110,7 +110,7 @@ def _has_bare_log(node: Node) -> bool:
 
 
 def _base_ten(node: Node) -> Node:
-    """The tree with every bare `log` read as base ten."""
+    """Return the tree with every bare `log` read as base ten."""
     if isinstance(node, Fn) and node.name == "log" and len(node.args) == 1:
         return Fn("log", (_base_ten(node.args[0]), Num(10)))
     return rebuild(node, tuple(_base_ten(c) for c in children(node)))

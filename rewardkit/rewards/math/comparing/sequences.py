@@ -1,6 +1,6 @@
-"""Comparison of what holds several things: lists, sets of values, tuples, vectors, matrices.
+"""Comparison of composite values: lists, sets of values, tuples, vectors, matrices.
 
-How the items compare is passed in.
+The comparison of items is passed in.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BOUNDS = {"<", ">", "<=", ">="}
 _BRACKETS = {"]": "("}
 _CLOSINGS = {"[": ")"}
 _COUNTERS = frozenset("klmn")
-"""The letters that count periods where nothing is said of them."""
+"""Letters that count periods even if they are not declared."""
 
 
 def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
@@ -68,9 +68,9 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
 
 
 def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
-    """Whether an answer puts into brackets what the ground truth only lists: `(-2, 2)` for `-2, 2`.
+    """Return whether an answer puts brackets around the ground truth's bare list: `(-2, 2)` for `-2, 2`.
 
-    Named values, points and points with signs are lists in brackets, too: `(x = -2, 2)`, `((1,2), (3,4))`.
+    Named values, points and points with signs in brackets are lists too: `(x = -2, 2)`, `((1,2), (3,4))`.
     """
     match answer:
         case Rel(sides=(Seq(), _)):
@@ -89,7 +89,7 @@ def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
 
 
 def is_restated(ground_truth: Node, answer: Node, options: MathOptions, equal: Rule) -> bool:
-    """Whether an answer lists one value in several notations, each the ground truth's: `1/2, 0.5`."""
+    """Return whether an answer lists one value in several notations, each right: `1/2, 0.5`."""
     if isinstance(ground_truth, Seq) or not isinstance(answer, Seq) or answer.opening:
         return False
     return len(names.labels(answer.items)) < 2 and all(
@@ -98,7 +98,7 @@ def is_restated(ground_truth: Node, answer: Node, options: MathOptions, equal: R
 
 
 def _family(a: Seq, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """`\\frac{\\pi}{4} + n\\pi, n \\in \\mathbb{Z}` and a family that says no more of its letter."""
+    r"""Compare `\frac{\pi}{4} + n\pi, n \in \mathbb{Z}` with a family whose letter is not declared."""
     rest, domains = declared(a.items)
     if not domains or len(rest) != 1 or not symbols(b):
         return False
@@ -110,7 +110,7 @@ def _is_bound(node: Node) -> bool:
 
 
 def _bounds_and_interval(a: Seq, b: Seq) -> tuple[Node, Node] | None:
-    """`x > -2, x < 2` as one condition, and the interval beside it; None for other lists."""
+    """Return `x > -2, x < 2` as one condition, and the interval to compare it with; None for other lists."""
     for this, other in ((a, b), (b, a)):
         if (
             this.opening
@@ -126,7 +126,7 @@ def _bounds_and_interval(a: Seq, b: Seq) -> tuple[Node, Node] | None:
 
 
 def _is_interval(seq: Seq) -> bool:
-    """Whether square brackets make two ends an interval, `[1,3]`; `[3,1]` and `[1,2,3]` only list."""
+    """Return whether square brackets make an interval: `[1,3]`, but not `[3,1]` and `[1,2,3]`."""
     if len(seq.items) != 2 or not {seq.opening, seq.closing} & {"[", "]"}:
         return False
     low, high = map(scalar.real_value, seq.items)
@@ -138,7 +138,10 @@ def _brackets(seq: Seq) -> tuple[str, str]:
 
 
 def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
-    """Bare lists and sets: unordered, repetitions ignored; named values without names keep their order."""
+    """Compare bare lists and sets: unordered, without repetitions.
+
+    Named values keep their order if one side has no names.
+    """
     first, domains = declared(a.items)
     second, others = declared(b.items)
     if domains or others:
@@ -146,7 +149,7 @@ def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     if same_families(first, second, counted=False):
         return True
     if all(map(_is_truth, (*first, *second))):
-        return in_order(first, second, options, equal)  # each says of another statement whether it is true
+        return in_order(first, second, options, equal)  # each is the truth value of another statement
     labels = [names.labels(first), names.labels(second)]
     named = all(labels) and labels[0] != labels[1]
     if named and (indexed := _indexed_values(first, second)) is not None:
@@ -162,14 +165,14 @@ def _is_truth(node: Node) -> bool:
 
 
 def _both_named(first: tuple[Node, ...], second: tuple[Node, ...]) -> bool:
-    """Tell whether two tuples both say which of their values is which."""
+    """Return whether two tuples both have names for their values."""
     if all(isinstance(item, Part) for item in (*first, *second)):
         return True
     return all(map(names.assignment, (*first, *second))) and len(names.labels(first)) > 1
 
 
 def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
-    """The values of `x_1 = 2, x_2 = 3` and `x = 2 or x = 3`, whose one name carries no order."""
+    """Return the values of `x_1 = 2, x_2 = 3` and `x = 2 or x = 3`, whose only name implies no order."""
     bases = set()
     lists = []
     for items in (first, second):
@@ -184,8 +187,10 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
 
 
 def declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
-    """Split off declarations like `k \\in \\mathbb{Z}`; return the rest, and the declared names with whether
-    they are any integer."""
+    r"""Split off declarations like `k \in \mathbb{Z}`.
+
+    Returns the other items, and each declared name with whether it may be any integer.
+    """
     letters = {}
     rest = []
     for item in items:
@@ -211,10 +216,10 @@ def _with_integers(
     options: MathOptions,
     equal: Rule,
 ) -> bool | None:
-    """Compare families in an integer parameter, whatever each side calls it.
+    """Compare families in an integer parameter, whatever its name.
 
     Args:
-        domains: the letters that the first side declares, and whether as any integer.
+        domains: the letters declared by the first side, and whether each may be any integer.
         others_domains: those of the second side.
     """
     if domains and others_domains and set(domains.values()) != set(others_domains.values()):
@@ -236,18 +241,18 @@ def _with_integers(
 
 
 def may_count(node: Node) -> bool:
-    """Tell whether a formula may be one of a family: its one letter is one that counts."""
+    """Return whether a formula may be a member of a family: its only letter is one that usually counts."""
     return isinstance(node, (Add, Mul, Div)) and len(found := symbols(node)) == 1 and found <= _COUNTERS
 
 
 def same_families(first: Sequence[Node], second: Sequence[Node], *, counted: bool = True) -> bool | None:
-    """Compare values that an integer counts, whatever each side calls it, and classes of residues.
+    """Compare values counted by an integer, whatever its name, and residue classes.
 
-    None where one side is no such family, or nothing shows that an integer is meant.
+    Return None if one side is no such family, or nothing indicates an integer.
 
     Args:
-        counted: whether a side says that its letter is any integer. Else the letter is one that counts, of
-            multiples of pi or degrees, and no number that the question gives.
+        counted: whether a side declares its letter as any integer. Otherwise the letter must be one that
+            usually counts, in multiples of pi or degrees, and not a number given by the question.
     """
     labels = [_subjects(items) for items in (first, second)]
     if all(labels) and not any(names.same_label(x, y) for x in labels[0] for y in labels[1]):
@@ -279,7 +284,7 @@ def _is_residue(node: Node) -> bool:
 
 
 def _subjects(items: Sequence[Node]) -> list[Node]:
-    """What some values are said to be the values of."""
+    """Return the subjects of congruences and the names of named values among the items."""
     found = [item.sides[0] for item in items if isinstance(item, Rel) and _is_residue(item)]
     return [name for name in (*found, *names.labels(items)) if name != ANYTHING]
 
@@ -305,7 +310,7 @@ def in_order(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: 
 
 
 def _is_set(x: Node, y: Node) -> bool:
-    """Tell whether one member of a collection is a set of one value, and the other such a value."""
+    """Return whether one member of a collection is a set of one value, and the other a plain value."""
     first, second = (isinstance(item, Seq) and item.opening == "{" for item in (x, y))
     return first != second and not isinstance(
         y if first else x, (Seq, SetOp, Matrix, Text, Rel, Logic, Const)
@@ -313,7 +318,7 @@ def _is_set(x: Node, y: Node) -> bool:
 
 
 def matched(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: Rule) -> bool | None:
-    """Whether every item of each side has an equal on the other."""
+    """Return whether every item of each side has an equal item on the other; None if that remains open."""
     if len(a) > MAX_TERMS or len(b) > MAX_TERMS:
         raise TooLarge("a list")
     left, right = _exact_values(a), _exact_values(b)
@@ -335,7 +340,7 @@ def matched(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: R
 
 
 def _exact_values(items: Sequence[Node]) -> set[object] | None:
-    """The values of a list of plain integers and fractions; None if there is anything else in it."""
+    """Return the values of a list of plain integers and fractions; None if it contains anything else."""
     try:
         values = {exact(item) for item in items}
     except (Irrational, TooLarge):

@@ -1,6 +1,6 @@
-"""Comparison of sets of reals, given by conditions, intervals, operations or a name: by the spans they hold.
+"""Comparison of sets of reals, given by conditions, intervals, operations or a name, as spans.
 
-How the ends of spans compare is passed in.
+The comparison of the ends of spans is passed in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def named_set(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | Non
 
 
 def set_of_reals(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare two sets of reals as spans, or one's spans with the other's truth."""
+    """Compare two sets of reals as spans, or test one's condition on the other's spans."""
     if isinstance(b, Text):
         return text(b, a, options, equal)
     if family(b) == "scalar":
@@ -57,7 +57,7 @@ def _spans(node: Node) -> realset.Spans | None:
 
 
 def _agrees(spans: realset.Spans, node: Node, name: str) -> bool | None:
-    """False when a point tells them apart; a few points prove nothing, so the rest is left to SymPy."""
+    """Return False if a point distinguishes them; a few points prove nothing, so SymPy decides the rest."""
     try:
         return False if realset.agrees(spans, node, name) is False else None
     except NotASet:

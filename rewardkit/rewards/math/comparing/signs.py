@@ -1,6 +1,6 @@
-"""Plus or minus: an answer with such signs is the list of what it stands for.
+"""Plus-or-minus signs: an answer with such signs is the list of its values.
 
-How the items compare is passed in.
+The comparison of items is passed in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ def has_pm(node: Node) -> bool:
 
 
 def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Write both signs out; several signs in one answer may be tied or free, so either reading will do."""
+    """Compare with the signs of both sides expanded.
+
+    Several signs may be tied or independent, so either reading is accepted.
+    """
     found: bool | None = False
     for x, y in itertools.product(_signed(a), _signed(b)):
         verdict = equal(x, y, options)
@@ -30,7 +33,7 @@ def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | No
 
 
 def _signed(node: Node) -> list[Node]:
-    """The readings of a tree with its signs written out as a list."""
+    """Return the readings of a tree with its signs expanded to a list."""
     if not has_pm(node):
         return [node]
     if isinstance(node, Seq) and node.opening in ("", "{"):
@@ -50,7 +53,7 @@ def _signed(node: Node) -> list[Node]:
 
 
 def write_signs(node: Node) -> Node:
-    """Return the tree with plus-or-minus written out as a list, its signs tied."""
+    """Return the tree with plus-or-minus expanded to a list, with its signs tied."""
     return _signed(node)[0]
 
 

@@ -1,6 +1,6 @@
 """Comparison of words with anything: names of numbers and sets, counted things, single letters.
 
-How what they mean compares is passed in.
+The comparison of the words' meanings is passed in.
 """
 
 from __future__ import annotations

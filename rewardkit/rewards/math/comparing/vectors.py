@@ -1,4 +1,4 @@
-"""Comparison of formulas with vectors and matrices: by their values at random ones, and by components."""
+"""Comparison of formulas with vectors and matrices: by their values for random ones, and by components."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _DIGITS = 60
 _TOLERANCE = Fraction(1, 10**30)
 _UNITS = ("hat i", "hat j", "hat k")
 Grid = tuple[tuple[Fraction, ...], ...]
-"""A scalar is a grid of one cell, a vector one of one column."""
+"""A matrix of Fractions; a scalar has one cell, a vector one column."""
 
 
 class Misfit(Exception):
-    """A sum or product of shapes that have none."""
+    """Raised if the shapes in a sum or product do not fit."""
 
 
 def same_products(a: Node, b: Node) -> bool | None:
-    """Return whether two formulas are the same for all vectors and matrices; None when that stays open.
+    """Return whether two formulas are equal for all vectors and matrices; None if that remains open.
 
     Raises:
-        Misfit: no shapes fit both, so that the letters are numbers in bold.
+        Misfit: no shapes fit both formulas, so that the letters are numbers in bold.
     """
     names = {
         name for side in (a, b) for part in walk(side) if isinstance(part, Linear) for name in part.names
@@ -59,7 +59,7 @@ def same_products(a: Node, b: Node) -> bool | None:
 
 
 def without_marks(node: Node) -> Node:
-    """Return a formula with its vectors and matrices as numbers."""
+    """Return a formula with its vectors and matrices replaced by numbers."""
     if isinstance(node, Linear):
         return without_marks(node.value)
     below = children(node)
@@ -92,7 +92,10 @@ class _Values:
     """Values of formulas at one point."""
 
     def __init__(self, names: set[str], columns: int | None, point: int) -> None:
-        """`columns` of every vector or matrix; None: capitals are square matrices, others are vectors."""
+        """Set the number of columns of all vectors and matrices.
+
+        None: capitals are square matrices, other letters are vectors.
+        """
         self.names = names
         self.columns = columns
         self.point = point
@@ -125,7 +128,7 @@ class _Values:
         return _cell(self._number(node))
 
     def _number(self, node: Node) -> Fraction:
-        """The value of a formula without vectors, to far more digits than are compared."""
+        """Return the value of a formula without vectors, to far more digits than are compared."""
         if not symbols(node).isdisjoint(self.names):
             raise Irrational("a function of a vector or matrix")
         env = {name: self._draw(name, 0) for name in symbols(node)}
@@ -199,7 +202,7 @@ def _scaled(grid: Grid, factor: Fraction) -> Grid:
 
 
 def _times(a: Grid, b: Grid) -> Grid:
-    """The product; of two vectors the scalar one."""
+    """Return the product; of two vectors, the scalar product."""
     for one, other in ((a, b), (b, a)):
         if len(one) == len(one[0]) == 1:
             return _scaled(other, one[0][0])
@@ -244,14 +247,14 @@ def _inverse(grid: Grid) -> Grid:
 
 
 def has_units(node: Node) -> bool:
-    """Tell whether there are unit vectors in a formula."""
+    """Return whether a formula contains unit vectors."""
     return isinstance(node, (Sym, Add, Mul, Div, Linear)) and not symbols(node).isdisjoint(_UNITS)
 
 
 def components(node: Node, other: Node, same: Callable[[Node, Node], bool | None]) -> Seq | None:
-    """Return a sum of unit vectors as the tuple of its components, as many as another tuple or column has.
+    """Return a sum of unit vectors as a tuple of components, as many as another tuple or column has.
 
-    `same` compares two scalars. None where there is no such sum, or a component has no place there.
+    `same` compares two scalars. None if the node is no such sum, or has more components than the other.
     """
     match other:
         case Seq(opening="(" | "[" as opening, closing=closing, items=items):
@@ -269,7 +272,7 @@ def components(node: Node, other: Node, same: Callable[[Node, Node], bool | None
 
 
 def _is_sum_of_units(node: Node) -> bool:
-    """Tell whether every term has one unit vector as a factor."""
+    """Return whether every term has one unit vector as a factor."""
     match node:
         case Linear(value=value):
             return _is_sum_of_units(value)

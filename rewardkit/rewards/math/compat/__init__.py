@@ -1,1 +1,1 @@
-"""The verdicts of other graders, oddities included: verl's and Math-Verify's."""
+"""Exact reproductions of other graders' verdicts: verl's and Math-Verify's."""

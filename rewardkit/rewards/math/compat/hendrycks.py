@@ -1,7 +1,7 @@
 """`compat="verl_math_reward"`: the verdicts of verl's `math_reward` (0.8 and 0.9 agree).
 
-Everything here, oddities included, reproduces what that grader answers; do not improve it. A step that it
-fails on (an assertion or index error there) is `_Fails` here and leads to comparing the raw strings.
+Reproduces that grader exactly, including its errors; do not improve it. A step at which it fails (an
+assertion or index error there) raises `_Fails` here, and then the raw strings are compared.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _INTEGER = re.compile(r"-?[0-9]+")
 
 
 class _Fails(Exception):
-    """The reproduced grader raises an exception at this point."""
+    """Raised where the reproduced grader raises an exception."""
 
 
 def extracted(response: str) -> str | None:
-    """Return what stands in the last box, as that grader reads it; None if it finds none."""
+    """Return the content of the last box, as that grader reads it; None if it finds none."""
     if "\\boxed " in response:
         return response.rpartition("\\boxed ")[2].partition("$")[0]
     start = response.rfind("\\boxed")
@@ -36,13 +36,13 @@ def extracted(response: str) -> str | None:
 
 
 def correct(response: str, ground_truth: str) -> bool:
-    """Return that grader's verdict."""
+    """Return whether that grader accepts a response."""
     answer = extracted(response)
     return answer is not None and equivalent(answer, ground_truth)
 
 
 def equivalent(a: str, b: str) -> bool:
-    """Return whether two answers are the same string after its normalisation."""
+    """Return whether two answers have the same normal form."""
     try:
         return normal(a) == normal(b)
     except _Fails:
@@ -50,10 +50,10 @@ def equivalent(a: str, b: str) -> bool:
 
 
 def normal(text: str) -> str:
-    """Return the normal form.
+    """Return that grader's normal form of an answer.
 
     Raises:
-        _Fails: where the grader's own code would raise.
+        _Fails: the grader's own code would raise.
     """
     for piece in _DELETED:
         text = text.replace(piece, "")
@@ -107,7 +107,7 @@ def _braced_fractions(text: str) -> str:
 
 
 def _slash_fraction(text: str) -> str:
-    """`3/4` in plain canonical integers becomes a fraction; `03/4` and `3/-0` do not."""
+    """Return `3/4` in plain canonical integers as a fraction; `03/4` and `3/-0` remain as they are."""
     top, slash, bottom = text.partition("/")
     plain = slash and all(
         _INTEGER.fullmatch(part) and len(part) < 4_300 and str(int(part)) == part for part in (top, bottom)

@@ -1,6 +1,6 @@
 """`compat="math_verify"`: Math-Verify's verdict, from its own package, in a worker that can be killed.
 
-Its timeouts need the main thread of a process; the worker's is one, so this works from threads too.
+Its timeouts need the main thread of a process. The worker has one, so this works from any thread.
 """
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
-"""From the text of a response to a tree: finding the answer, normalising it, lexing, parsing."""
+"""Turns the text of a response into a tree: finds the answer, normalises it, splits it into tokens and parses
+them."""

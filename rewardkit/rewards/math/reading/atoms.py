@@ -1,4 +1,4 @@
-"""The leaves of the grammar: numbers, variables, brackets, functions, big operators, matrices."""
+"""Leaves of the grammar: numbers, variables, brackets, functions, big operators, matrices."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rewardkit.rewards.math.tree.nodes import (
 
 _FUNCTION_LETTERS = frozenset("fghFGH")
 _CALL_TOKENS = 24
-"""How far into a bracket a relation is looked for that makes it the argument of a call."""
+"""Number of tokens in a bracket that are searched for a relation, which makes it the argument of a call."""
 _CLOSERS = {"(": ")]", "[": "])[", "]": "[])"}
 
 
@@ -60,7 +60,7 @@ _LENGTHS = {"'": "ft", "\u2032": "ft", "''": "in", "\u2033": "in"}
 
 
 def _feet(parser: Parser, value: Node) -> Node:
-    """`5'`, `3''` and `5'3''`: feet and inches."""
+    """Parse `5'`, `3''` and `5'3''`: feet and inches."""
     mark = parser.advance().value
     if mark not in _LENGTHS:
         raise Unparsable(f"the mark {mark} behind a number")
@@ -75,7 +75,7 @@ _REPEATED = re.compile(r"(\d{0,20})\.(\d{0,20}?)(?:(\d)\3{2,20}|(\d{2,6})\4{1,9}
 
 
 def _going_on(text: str) -> Node:
-    """A decimal with dots after it: 0.333... repeats what it shows so often, 1.414... is what it shows."""
+    """Read a decimal with dots after it: 0.333... repeats its period, 1.414... is the decimal itself."""
     found = _REPEATED.fullmatch(text)
     if found is None:
         return literal(text)
@@ -100,14 +100,14 @@ _INVERSE = [
     Token("op", "^"), Token("open", "{"), Token("op", "-"), Token("num", "1"), Token("close", "}"),
     Token("open", "("),
 ]  # fmt: skip
-"""What makes of a function's name that of its inverse, `f^{-1}(`."""
+"""Tokens that turn a function's name into that of its inverse, `f^{-1}(`."""
 
 
 def symbol(parser: Parser) -> Node:
     name = parser.advance().value + _suffix(parser)
     letter = name[0] in _FUNCTION_LETTERS
     if letter and parser.tokens[parser.position : parser.position + len(_INVERSE)] == _INVERSE:
-        parser.position += len(_INVERSE) - 1  # all but the bracket that opens the arguments
+        parser.position += len(_INVERSE) - 1  # all tokens except the bracket that opens the arguments
         name += "^-1"
     if letter and parser.at("open", "{") and parser.peek(1) == ("open", "("):
         inner = parser.argument()  # SymPy writes f{\\left(x \\right)}
@@ -123,11 +123,11 @@ def symbol(parser: Parser) -> Node:
 
 
 _PROBABILITIES = frozenset({"P", "E"})
-"""A probability or an expectation, of something on a condition: `P(A|B)`, `E[X]`."""
+"""Names of probability and expectation, which may have a condition: `P(A|B)`, `E[X]`."""
 
 
 def _given(parser: Parser) -> Node:
-    """What a probability is of, and the condition behind a bar."""
+    """Parse the argument of a probability and the condition after a bar."""
     closing = _CLOSERS[parser.advance().value][0]
     outer_bars, outer_builder = parser.bars, parser.in_builder
     parser.bars, parser.in_builder = 0, True
@@ -141,7 +141,7 @@ def _given(parser: Parser) -> Node:
 
 
 def _is_call(parser: Parser, name: str) -> bool:
-    """Whether the bracket after a letter makes it a call: nobody writes a product as `V(0)`, `P(X>1)`."""
+    """Return whether the bracket after a letter makes it a call: `V(0)` and `P(X>1)` are no products."""
     if parser.peek(1).kind in ("num", "sym", "const") and parser.peek(2) == ("close", ")"):
         return True
     depth = 0
@@ -158,7 +158,7 @@ def _is_call(parser: Parser, name: str) -> bool:
 
 
 def _suffix(parser: Parser) -> str:
-    """Subscripts and primes, spelled into the name."""
+    """Return subscripts and primes as a part of the name."""
     suffix = ""
     while True:
         if parser.kind() == "prime":
@@ -201,7 +201,7 @@ _HALF_LINES = {
     "+": ("(", 1), "++": ("(", 1), ">0": ("(", 1), ">=0": ("[", 1), "-": ("(", -1), "<0": ("(", -1),
     "<=0": ("[", -1),
 }  # fmt: skip
-"""Marks of the reals -> the bracket at nought, and the side that is meant."""
+"""Marks of half-lines of the reals -> the bracket at zero, and the side."""
 
 
 def named_set(parser: Parser) -> Node:
@@ -225,7 +225,7 @@ def currency(parser: Parser) -> Node:
 
 
 def prefixed(parser: Parser) -> Node:
-    """`\\angle APC`, `\\triangle ABC`: one name."""
+    r"""Parse `\angle APC`, `\triangle ABC` as one name."""
     parts = [parser.advance().value]
     while parser.kind() in ("sym", "const", "num"):
         parts.append(parser.advance().value)
@@ -233,7 +233,7 @@ def prefixed(parser: Parser) -> Node:
 
 
 def wrapped(parser: Parser) -> Node:
-    """`\\overline{AB}`, `\\vec{v}`: a name; over digits it is a repeating decimal's or number's bar."""
+    r"""Parse `\overline{AB}`, `\vec{v}` as a name; over digits, it is a repeating decimal or a number."""
     mark = parser.advance().value
     name = raw_group(parser)
     if not name:
@@ -250,7 +250,7 @@ def group(parser: Parser) -> Node:
 
 
 def bracketed(parser: Parser) -> Node:
-    """`(...)`, `[...]`, `{...}`, `\\{...\\}`, `]a,b[`, floors and ceilings."""
+    r"""Parse `(...)`, `[...]`, `{...}`, `\{...\}`, `]a,b[`, floors and ceilings."""
     opening = parser.advance().value
     outer_bars = parser.bars
     parser.bars = 0
@@ -269,7 +269,7 @@ def bracketed(parser: Parser) -> Node:
 
 
 def reversed_bracket(parser: Parser) -> Node:
-    """`]a, b]`: a bracket turned round leaves the end out."""
+    """Parse `]a, b]`: a reversed bracket excludes the end."""
     if not parser.at("close", "]"):
         raise Unparsable(f"no value can start at {parser.peek().value!r}")
     return bracketed(parser)
@@ -301,8 +301,10 @@ def _parentheses(parser: Parser, opening: str) -> Node:
 
 
 def _groups(parser: Parser, start: int, inner: Node) -> bool:
-    """Whether square brackets only group, `[x-3]^2+1`: within a formula, and round a sum with a whole number
-    in it, of which nobody writes an integer part."""
+    """Return whether square brackets only group, as in `[x-3]^2+1`.
+
+    They do so within a formula, and around a sum with a whole number, whose integer part would be pointless.
+    """
     before = parser.tokens[start - 1].kind if start else ""
     within = before in ("op", "num", "sym", "close") or parser.kind() == "op" or parser.starts_factor()
     whole = isinstance(inner, Add) and any(isinstance(term, Num) for term in inner.terms)
@@ -325,7 +327,7 @@ def _braces(parser: Parser, opening: str) -> Node:
 
 
 def condition(parser: Parser) -> Node:
-    """The condition of a set: relations separated by commas or words."""
+    """Parse the condition of a set: relations separated by commas or words."""
     found = parser.listing()
     return Logic("and", found.items) if isinstance(found, Seq) and found.opening == "" else found
 
@@ -391,7 +393,7 @@ def function(parser: Parser) -> Node:
 
 
 def _function_arguments(parser: Parser) -> tuple[Node, ...]:
-    """What follows a function name: brackets alone, or a product up to the next sign or function."""
+    """Parse the arguments of a function: brackets alone, or a product up to the next sign or function."""
     if parser.peek().kind == "open" and parser.peek().value in "({[":
         inner = bracketed(parser)
         if inner in (Const("empty"), Seq("(", ")", ()), Seq("[", "]", ())):
@@ -412,13 +414,13 @@ def _function_arguments(parser: Parser) -> tuple[Node, ...]:
 
 
 def _goes_on(parser: Parser) -> bool:
-    """Tell if a factor of the argument follows, `\\sin 2x`; a vector is none: `\\sin t\\,\\mathbf{j}`."""
+    r"""Return whether a factor of the argument follows, `\sin 2x`; a vector is none: `\sin t\,\mathbf{j}`."""
     vector = parser.kind() == "wrap" or (parser.kind() == "sym" and parser.peek().value in parser.bold)
     return parser.starts_factor() and parser.kind() not in ("fn", "open", "big") and not vector
 
 
 def _slash_number(parser: Parser) -> bool:
-    """`\\sin \\pi/6`: the quotient belongs to the argument when a number follows."""
+    r"""Return whether the quotient belongs to the argument because a number follows: `\sin \pi/6`."""
     return parser.at("op", "/") and parser.peek(1).kind == "num"
 
 
@@ -435,7 +437,7 @@ def wording(parser: Parser) -> Node:
 
 
 def literal(text: str) -> Num:
-    """Return the Num of a decimal literal, `1.50` or `7.4e-12`, with the places it was written with."""
+    """Return the Num of a decimal literal, `1.50` or `7.4e-12`, with its decimal places."""
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, decimals = mantissa.partition(".")
     power = int(exponent or 0)
@@ -482,7 +484,7 @@ _ARITIES = {
     **dict.fromkeys(("max", "min", "gcd", "lcm"), (1, MAX_TERMS)),
     **dict.fromkeys(("mod", "binom"), (2, 2)), "log": (1, 2),
 }  # fmt: skip
-"""Fewest and most arguments of the functions that do not have exactly one."""
+"""Minimum and maximum number of arguments of functions that do not have exactly one."""
 RULES: dict[str, Callable[[Parser], Node]] = {
     "num": numeral, "sym": symbol, "const": constant, "set": named_set,
     "currency": currency, "prefix": prefixed, "wrap": wrapped, "group": group,

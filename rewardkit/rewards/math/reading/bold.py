@@ -14,11 +14,11 @@ _BOLD = re.compile(
 )
 _LETTER = re.compile(r"\\?[a-zA-Z]+|[a-zA-Z]")
 _HINTS = ("\\mathbf", "\\vec", "\\overright", "\\nabla", "hat")
-"""One of these is in every bold name."""
+"""Commands one of which is in every bold name."""
 
 
 def names_in_bold(text: str) -> frozenset[str]:
-    """Return the names in an answer in canonical spelling that are vectors or matrices."""
+    """Return the names of vectors or matrices in an answer in canonical spelling."""
     found: set[str] = set()
     if not any(map(text.__contains__, _HINTS)):
         return frozenset()
@@ -38,17 +38,17 @@ def names_in_bold(text: str) -> frozenset[str]:
 
 
 def is_vector(node: Node, bold: frozenset[str]) -> bool:
-    """Tell whether a factor is a vector or matrix, as far as its letters tell."""
+    """Return whether a factor is a vector or matrix, judging by its letters."""
     return any(isinstance(part, Sym) and base(part.name) in bold for part in walk(node))
 
 
 def base(name: str) -> str:
-    """Return a name without its index: `\\mathbf{a}_1` is bold where `\\mathbf{a}` is."""
+    r"""Return a name without its index: `\mathbf{a}_1` is bold if `\mathbf{a}` is."""
     return name.partition("_")[0]
 
 
 def with_products(node: Node, bold: frozenset[str]) -> Node:
-    """Return a tree whose formulas with several vectors or matrices are marked as such."""
+    """Return a tree with formulas of several vectors or matrices marked as `Linear`."""
     if isinstance(node, (Add, Mul, Div, Pow, Fn)):
         parts = list(walk(node))
         names = sorted({part.name for part in parts if isinstance(part, Sym) and base(part.name) in bold})

@@ -1,7 +1,7 @@
-"""Finding the answer in a response: which piece of text the model committed to, and by what form it did.
+"""Finds the answer in a response, and the form in which it is given.
 
-Frames are those of all rewards (`answers/place.py`). Without one, the answer is what the response ends with:
-one line that is nothing but maths, a displayed formula, an inline one, a number.
+The frames are those of all rewards (`answers/place.py`). Without a frame, the answer is the end of the
+response: a line of maths only, a displayed formula, an inline formula, a number.
 """
 
 from __future__ import annotations
@@ -39,26 +39,27 @@ _FRAMES: dict[Method, tuple[FrameKind, ...]] = {
     "marker": ("hash", "marker", "json"),
 }
 _WINDOW = 20_000
-"""Characters of the end that is searched where there is no frame."""
+"""Number of characters at the end that are searched if there is no frame."""
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """The answer found in a response. `answer` is None when there is none."""
+    """The answer found in a response. `answer` is None if there is none."""
 
     answer: str | None
     method: str
-    """`tags`, `boxed`, `marker`, `whole`, `display`, `inline`, `number`, or why nothing was found."""
+    """`tags`, `boxed`, `marker`, `whole`, `display`, `inline`, `number`, or the reason why there is no
+    answer."""
     parts: tuple[str, ...] = ()
-    """The boxes that stand side by side, when they differ; the answer is the list of them."""
+    """Adjacent boxes with different contents; the answer is their list."""
     slot: str = ""
-    """The whole of what stood in the tags or behind the marker, where the answer is a part of it."""
+    """Whole content of the tags or text after the marker, if the answer is only a part of it."""
     beside: tuple[str, ...] = ()
-    """What frames of other kinds hold side by side with it, which must be the same."""
+    """Contents of adjacent frames of other kinds, which must equal the answer."""
 
 
 def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None) -> Extraction:
-    """Return the answer that a response gives: in its last frame, else as `options.methods` allow."""
+    """Return the answer in a response: in its last frame, or else where `options.methods` allow."""
     options = options.resolved
     methods = options.methods or ()
     text = own_text(response, prompt)
@@ -100,7 +101,7 @@ def _within_a_box(text: str, place: int) -> bool:
 
 
 def _is_maths(text: str) -> bool:
-    """Whether a marker holds more than words about an answer: "so our answer is correct"."""
+    """Return whether the text of a marker is more than words about an answer: "so our answer is correct"."""
     return _PLAIN_WORDS.fullmatch(text) is None
 
 
@@ -132,13 +133,13 @@ def _of_boxes(found: list[Frame], beside: tuple[str, ...] = ()) -> Extraction:
 
 
 def _all_boxes(text: str) -> Extraction | None:
-    """All boxes, wherever they stand."""
+    """Return all boxes, at any place; None if there are none."""
     found = list(boxes(text))[::-1]
     return _of_boxes(found) if found else None
 
 
 def _unclosed(text: str) -> Extraction | None:
-    """Refuse a last box whose brace never closes: what stands there is a part of an answer, if any."""
+    """Refuse a last box whose brace never closes, because its content is at most a part of an answer."""
     start = text.rfind("\\boxed{")
     line = text[start + 7 :][:MAX_ANSWER_CHARS].partition("\n")[0].strip(" $.") if start >= 0 else ""
     if not line or line.startswith("}"):
@@ -155,7 +156,7 @@ _LONGEST_LINE = 200
 
 
 def _is_line_of_maths(text: str) -> bool:
-    """Whether a response is one line of maths, with at most a unit; or a number in words."""
+    """Return whether a response is one line of maths, with at most a unit; or a number in words."""
     if "\n" in text or len(text) > MAX_ANSWER_CHARS or "boxed" in text:
         return False
     words = [word for word in prose_words(text) if word not in ("or", "and")]
@@ -202,14 +203,14 @@ def _whole(text: str, _: str) -> Extraction | None:
 
 
 def _is_asked(formula: str, question: str) -> bool:
-    """Whether the prompt has this formula: a question repeated is no answer to it."""
+    """Return whether the prompt contains this formula: repeating the question is no answer."""
     return formula.strip().rstrip(".") in question
 
 
 def _joined_with_last(text: str, spans: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The last formula with those that only "and", "or" and commas join to it: all are what is said.
+    """Return the last formula with those joined to it only by "and", "or" and commas.
 
-    Formulas of which some work something out and others only say or name it are no list.
+    If some of them compute something and others do not, only the last one is returned.
     """
     first = len(spans) - 1
     while first > 0 and _JOINT.fullmatch(text, spans[first - 1].end(), spans[first].start()):
@@ -224,7 +225,7 @@ def _inner(span: re.Match[str]) -> str:
 
 
 def _last_side(text: str) -> str:
-    """What a worked line comes to: its last side, unless it only names or restricts a variable."""
+    """Return the result of a line of working: its last side, unless it only names or restricts a variable."""
     text = text.strip().rstrip(".")
     if text.count("=") == 0 or "\\begin" in text:
         return text

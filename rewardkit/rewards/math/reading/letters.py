@@ -1,7 +1,7 @@
-"""Whether letters without a font that spell a unit behind a number are one: `60km`, but not `2mg-kx`.
+"""Decides whether plain letters that spell a unit after a number are one: `60km`, but not `2mg-kx`.
 
-The rule is of structure, over the kinds of the tokens around: they are a unit where they and a number are a
-whole item, and variables within a formula. Which letters spell a unit is in `units`.
+The rule uses only the kinds of the surrounding tokens: the letters are a unit if they and a number make a
+whole item, and variables within a formula. `units` has the spellings of units.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from rewardkit.rewards.math.reading.words import table
 
 FIGURES = table("num op open close frac sqrt pm const dots")
-"""What a number is written with."""
+"""Kinds of tokens of which numbers consist."""
 _WITHIN = table("fn degree")
-"""Within brackets also with these: `\\cos(40^\\circ)`."""
+r"""Kinds of tokens also allowed within brackets: `\cos(40^\circ)`."""
 _BORDERS = table("sep conn rel setop row amp begin end group")
-"""What an item of a list, a side of a relation or a cell of a matrix stands between."""
+"""Kinds of tokens around an item of a list, a side of a relation or a cell of a matrix."""
 _WORDS = table("text letters")
 _BEFORE = _BORDERS | _WORDS | {"currency"}
 _AFTER = _BORDERS | table("text num")
-"""Words, and the next number of `5 ft 3 in`, may follow."""
+"""Kinds of tokens that may follow: also words, and the next number of `5 ft 3 in`."""
 
 
 def end_an_item(kinds: Sequence[str], place: int) -> bool:
-    """Return whether the token at `place` ends an item that holds a number besides, and nothing else."""
+    """Return whether the token at `place` ends an item that otherwise contains only a number."""
     start = _start_of_number(kinds, place)
     if start and kinds[start - 1] in _WORDS and kinds[start] in ("op", "pm"):
         return False  # 5 km + 3 km
@@ -36,7 +36,7 @@ def end_an_item(kinds: Sequence[str], place: int) -> bool:
 
 
 def _start_of_number(kinds: Sequence[str], place: int) -> int:
-    """The index of the first token of what is written in figures up to `place`, within its brackets."""
+    """Return the index of the first token of the number that ends before `place`, within its brackets."""
     depth = 0
     start = place
     for index in range(place - 1, -1, -1):

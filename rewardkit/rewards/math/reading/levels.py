@@ -1,6 +1,6 @@
-"""What the leaves of the grammar (`atoms`, `structures`) may ask of the parser that calls them.
+"""Interface of the parser for the leaves of the grammar (`atoms`, `structures`).
 
-`parse` implements it; nothing is parsed here.
+`parse` implements it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from rewardkit.rewards.math.tree.nodes import Node
 
 
 class Parser(Protocol):
-    """Where a parse stands, and the levels above the leaves."""
+    """The state of a parse, and the grammar levels above the leaves."""
 
     tokens: list[Token]
     position: int
-    """Of the token that is read next."""
+    """Index of the next token."""
     bars: int
-    """How many `|` are open."""
+    """Number of open `|`."""
     in_builder: bool
-    """Whether a bar or colon separates the head of a set from its condition."""
+    """True if a bar or colon separates the head of a set from its condition."""
     bold: frozenset[str]
-    """The names of vectors and matrices."""
+    """Names of vectors and matrices."""
     bound: list[str]
-    """The variables of the sums and products around."""
+    """Bound variables of the enclosing sums and products."""
 
     def peek(self, ahead: int = 0) -> Token: ...
     def kind(self) -> str: ...

@@ -1,4 +1,4 @@
-"""What a listing comes to: one value, a list of them, or conditions that all or any hold."""
+"""Builds the tree of a listing: one value, a list, or conditions of which all or any hold."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
     """Return the tree of a listing from its comma groups and the words or semicolons between them.
 
     Args:
-        connectives: all words between items, those behind a comma too.
+        connectives: all words between items, also those after a comma.
     """
     names = [item for group in groups for item in group]
     joined = len(connectives) == 1 and connectives.isdisjoint(_SIGNS)
     if joined and len(names) > 1 and all(map(_is_proposition, names)):
-        return Logic(_JOINED[JOINTS[connectives.pop()]], tuple(names))  # A or C, which is not A and C
+        return Logic(_JOINED[JOINTS[connectives.pop()]], tuple(names))  # A or C is not A and C
     if set(joints) == {"and"} and all(len(g) == 1 and isinstance(g[0], _VALUES) for g in groups[1:]):
         groups = [[item for group in groups for item in group]]  # x \\ne 1, 2 and 3
         joints = []
@@ -52,7 +52,7 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
 
 
 def _shared(items: list[Node]) -> list[Node]:
-    """A list whose members say whole what they share: `a, b > 0`, `x \\ne 1, 2`, `1, 3 \\pmod 8`."""
+    r"""Expand the shared parts of a list's items: `a, b > 0`, `x \ne 1, 2`, `1, 3 \pmod 8`."""
     found: list[Node] = []
     for item in items:
         last = found[-1] if found else None
@@ -68,7 +68,7 @@ def _shared(items: list[Node]) -> list[Node]:
 
 
 def _residues(before: list[Node], last: Rel) -> tuple[list[Node], Rel]:
-    """`x \\equiv 1, 3 \\pmod 8`: all residues with the subject of the first and the modulus of the last."""
+    r"""Return all residues of `x \equiv 1, 3 \pmod 8`, with the subject of the first, modulus of the last."""
     values = _trailing(before, (Num, Sym, Mul, Add))
     rest = before[: len(before) - len(values)]
     subject = last.sides[0]
@@ -88,7 +88,7 @@ _VALUES = (Num, Const, Mul, Add, Div, Pow, Fn)
 
 
 def _trailing(items: list[Node], kinds: type | tuple[type, ...]) -> list[Node]:
-    """The last members of a list, as far as they are of these kinds."""
+    """Return the longest run of these kinds at the end of a list."""
     start = len(items)
     while start and isinstance(items[start - 1], kinds):
         start -= 1
@@ -96,7 +96,7 @@ def _trailing(items: list[Node], kinds: type | tuple[type, ...]) -> list[Node]:
 
 
 def _formula(items: list[Node], joints: list[str]) -> Node:
-    """`p \\lor q \\land r`: "and" binds tighter."""
+    r"""Build `p \lor q \land r`: "and" binds tighter."""
     alternatives: list[list[Node]] = [[items[0]]]
     for joint, item in zip(joints, items[1:], strict=False):
         if joint == "land":
@@ -108,7 +108,7 @@ def _formula(items: list[Node], joints: list[str]) -> Node:
 
 
 def _is_proposition(node: Node) -> bool:
-    """Whether this can be true or false and is no relation: a letter, a predicate, a formula of them."""
+    """Return whether a node is a proposition and no relation: a letter, a predicate, a formula of them."""
     match node:
         case Sym() | App():
             return True
@@ -118,5 +118,5 @@ def _is_proposition(node: Node) -> bool:
 
 
 def _is_condition(node: Node) -> bool:
-    """Whether this restricts a variable rather than naming a value of it."""
+    """Return whether a node restricts a variable instead of naming a value of it."""
     return isinstance(node, Rel) and any(op != "=" for op in node.ops)

@@ -1,7 +1,7 @@
-"""Notation that means nothing: from the text of an answer to one canonical spelling of it.
+"""Removes meaningless notation: turns the text of an answer into one canonical spelling.
 
-Only spelling changes here (typography, spacing, fonts, escapes). What the words and signs mean is for the
-lexer and parser. Everything is a single pass of C code over at most a few thousand characters.
+Changes only the spelling (typography, spacing, fonts, escapes); the lexer and parser handle the meaning. Each
+step is a single pass of C code over at most a few thousand characters.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.units import is_prefix, is_unit
 
 THIN = "\u2009"
-"""Stands for the thin space of `1\\,000` until digits are grouped."""
+r"""Placeholder of the thin space in `1\,000` until digits are grouped."""
 GAP = "\u241f"
-"""Stands for the wide space of `x=1 \\quad y=2`, which may separate relations."""
+r"""Placeholder of the wide space in `x=1 \quad y=2`, which may separate relations."""
 CURRENCY = "\u00a4"
-"""Stands for an escaped dollar sign, so that the plain one can be dropped as a maths delimiter."""
+"""Placeholder of an escaped dollar sign, so that plain ones can be removed as maths delimiters."""
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
@@ -111,7 +111,7 @@ _MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
 UNIT_VECTORS = "ijk"
-"""The letters that name unit vectors where they are bold, hatted or under an arrow."""
+"""Letters of unit vectors, if they are bold, hatted or under an arrow."""
 _UNIT_VECTOR = re.compile(
     r"\\(?:mathbf|boldsymbol|bm|pmb|textbf|hat|widehat|vec|overrightarrow) ?"
     rf"(?:\{{ ?(?P<braced>\\hat\{{[{UNIT_VECTORS}]\}}|[{UNIT_VECTORS}]|\\[ij]math) ?\}}"
@@ -119,7 +119,7 @@ _UNIT_VECTOR = re.compile(
     rf"|\{{ ?\\(?:bf|boldmath) (?P<switched>[{UNIT_VECTORS}]) ?\}}"
 )
 _UNIT_HINTS = ("bf", "bold", "\\bm", "pmb", "hat", "vec", "arrow")
-"""One of these is in every unit vector."""
+"""Texts one of which is in every unit vector."""
 _CURRENCY_BEHIND = re.compile(r"^\s*([-+]?)(\d[\d,.]{0,40})\s?([€£¥])[\s.]*$")
 _EDGES = ' \t\r\n.,;:!。*`"\\~'
 
@@ -161,7 +161,7 @@ def ascii_signs(text: str) -> str:
 
 
 def _in_braces(small: re.Match[str]) -> str:
-    """A run of raised or lowered signs, `s⁻²`, as one group."""
+    """Return a run of raised or lowered signs, `s⁻²`, as one group."""
     raised = small.group()[0] in _SUPERSCRIPTS
     inner = "".join(map((_SUPERSCRIPTS if raised else _SUBSCRIPTS).__getitem__, small.group()))
     return f"{'^' if raised else '_'}{{{inner}}}"
@@ -173,7 +173,7 @@ def _clean_commands(text: str) -> str:
     if "\\{" in text and "\\begin" in text and "\\}" not in text:
         text = _OPEN_SYSTEM.sub(r"\\begin{cases}", text)
     if ("matrix}" in text or "array}" in text) and "\\\\" not in text:
-        text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # rows that an unescaped string left one backslash
+        text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # rows that unescaping left with one backslash
     if any(map(text.__contains__, _SI_COMMANDS)):
         text = _SI.sub(_with_unit, text)
     if "quad" in text:
@@ -194,38 +194,38 @@ def _clean_commands(text: str) -> str:
 
 
 def _with_unit(found: re.Match[str]) -> str:
-    """A quantity of LaTeX's siunitx, `\\qty{5}{\\kilo\\metre\\per\\second}`, as a number and `\\text`."""
+    r"""Return a quantity of LaTeX's siunitx, `\qty{5}{\kilo\metre\per\second}`, as a number and `\text`."""
     unit = _SI_NAME.sub(lambda name: name[1] if is_prefix(name[1]) else f"{name[1]} ", found["unit"] or "")
     return f"{found['value']}\\text{{ {unit}}}" if unit else found["value"]
 
 
 def _repeating_fraction(found: re.Match[str]) -> str:
-    """A repeating decimal, `0.1\\overline{6}`, as the fraction it is."""
+    r"""Return a repeating decimal, `0.1\overline{6}`, as a fraction."""
     whole, fixed, repeated = found.groups()
     top = int(whole + fixed + repeated) - int((whole + fixed) or 0)
     return f"\\frac{{{top}}}{{{(10 ** len(repeated) - 1) * 10 ** len(fixed)}}}"
 
 
 def _unit_vector(found: re.Match[str]) -> str:
-    """A unit vector in its one spelling, `\\hat{i}`."""
+    r"""Return a unit vector in its canonical spelling, `\hat{i}`."""
     inner = found["braced"] or found["bare"] or found["switched"]
     return inner if inner.startswith("\\hat") else f"\\hat{{{inner.strip(chr(92))[0]}}}"
 
 
 def _as_text(braced: re.Match[str]) -> str:
-    """Words that lost their text command, `4{cm}` or `4{apples}`, get it back if they are known."""
+    """Return known words that lost their text command, `4{cm}` or `4{apples}`, with the command."""
     word = braced.group(1)
     return f"\\text{{{word}}}" if is_unit(word) or harmless(word) else braced.group()
 
 
 def _is_power(text: str) -> bool:
-    """Whether `**` is Python's power (2**3) rather than Markdown's bold (**23**)."""
+    """Return whether `**` is Python's power (2**3) and not Markdown's bold (**23**)."""
     inner = text.strip()
     return not (inner.startswith("**") or inner.endswith("**"))
 
 
 def _strip_edges(text: str) -> str:
-    """Drop surrounding space and sentence punctuation, but not a leading decimal point or a factorial."""
+    """Remove surrounding space and sentence punctuation, but not a leading decimal point or a factorial."""
     start = text.lstrip(' \t\r\n,;:。*`"~')
     if start.startswith(".") and not start[1:2].isdigit():
         start = start.lstrip(_EDGES)

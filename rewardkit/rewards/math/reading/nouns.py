@@ -1,8 +1,8 @@
-"""What may stand after a number without changing it: nouns that are counted, and the phrases about them.
+"""Words that may follow a number without changing it: counted nouns, and phrases about them.
 
-The rule is an allow-list. "72 apples" and "72 miles in all" are 72; "72 squared", "72 and a half", "72 was
-ruled out" and every word that is not known here make the answer something else. Units of measure that convert
-are in `units`.
+The words are an allow-list. "72 apples" and "72 miles in all" are 72; "72 squared", "72 and a half", "72 was
+ruled out" and every unknown word make the answer something else. Units of measure that convert are in
+`units`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _NOUNS = table(
     "weasels websites weeds weekdays weeks whales wheels whiskers whistlers widgets wigs windows wings wins "
     "women words workers worms yards years yogurts zebras zeros"
 )
-"""Countable nouns, as they follow numbers in GSM8K and MATH, in the plural."""
+"""Countable nouns that follow numbers in GSM8K and MATH, in the plural."""
 _MASS = table(
     "person money change profit revenue income cash rent tax debt savings interest gold silver milk water "
     "juice coffee tea lemonade flour sugar butter rice corn wheat bread cheese meat beef pork fish fruit "
@@ -125,7 +125,7 @@ _LINKS = table(
     "have had there he she they it we his her their its by with this that these those old combined once "
     "exactly only"
 )
-"""Words that join a noun to what it is counted in, and say nothing more."""
+"""Words that join a noun to its group or period, without other meaning."""
 _CIRCUMSTANCES = table(
     "on at from to now during before after long apart away ago today tonight tomorrow yesterday monday "
     "tuesday wednesday thursday friday saturday sunday morning afternoon evening night later left "
@@ -133,9 +133,10 @@ _CIRCUMSTANCES = table(
     "spend spends sell sells buy buys pay pays eat eats read reads cost costs run runs walk walks drive "
     "drives spent earned"
 )
-"""Words that say when, where or what for: they may be left out, but differ from each other."""
+"""Words of time, place or purpose: they may be left out, but differ from each other."""
 _MULTIPLYING = table("times time")
-"""Counted when they end the phrase or a period follows ("5 times a week"); else they multiply."""
+"""Words that count something at the end of a phrase or before a period ("5 times a week"); elsewhere, they
+multiply."""
 _PERIODS = table("a an per each every in daily weekly total altogether over")
 _POLITE = table("thanks thank you cheers enjoy hope helps")
 _UNFINISHED = table("square sq cubic")
@@ -162,12 +163,12 @@ _HARMLESS = _NAMES | _QUALITIES | _LINKS | _CIRCUMSTANCES | _POLITE | _MULTIPLYI
 
 
 MILLIONS = frozenset("MGTB")
-"""Capitals that stand for a multiple after a number; small ones are metres, grams and tons."""
+"""Capitals that multiply a number. In lower case they are metres, grams and tons."""
 
 
 @lru_cache(maxsize=4_096)
 def harmless(phrase: str) -> bool:
-    """Whether these words after a number leave it what it is: every word is known, and none multiplies it."""
+    """Return whether the words after a number keep its value: all are known, and none multiplies."""
     found: list[str] = _WORD.findall(phrase)
     if not MILLIONS.isdisjoint(found):
         return False
@@ -180,14 +181,17 @@ def harmless(phrase: str) -> bool:
 
 
 def same_things(phrase: str, other: str) -> bool:
-    """Whether two phrases count the same, one saying perhaps less of it: "red apples" is "apples in all", and
-    neither "green apples" nor "oranges"; and "years ago" is no "years from now"."""
+    """Return whether two phrases count the same things, one perhaps in fewer words.
+
+    "red apples" equals "apples in all", but neither "green apples" nor "oranges"; "years ago" is not "years
+    from now".
+    """
     first, second = _said(phrase), _said(other)
     return first <= second or second <= first
 
 
 def names_things(phrase: str) -> bool:
-    """Whether a phrase says what is counted, or of what kind it is: "apples", "red", but not "in all"."""
+    """Return whether a phrase names the counted things or their kind: "apples", "red", but not "in all"."""
     return bool(_said(phrase) - _CIRCUMSTANCES)
 
 

@@ -1,8 +1,8 @@
 """The parser: tokens to tree. Recursive descent over lists, relations, set operations, sums and products.
 
-All input is consumed or `Unparsable` is raised: a prefix is never taken for the answer. What binds tighter
-than a product (numbers, brackets, functions, matrices) is in `atoms`, what stands after it in `postfixes` and
-`measured`.
+It consumes all input or raises `Unparsable`, so that no prefix passes for the answer. `atoms` parses
+everything that binds tighter than a product (numbers, brackets, functions, matrices), `postfixes` the signs
+after it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from rewardkit.rewards.math.tree.nodes import (
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
 _AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
 ANYTHING = Sym("?")
-"""The subject of a congruence that does not name one: `1 (mod 4)`."""
+"""Subject of a congruence that names none: `1 (mod 4)`."""
 
 
 def parse(text: str) -> Node:
     """Parse an answer in canonical spelling into a tree.
 
     Raises:
-        Unparsable: it is not wholly in the grammar.
+        Unparsable: a part of the text is not in the grammar.
         TooLarge: it is deeper or longer than the guards allow.
     """
     bold = names_in_bold(text) if "\\" in text else frozenset()
@@ -54,7 +54,7 @@ def parse(text: str) -> Node:
 
 
 class _Descent:
-    """One parse. Its levels are methods so that they can call each other; `atoms` has the leaves."""
+    """One parse. Its levels are methods, because they call each other; `atoms` has the leaves."""
 
     def __init__(self, tokens: list[Token], bold: frozenset[str]) -> None:
         self.tokens = tokens
@@ -102,7 +102,7 @@ class _Descent:
     def leave(self) -> None:
         self.depth -= 1
 
-    # The pieces that levels and leaves both take.
+    # Parts used by both levels and leaves.
 
     def atom(self) -> Node:
         self.enter()
@@ -115,7 +115,7 @@ class _Descent:
         return node
 
     def argument(self) -> Node:
-        """A brace group, or a single digit or atom as TeX takes it."""
+        """Parse a brace group, or a single digit or atom as TeX does."""
         token = self.peek()
         if token == ("open", "{"):
             self.advance()
@@ -131,7 +131,7 @@ class _Descent:
         return self.atom()
 
     def exponent(self) -> Node:
-        """The exponent after `^`: a group, a signed number, or one atom with its own powers."""
+        """Parse the exponent after `^`: a group, a signed number, or one atom with its own powers."""
         if self.at("open", "{"):
             return self.argument()
         if self.peek() in (("op", "-"), ("op", "+")):
@@ -141,7 +141,7 @@ class _Descent:
         if self.kind() in ("fn", "frac", "sqrt"):
             return self.atom()
         if self.kind() == "sym":
-            node: Node = Sym(self.advance().value)  # the n of \\cos^n(x) is not called
+            node: Node = Sym(self.advance().value)  # the n in \\cos^n(x) is no call
         else:
             node = atoms.literal(self.advance().value) if self.kind() == "num" else self.atom()
         if self.at("op", "^"):
@@ -155,7 +155,7 @@ class _Descent:
         return node
 
     def at_modulus(self) -> bool:
-        """Whether `\\pmod 7` or `(mod 7)` is next."""
+        r"""Return whether `\pmod 7` or `(mod 7)` is next."""
         return self.kind() == "pmod" or (self.at("open", "(") and self.peek(1).kind == "pmod")
 
     def modulus(self) -> Node:
@@ -180,7 +180,7 @@ class _Descent:
     # Lists: items separated by commas, semicolons, "and", "or".
 
     def listing(self) -> Node:
-        """A bare list, or its one item. Relations joined by words become Logic."""
+        """Parse a bare list, or its only item. Relations joined by words become Logic."""
         groups: list[list[Node]] = [[]]
         joints: list[str] = []
         connectives: set[str] = set()
@@ -202,7 +202,7 @@ class _Descent:
         return assemble([g for g in groups if g], joints, connectives)
 
     def _joint(self) -> str | None:
-        """Consume a separator and return `,` (plain), `;`, `and` or `or`; None when there is none."""
+        """Consume a separator and return `,` (plain), `;`, `and` or `or`; None if there is none."""
         token = self.peek()
         if token.kind == "sep":
             self.advance()
@@ -222,9 +222,9 @@ class _Descent:
     # Relations.
 
     def item(self) -> Node:
-        """One item of a list: a relation chain or a single value."""
+        """Parse one item of a list: a relation chain or a single value."""
         if self.peek() in (("rel", "="), ("rel", "~")):
-            self.advance()  # `= 5` and `\\approx 5` are the ends of a line whose beginning was left out
+            self.advance()  # `= 5` and `\\approx 5` are the ends of a line without its beginning
         first = self.side()
         if self.at_modulus():
             return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
@@ -244,7 +244,7 @@ class _Descent:
         return tree
 
     def side(self) -> Node:
-        """One side of a relation: set operations over ratios over sums, with the words after them."""
+        """Parse one side of a relation: set operations over ratios over sums, with the words after them."""
         parts = [self.ratio()]
         operators: list[str] = []
         while self.kind() == "setop":
@@ -266,7 +266,7 @@ class _Descent:
         return parts[0] if len(parts) == 1 else Ratio(tuple(parts))
 
     def quantity(self) -> Node:
-        """A sum and the unit or words after it; `5 ft 3 in` is the sum of its parts."""
+        """Parse a sum and the unit or words after it; `5 ft 3 in` is the sum of its parts."""
         if self.kind() == "text":
             return self.words()
         value = self.sum()
@@ -283,7 +283,7 @@ class _Descent:
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
 
     def _goes_on_smaller(self, last: Node) -> bool:
-        """Tell if "and" with a number of a smaller unit of the same kind follows: `1 hour and 45 minutes`."""
+        """Return whether "and" and a smaller unit of the same kind follow: `1 hour and 45 minutes`."""
         number, unit = self.peek(1), self.peek(2)
         if not isinstance(last, Quantity) or not self.at("conn", "and"):
             return False
@@ -298,7 +298,7 @@ class _Descent:
         )
 
     def words(self) -> Node:
-        """A run of words that is no mathematics, or the value that harmless ones introduce."""
+        """Parse a run of words that is no mathematics, or the value that harmless words introduce."""
         found = [self.advance().value]
         while self.kind() in ("text", "sym", "const", "num") and self.peek(1).kind in (
             "text",
@@ -337,7 +337,7 @@ class _Descent:
         return found
 
     def term(self) -> Node:
-        """A product or quotient, left to right; juxtaposition multiplies."""
+        """Parse a product or quotient, left to right; juxtaposition multiplies."""
         result = self.unary()
         factors = [result]
         while True:
@@ -365,7 +365,7 @@ class _Descent:
                 raise TooLarge(f"a product of more than {MAX_TERMS} factors")
 
     def _vector(self) -> Node:
-        """The second factor of a cross product, with the numbers before it: `\\vec{a} \\times 2\\vec{b}`."""
+        r"""Parse the second factor of a cross product, with numbers before it: `\vec{a} \times 2\vec{b}`."""
         factors = [self.unary()]
         while not is_vector(factors[-1], self.bold) and self.starts_factor():
             self._juxtapose(factors)
@@ -388,7 +388,7 @@ class _Descent:
                 raise Unparsable("two numbers side by side")
             self.advance()
             factor = Div(factor, self.power())
-        # The sign behind a mixed number is of the whole: 33 1/3 %.
+        # The sign after a mixed number applies to all of it: 33 1/3 %.
         sign = type(factor) if isinstance(factor, (Percent, Degree)) else None
         part = factor.value if isinstance(factor, (Percent, Degree)) else factor
         if mixed and (fraction_sign or number_first) and _proper(part):
@@ -420,7 +420,7 @@ class _Descent:
         return self.power()
 
     def power(self) -> Node:
-        """An atom with its postfixes: powers, factorials, percent and degree signs."""
+        """Parse an atom with its postfixes: powers, factorials, percent and degree signs."""
         return postfixed(self, self.atom())
 
     def starts_factor(self) -> bool:
@@ -439,7 +439,7 @@ def _product(factors: list[Node]) -> Node:
 
 
 def _proper(node: Node) -> bool:
-    """Whether this is a fraction of two plain integers with a positive value."""
+    """Return whether a node is a fraction of two plain integers with a positive value."""
     return (
         isinstance(node, Div)
         and isinstance(node.top, Num)

@@ -1,6 +1,6 @@
-"""Answers to the parts of a question, `(a) 3, (b) 5`: where each begins, and which part it is of.
+"""Splits answers to the parts of a question, `(a) 3, (b) 5`, into labelled parts.
 
-Labels are counted, so that `(1)` and `(a)` are both the first. They are labels only where they count from the
+Labels are counted, so that `(1)` and `(a)` are both the first. They are labels only if they count from the
 first without a gap: `(2) 5` alone is a product.
 """
 
@@ -27,7 +27,7 @@ _KINDS: tuple[Callable[[str], int], ...] = (
     lambda label: _NUMERALS.index(label.lower()) + 1 if label.isupper() and label.lower() in _NUMERALS else 0,
     lambda label: ord(label) - ord("①") + 1 if len(label) == 1 and "①" <= label <= "⑳" else 0,
 )
-"""Ways to count: a label as the number that it is, 0 where it is none of the kind."""
+"""Functions that return the number of a label, or 0 if it is none of their kind."""
 _LABEL = r"[1-9]\d?|[a-jA-J]|[ivxIVX]{1,4}"
 _PIECE = re.compile(
     rf"""
@@ -43,7 +43,7 @@ _PIECE = re.compile(
     """,
     re.VERBOSE,
 )
-"""A label, alone or behind a word, and the brackets that hold no labels."""
+"""A label, alone or after a word, and the brackets that contain no labels."""
 _WRAPPED = re.compile(
     rf"\\text ?\{{ ?((?:[a-zA-Z]{{2,12}} ?)?(?:\((?:{_LABEL})\)|(?:{_LABEL})[).:]|(?<= )(?:{_LABEL}))[.:]?"
     rf"|[a-zA-Z]{{2,12}}(?= ?\}} ?\((?:{_LABEL})\))) ?\}}"
@@ -54,8 +54,11 @@ _MOST = 20
 
 
 def parts_of(text: str) -> tuple[LabelledPart, ...]:
-    """Return the parts of an answer in canonical spelling, in the order of their labels; none if it has no
-    labels that count from the first, each with something behind it and nothing before the first."""
+    """Return the parts of an answer in canonical spelling, in the order of their labels.
+
+    None are returned unless the labels count from the first, each with text after it and nothing before the
+    first.
+    """
     if text.startswith("\\text"):
         text = _WRAPPED.sub(r" \1 ", text).strip()
     first = _PIECE.match(text)
@@ -82,7 +85,7 @@ def parts_of(text: str) -> tuple[LabelledPart, ...]:
 
 
 def _labels(text: str) -> Iterator[re.Match[str]]:
-    """Yield what may be a label outside of all brackets."""
+    """Yield possible labels outside of all brackets."""
     depth = 0
     for piece in _PIECE.finditer(text):
         if piece["open"]:
@@ -94,5 +97,5 @@ def _labels(text: str) -> Iterator[re.Match[str]]:
 
 
 def _content(text: str) -> str:
-    """What stands between two labels, without the sign or word that joins the parts."""
+    """Return the text between two labels, without the sign or word that joins the parts."""
     return _JOINT.sub("", text).strip(" ,;")

@@ -1,4 +1,5 @@
-"""The answer within a phrase: where its sentence ends, which words are prose, its one formula or number."""
+"""Finds the answer within a phrase: the end of its sentence, its words of prose, its only formula or
+number."""
 
 from __future__ import annotations
 
@@ -26,20 +27,20 @@ _UNBROKEN = re.compile(
     r"|\\(?:text|textbf|mbox|mathrm)\s?\{[^{}]{0,400}\}",
     re.DOTALL,
 )
-"""Maths with its delimiters, an environment, and words within a formula: none is prose, none is cut."""
+"""Maths with its delimiters, an environment, and words within a formula, which are neither prose nor cut."""
 _VERB = re.compile(r"\b(?:is|are|equals|be)\b(?:\s(?:equal to|exactly))?|应该是|等于|[是为]")
 _SCALE = re.compile(r"(?:\s{1,3}(?:hundred|thousand|million|billion|trillion)s?\b)+", re.IGNORECASE)
 _WITHIN_FORMULA = ")]}^_+=&"
 _BOUND = re.compile(
     r"(?:(?<![<\w/])[a-zA-Z]\s?[<>]|[≤≥≠]|[<>!]=|\d:(?=\Z)|\\(?:leq?|geq?|neq?|lt|gt|sqrt))\s*\$?\{?\Z"
 )
-"""Before a number that is a bound, or one of a ratio."""
+"""Signs before a number that make it a bound or part of a ratio."""
 _STANDS_ALONE = re.compile(r"[=(]\s*$")
 _COMMAND_NAME = re.compile(r"\\[a-zA-Z]+")
 
 
 def prose_words(text: str) -> list[str]:
-    """The words of a text that are neither within maths nor names of functions and commands."""
+    """Return the words of a text that are neither within maths nor names of functions and commands."""
     bare = _COMMAND_NAME.sub(" ", _UNBROKEN.sub(" ", text))
     return [w for w in WORDS.findall(bare) if w not in FUNCTIONS and w not in CONSTANTS]
 
@@ -50,7 +51,7 @@ def is_prose(text: str) -> bool:
 
 
 def refine(segment: str) -> str:
-    """Return the answer within a phrase: all of a short one, the one formula or number in a long one."""
+    """Return the answer within a phrase: all of a short one, the only formula or number in a long one."""
     segment = segment.strip().strip("*_`").strip()
     if not _UNDECIDED.isdisjoint(prose_words(segment)):
         return segment
@@ -71,7 +72,7 @@ _UNDECIDED = frozenset(("or", "not", "if"))
 
 
 def _last_verb(segment: str) -> int | None:
-    """Where the last verb outside of maths ends: what follows it is what is said of the subject before it."""
+    """Return the end of the last verb outside of maths: the text after it is the predicate."""
     masked = _UNBROKEN.sub(lambda m: " " * len(m.group()), segment)
     found = [m.end() for m in _VERB.finditer(masked)]
     return found[-1] if found else None
@@ -92,7 +93,7 @@ _JOINING = re.compile(r",?\s{1,3}(?:and|or)\s{1,3}|,\s{1,3}")
 
 
 def _listed(text: str, last: re.Match[str]) -> str | None:
-    """The whole list that a last number ends, if nothing follows it."""
+    """Return the whole list that ends in a last number, if nothing follows it."""
     before = text[max(0, last.start() - 8) : last.start()].rstrip()
     is_named = before.endswith("=") and before[:-1].rstrip()[-1:].isalpha()
     if not is_named and not before.endswith(("and", "or", ",")):
@@ -105,7 +106,7 @@ def _listed(text: str, last: re.Match[str]) -> str | None:
 
 
 def last_number(text: str) -> str | None:
-    """Return the last number of a text, or the list that it ends; None where it is a part of a formula."""
+    """Return the last number of a text, or the list that it ends; None if it is part of a formula."""
     last = None
     for match in NUMBER.finditer(text):
         last = match

@@ -1,5 +1,5 @@
-"""What stands after a value: powers, factorials, percent signs, the marks that are written like powers
-(degrees with their minutes, primes, the ending of an ordinal), and words (`5 cm^2`, `3 million dollars`).
+"""Parses postfixes of a value: powers, factorials, percent signs, marks written like powers (degrees with
+their minutes, primes, the ending of an ordinal), and words (`5 cm^2`, `3 million dollars`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rewardkit.rewards.math.units import ORDINALS
 
 
 def postfixed(parser: Parser, node: Node) -> Node:
-    """Return a value with the postfixes that are read next: powers, factorials, percent and degree signs."""
+    """Parse the postfixes of a value: powers, factorials, percent and degree signs."""
     while True:
         token = parser.peek()
         if token == ("op", "^"):
@@ -53,7 +53,7 @@ def postfixed(parser: Parser, node: Node) -> Node:
 
 
 def _composes(parser: Parser) -> bool:
-    """Whether the sign after a name is that of composition, `f \\circ g`, and not of degrees."""
+    r"""Return whether the sign after a name means composition, `f \circ g`, and not degrees."""
     return parser.peek(1).kind == "sym" and parser.peek(1).value not in ("C", "F")
 
 
@@ -70,7 +70,7 @@ def _raise(parser: Parser, base: Node) -> Node:
 
 
 def _marks_only(parser: Parser) -> bool:
-    """Whether the exponent group is a degree sign, primes or an ordinal ending."""
+    """Return whether the exponent group is a degree sign, primes or an ordinal ending."""
     token = parser.peek(1)
     return (token.kind in ("degree", "prime", "text") and parser.peek(2) == ("close", "}")) or (
         token.kind == "sym" and _letters(parser) != ""
@@ -100,7 +100,7 @@ def _mark(parser: Parser, base: Node) -> Node:
 
 
 def _with_minutes(parser: Parser, degrees: Node) -> Node:
-    """The degrees of `36^\\circ 52' 12''`, minutes and seconds included."""
+    r"""Return the degrees of `36^\circ 52' 12''`, including minutes and seconds."""
     terms = [degrees]
     for mark, parts in (("'", 60), ("''", 3600)):
         raised = parser.peek(1) == ("op", "^")
@@ -116,7 +116,7 @@ def _with_minutes(parser: Parser, degrees: Node) -> Node:
 
 
 def with_words(parser: Parser, value: Node) -> Node:
-    """Return a value with the words that are read next, those that multiply it carried out."""
+    """Parse the words after a value, and apply those that multiply it."""
     if parser.kind() == "letters":
         return Quantity(value, parser.advance().value, bare=True)
     unit = _unit(parser)
@@ -131,14 +131,14 @@ def with_words(parser: Parser, value: Node) -> Node:
 
 
 def _ordinal(value: Node, ending: str) -> Node:
-    """`5th`, whose ending is its own: `5st` is a slip of which nobody can tell what it means."""
+    """Return `5th` with its matching ending; `5st` is an error of unclear meaning."""
     if ending not in ORDINALS or (isinstance(value, Num) and ending != _ending(value.value)):
         raise Unparsable(f"the ending '{ending}' after its number")
     return Quantity(value, "th")
 
 
 def _ending(value: Fraction) -> str:
-    """What an ordinal of this value ends in; nothing for one that counts nothing."""
+    """Return the ordinal ending of a value; "" for a value that is no count."""
     if value < 0 or value.denominator != 1:
         return ""
     teens = 11 <= value % 100 <= 13
@@ -152,7 +152,7 @@ def _times(value: Node, factor: Num) -> Node:
 
 
 def _unit(parser: Parser) -> str:
-    """The words after a value, with powers and divisions: `cm^2`, `m / s`."""
+    """Parse the words after a value, with powers and divisions: `cm^2`, `m / s`."""
     parts = [parser.advance().value]
     while True:
         if parser.kind() == "text":

@@ -1,6 +1,6 @@
-"""One side of a comparison: its text in canonical spelling, and what that text is read as.
+"""One side of a comparison: its text in canonical spelling, and the tree of that text.
 
-A reading is chosen from the text alone, never from what it is compared with. Comparing is next door.
+The tree depends on the text alone, never on the other side. No comparing.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from rewardkit.rewards.math.tree.nodes import (
 
 _CACHED_ANSWERS = 4_096
 _KEPT_CHARS = 400
-"""Longer sides are not kept, so that hostile answers cannot fill the memory with their trees."""
+"""Longest text that is cached, so that hostile answers cannot fill the memory with their trees."""
 
 
 class PreparedAnswer:
-    """One side, cleaned once and parsed when first needed; held in a cache, so never changed."""
+    """One side, cleaned once and parsed when first needed; cached, so it must not be changed."""
 
     def __init__(self, source: str, text: str, kind: str = "") -> None:
         self.kind = kind
-        """`number`, `list` or `text` where the dataset says which it is; else empty."""
+        """`number`, `list` or `text` if the dataset specifies it; otherwise empty."""
         self.source = source
-        """As it stood in the box, tag or ground truth."""
+        """Text as written in the box, tag or ground truth."""
         self.text = text
-        """In canonical spelling."""
+        """Text in canonical spelling."""
         spaced = len(text) > MAX_ANSWER_CHARS or _DIGIT_GAP.search(text)
         self.key = text if spaced else text.replace(" ", "")
 
     @cached_property
     def number(self) -> Num | None:
-        """The value, when the text is nothing but a plain number."""
+        """Return the value if the text is a plain number; otherwise None."""
         if self.kind == "text" or (self.kind == "list" and "," in self.text):
             return None
         found = _plain_number(self.text)
@@ -70,12 +70,12 @@ class PreparedAnswer:
 
     @cached_property
     def led_choice(self) -> tuple[str, str] | None:
-        """Letter and content of `(B) 12`."""
+        """Return letter and content of `(B) 12`."""
         return words.led_choice(self.words) if self._parts is None else None
 
     @cached_property
     def is_wordy(self) -> bool:
-        """Whether there is nothing here but words."""
+        """Return whether the text consists of words."""
         return (
             not is_formula(self.words)
             and bool(_WORDY.fullmatch(self.words))
@@ -84,17 +84,17 @@ class PreparedAnswer:
 
     @cached_property
     def reading(self) -> Node | None:
-        """The one tree this text stands for; None when it is not wholly in the grammar."""
+        """Return the tree of the text; None if a part of it is not in the grammar."""
         return self._parsed[0]
 
     @cached_property
     def problem(self) -> str:
-        """Why there is no tree, or nothing."""
+        """Return the reason why there is no tree; "" if there is one."""
         return self._parsed[1]
 
     @cached_property
     def is_list(self) -> bool:
-        """Whether this is several values, none before another: a bare list, a set, a union, alternatives."""
+        """Return whether this is several unordered values: a bare list, a set, a union, alternatives."""
         reading = self.reading
         loose = isinstance(reading, Seq) and reading.opening in ("", "{")
         return loose or isinstance(reading, (SetOp, Logic))
@@ -108,7 +108,7 @@ class PreparedAnswer:
         if self.source == self.text and _WHOLE.fullmatch(self.text):
             return Num(
                 int(self.text)
-            ), ""  # most answers are: what the grammar would say, in a tenth of the time
+            ), ""  # most answers are plain numbers, which this reads like the grammar in a tenth of the time
         if (parts := self._parts) is not None:
             return parts, ""
         special = _special(self.words)
@@ -127,7 +127,7 @@ class PreparedAnswer:
 
     @cached_property
     def _parts(self) -> Node | None:
-        """The answers to the parts of a question as a tuple; None where there are none, or one is unread."""
+        """Return the answers to a question's parts as a tuple; None without parts or if one is unparsable."""
         if self.kind or len(self.text) > MAX_ANSWER_CHARS:
             return None
         found = [(part.label, prepare(part.text).reading) for part in parts_of(self.text)]
@@ -136,16 +136,19 @@ class PreparedAnswer:
 
     @property
     def _is_phrase(self) -> bool:
-        """Whether this is words, too long to be a product of variables."""
+        """Return whether the text is words, too long to be a product of variables."""
         return self.is_wordy and len(self.words) > 3
 
     @property
     def _has_meaning(self) -> bool:
-        """Whether these are words for a value: a number that is spelled, "all reals"."""
+        """Return whether the text is words for a value: a spelled number, "all reals"."""
         return spelled_number(self.words) is not None or words.is_known_phrase(self.words)
 
     def as_decimal(self) -> Num | None:
-        """The value of `1000,99` under a decimal comma; only a ground truth like 1000.99 may ask for it."""
+        """Return the value of `1000,99` with a decimal comma.
+
+        Only a ground truth like 1000.99 justifies this reading.
+        """
         return _plain_number(self.text.replace(",", ".")) if _DECIMAL_COMMA.fullmatch(self.text) else None
 
 
@@ -197,7 +200,7 @@ _THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,]\d)(?!\d)")
 _SPACED_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?: \d{3})+(?![\d.]*\d)")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _SMALL_DECIMAL = re.compile(r"[-+]?0,\d{3,}")
-"""A decimal comma after a nought: neither groups of digits nor lists are written like this."""
+"""A decimal comma after a zero, which neither grouped digits nor lists have."""
 _GROUPS_AND_BRACKETS = re.compile(
     rf"(?P<number>{_THOUSANDS.pattern})|(?P<open>\\langle|\\\{{|[(\[{{])"
     r"|(?P<close>\\rangle|\\\}|[)\]}])|(?P<spaced>, )"
@@ -206,7 +209,7 @@ _LIST_BRACKETS = ("(", "[", "\\{", "\\langle")
 
 
 def _spelled(text: str) -> str:
-    """The text with grouped digits joined: `1,234` is a number unless its brackets say that it is a list."""
+    """Return the text with grouped digits joined: `1,234` is a number unless its brackets make it a list."""
     if len(text) > MAX_ANSWER_CHARS:
         return text
     if " " in text and _SPACED_THOUSANDS.fullmatch(text.lstrip("+-$ ")):
@@ -232,7 +235,7 @@ def _spelled(text: str) -> str:
 
 
 class _Level:
-    """One pair of brackets: its commas between grouped digits, and whether it has commas with a space."""
+    """One pair of brackets: its commas between digit groups, and whether it has commas with a space."""
 
     def __init__(self, bracket: str) -> None:
         self.bracket = bracket
@@ -240,7 +243,7 @@ class _Level:
         self.spaced = False
 
     def joined(self) -> list[int]:
-        """The commas that only group digits; `(46,2004)` is a pair, `(1,000, 2,000)` is one of thousands."""
+        """Return the commas that only group digits: none in `(46,2004)`, two in `(1,000, 2,000)`."""
         return [] if self.bracket in _LIST_BRACKETS and not self.spaced else self.commas
 
 
@@ -254,12 +257,14 @@ _ABOUT = re.compile(
     r"(?<=\S)(?:,? ?\\text ?\{)?,? ?\( ?(?:about|approximately|approx\.?|roughly|around) ?(?:\} ?)?"
     r"(?P<value>\d[\d.,]*)(?: [a-zA-Z]{1,12})?\)\}?\.?$"
 )
-"""A closing `\\text{(about }18.9)`: a reading of what stands before it."""
+r"""A closing `\text{(about }18.9)`, which approximates the value before it."""
 
 
 def _worded_spellings(text: str, plain: str) -> list[str]:
-    """Spellings of a text with words in it, tried before its own: without a closing "for all n", and
-    "all real numbers except 1" as a set."""
+    """Return alternative spellings of a text with words, to try first.
+
+    These are without a closing "for all n", and "all real numbers except 1" as a set.
+    """
     found = []
     if text.endswith((")", ")}")) and (about := _ABOUT.search(text)) is not None:
         found.append(_spelled(f"{text[: about.start()]} \\approx {about['value']}"))
@@ -284,9 +289,10 @@ _INTEGER = re.compile(
 
 
 def _integer_declared(text: str) -> str:
-    """The text with a closing "where n is an integer" or "(n \\in \\mathbb{Z})" as the last item of a list.
+    r"""Return the text with a closing "where n is an integer" or "(n \in \mathbb{Z})" as the last item of a
+    list.
 
-    Empty if it says nothing of the kind.
+    Empty if there is no such closing.
     """
     plain = " ".join(_TEXT_GROUP.sub(r" \1 ", text).split())
     found = _INTEGER.search(plain)
@@ -296,11 +302,11 @@ def _integer_declared(text: str) -> str:
 
 
 _DIVISION = re.compile(r"(\d{1,18}) (?:[Rr]|rem(?:ainder|\.)?) ?(\d{1,18})")
-"""A quotient and what is left over: `17 R 3`."""
+"""A quotient and its remainder: `17 R 3`."""
 
 
 def _special(text: str) -> Node | None:
-    """Answers with a notation of their own: clock times, dates, circled digits."""
+    """Parse answers with their own notation: clock times, dates, circled digits."""
     if len(text) > 40:
         return None
     time = words.clock(text) if _TIMELY.search(text) else None
@@ -337,18 +343,21 @@ _TIMELY = re.compile(r":|m|clock|noon", re.IGNORECASE)
 
 
 def _looks_like_clock(text: str) -> bool:
-    """`12:00` and `4:05` are times; `3:2` and `4:30` could be ratios, and 4:30 compares alike as either."""
+    """Return whether a text is a time, such as `12:00` and `4:05`.
+
+    `3:2` and `4:30` could be ratios, and 4:30 compares alike as either.
+    """
     minutes = text.strip().partition(":")[2]
     return len(minutes) == 2 and (minutes.startswith("0") or minutes in ("15", "30", "45"))
 
 
 def prepare(source: str, kind: str = "") -> PreparedAnswer:
-    """Return one side, ready for comparison; the last few thousand are kept, so it is parsed once."""
+    """Return one side, ready for comparison. The last few thousand are cached, so each is parsed once."""
     return _prepare_kept(source, kind) if len(source) <= _KEPT_CHARS else _prepare(source, kind)
 
 
 def prepare_answer(extraction: Extraction, kind: str = "") -> PreparedAnswer:
-    """Return an extracted answer, ready for comparison; it is not searched any further."""
+    """Return an extracted answer, ready for comparison, without searching it again."""
     answer = extraction.answer
     assert answer is not None
     if len(answer) <= _KEPT_CHARS:
@@ -385,11 +394,11 @@ _LOOKED_AT = 4_000
 
 _STATED_METHODS = MathOptions(methods=("tags", "boxed", "marker", "display", "inline"))
 _WORKED_METHODS = MathOptions()
-"""A sentence is searched for its last number only if it works one out: `all multiples of 4` is not 4."""
+"""Methods for sentences that compute a result. Others have no last number: `all multiples of 4` is not 4."""
 
 
 def _answer_within(source: str) -> str:
-    """What a ground truth or bare answer says: its box, or what it calls the final answer; else all of it."""
+    """Return the answer in a ground truth or bare answer: its box or final answer, or the whole text."""
     if len(source) < 7:
         return source
     if "\\" in source and ("boxed{" in source or "\\boxed" in source or "\\fbox" in source):
@@ -404,9 +413,9 @@ def _answer_within(source: str) -> str:
 
 
 def prepare_statement(source: str) -> PreparedAnswer | None:
-    """Return what the sentences of an answer in prose come to; None when it is no prose.
+    """Return the answer stated by the sentences of an answer in prose; None if it is not prose.
 
-    This is for answers alone. A ground truth in prose is compared whole: it never shrinks to a part of it.
+    Only for answers: a ground truth in prose is compared as a whole.
     """
     if len(source) < 7:
         return None
@@ -421,6 +430,6 @@ def prepare_statement(source: str) -> PreparedAnswer | None:
 
 
 def clear_caches() -> None:
-    """Forget every prepared side; for timing."""
+    """Clear the cache of prepared sides, for timing."""
     _prepare_kept.cache_clear()
     _prepare_extracted.cache_clear()

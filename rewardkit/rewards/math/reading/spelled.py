@@ -38,7 +38,7 @@ def spelled_number(text: str) -> Fraction | None:
 
 
 def leading_number(text: str) -> tuple[Fraction, str] | None:
-    """Return the value of the number that a phrase begins with, and its other words: `five apples`."""
+    """Return the value of the number at the beginning of a phrase, and its other words: `five apples`."""
     words = text.split()
     if not words or not all(_WORD.fullmatch(word) for word in words) or words[0].casefold() in _TIMES:
         return None  # `twice 2`
@@ -61,7 +61,7 @@ def _english(words: list[str]) -> Fraction | None:
 
 
 def _mixed(words: list[str]) -> Fraction | None:
-    """`half`, `two thirds`, `two and a half`."""
+    """Return the value of `half`, `two thirds`, `two and a half`."""
     whole = 0
     top = words[:-1]
     if "and" in top:
@@ -79,12 +79,14 @@ def _mixed(words: list[str]) -> Fraction | None:
 
 
 def _whole(words: list[str]) -> int | None:
-    """`two hundred and five thousand`: each scale multiplies what stands before it and is smaller than the
-    one before."""
+    """Return the value of `two hundred and five thousand`.
+
+    Each scale multiplies the words before it and must be smaller than the previous scale.
+    """
     total = 0
     last = 10**18
-    group: int | None = None  # what has been read since the last scale above a hundred
-    open_to = 100  # what may still be added to the group is below this
+    group: int | None = None  # value since the last scale above a hundred
+    open_to = 100  # numbers below this may be added to the group
     for place, word in enumerate(words):
         if word == "and":
             if (group is None and not total) or place == len(words) - 1:

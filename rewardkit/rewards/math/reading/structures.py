@@ -1,4 +1,4 @@
-"""The big pieces of notation: sums, products, integrals, limits, matrices and systems of equations."""
+"""Large pieces of notation: sums, products, integrals, limits, matrices and systems of equations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _lower_bound(parser: Parser) -> tuple[str, Node | None]:
 
 
 def _integral(parser: Parser, lower: Node | None, upper: Node | None) -> Node:
-    """The body runs to a factor `d` followed by a variable, at this level."""
+    """Parse an integral, whose body extends to a factor `d` followed by a variable, at this level."""
     factors = parser.term()
     parts = factors.factors if isinstance(factors, Mul) else (factors,)
     if len(parts) >= 2 and parts[-2] == Sym("d") and isinstance(parts[-1], Sym):
@@ -83,7 +83,7 @@ def environment(parser: Parser) -> Node:
 
 
 def _join_aligned(parser: Parser) -> None:
-    """Drop alignment marks beside relation signs, and line breaks before them: `x &= 5 \\ &= 3+2`."""
+    r"""Remove alignment marks next to relation signs, and line breaks before them: `x &= 5 \ &= 3+2`."""
     tokens = parser.tokens
     start = parser.position
     kept: list[Token] = []
@@ -98,7 +98,7 @@ def _join_aligned(parser: Parser) -> None:
 
 
 def _condition(parser: Parser) -> Node:
-    """The condition at the end of a row of cases, with or without "if" before it."""
+    """Parse the condition at the end of a row of cases, with or without "if" before it."""
     if parser.kind() == "text" and parser.peek().value.casefold() in ("if", "when", "for"):
         parser.advance()
     parts = [parser.item()]
@@ -110,7 +110,7 @@ def _condition(parser: Parser) -> Node:
 
 
 def _system(name: str, cells: tuple[tuple[Node, ...], ...]) -> Node:
-    """Values by cases where each row has a value and a condition; else relations that all hold."""
+    """Return values by cases if each row has a value and a condition; otherwise relations that all hold."""
     by_cases = all(len(row) == 2 and isinstance(row[1], (Rel, Logic, Text)) for row in cells)
     if cells and by_cases and not all(isinstance(row[0], Rel) for row in cells):
         return Cases(tuple((row[0], row[1]) for row in cells))

@@ -43,7 +43,7 @@ _SYNONYMS = {
 }  # fmt: skip
 _CANONICAL = {variant: name for name, row in _SYNONYMS.items() for variant in (name, *row.split("|"))}
 _ARTICLES = re.compile(r"(?:\b(?:[Tt]he|THE|an|a)|\A(?:An?))\b (?=[^\W\d_]{2,})(?!(?:and|or|AND|OR)\b)")
-"""Before another word: the letter of a choice or a name is none."""
+"""Articles before another word. The letter of a choice or a name is no article."""
 _PUNCTUATION = re.compile(r"[\s\-_.,;:!?'\"`*~{}()\[\]$\\]+")
 _COMMAND = re.compile(
     r"\\(?:text|mbox|textbf|textit|textrm|mathrm|mathbf|operatorname|mathit|mathsf|texttt|emph|hbox|rm|bf|it)"
@@ -84,7 +84,7 @@ _DATE_FORMS = (
 
 
 def unwrap(text: str) -> str:
-    """Return the words of an answer without LaTeX text commands, bold marks, braces and edges."""
+    """Return the words of an answer without LaTeX text commands, bold marks, outer braces and punctuation."""
     if "\\" in text:
         text = _COMMAND.sub(" ", text)
         text = text.replace("\\ ", " ").replace("\\,", " ").replace("~", " ")
@@ -95,11 +95,11 @@ def unwrap(text: str) -> str:
 
 
 _PRIMED = re.compile(r"[^'‘’`\"].*(?<![^\W\d_]{3})['’′]+[ .,;:!]*")
-"""`A'`, another point than `A`: a mark that closes no quotation, and ends no longer word."""
+"""`A'`, a different point from `A`: the mark closes no quotation and does not follow a longer word."""
 
 
 def fold(text: str, *, keep_case: bool = False) -> str:
-    """Return words in the form they are compared in: folded, without articles, accents or punctuation."""
+    """Return words in the form used for comparison: folded, without articles, accents or punctuation."""
     words = _ARTICLES.sub("", " ".join(_PUNCTUATION.sub(" ", text).split()))
     words = words if keep_case else words.casefold()
     canonical = _CANONICAL.get(words) or _CANONICAL.get(text.strip().casefold())
@@ -125,17 +125,17 @@ _SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun"
 
 
 def same(a: str, b: str) -> bool:
-    """Return True for the same words."""
+    """Return True for texts of the same words."""
     return fold(a) == fold(b) and not case_matters(a, b)
 
 
 def is_truth(text: str) -> bool:
-    """Tell whether a text says of something else whether it is so: true, false, yes, no."""
+    """Return whether a text is a truth value: true, false, yes, no."""
     return fold(text) in ("true", "false", "yes", "no")
 
 
 def is_known_phrase(text: str) -> bool:
-    """Whether these are several words that have a synonym: "all reals", "no solution"."""
+    """Return whether a text is several words with a synonym: "all reals", "no solution"."""
     return " " in text and text.strip().casefold() in _CANONICAL
 
 
@@ -152,7 +152,7 @@ def led_choice(text: str) -> tuple[str, str] | None:
 
 
 def choice_run(text: str) -> tuple[str, ...] | None:
-    """Return the letters of several choices run together, `ABD`; None unless they ascend."""
+    """Return the letters of several choices without separators, `ABD`; None unless they ascend."""
     run = tuple(text)
     return run if 1 < len(run) < 8 and set(run) <= set("ABCDEFGH") and list(run) == sorted(set(run)) else None
 
@@ -164,7 +164,7 @@ _BRACKETED_LETTER = re.compile(r"\(([A-H])\)")
 def choice_list(text: str, source: str) -> tuple[str, ...] | None:
     """Return the letters of several choices listed, `A, B and D` or `(A) and (D)`, in order.
 
-    In LaTeX, `source`, letters side by side are a product.
+    If `source` is LaTeX, adjacent letters are a product.
     """
     if "\\" in source and _LISTING.search(text) is None:
         return None
@@ -184,7 +184,7 @@ def circled(text: str) -> str | None:
 
 
 def clock(text: str) -> tuple[int, str] | None:
-    """Return minutes and `a`, `p` or nothing for a time of day: `4:30 p.m.`, `5 pm`, `16:05`."""
+    """Return the minutes and `a`, `p` or "" of a time of day: `4:30 p.m.`, `5 pm`, `16:05`."""
     text = text.strip()
     if (named := _NAMED_HOUR.match(text)) is not None:
         return 0, "p" if named[1].casefold() == "noon" else "a"
@@ -206,7 +206,7 @@ def clock(text: str) -> tuple[int, str] | None:
 
 
 def date(text: str) -> tuple[int | None, int, int] | None:
-    """Return year (None if unsaid), month and day of a date."""
+    """Return the year (None if missing), month and day of a date."""
     for form in _DATE_FORMS:
         found = form.match(text.strip())
         if found:

@@ -1,4 +1,4 @@
-"""The lexer: canonical spelling to tokens `(kind, value)`. Linear; knows words, not grammar."""
+"""The lexer: canonical spelling to tokens `(kind, value)`. Linear; knows words, but no grammar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Token(NamedTuple):
 
 
 END = Token("", "")
-"""Stands after the last token."""
+"""Token after the last one."""
 _LEXEME = re.compile(
     r"(?P<space>\s+)"
     r"|(?P<num>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+(?![\w.]))?)"
@@ -57,9 +57,9 @@ _COMMAND_TOKENS = {
 _TEXT_COMMANDS = {"text", "mathrm", "mathbf", "operatorname"}
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
 _VALUES = {"num", "close", "sym", "const", "text"}
-"""What a unit of measure may stand behind; words are a scale, as in `5 thousand km`."""
+"""Kinds of tokens that a unit of measure may follow; a word may be a scale, as in `5 thousand km`."""
 _PLAIN_LETTERS = frozenset(string.ascii_letters) - {"x"}
-"""What follows these says nothing of them."""
+"""Letters whose meaning does not depend on the text after them."""
 _BRACKET = re.compile(r"\s*\(")
 _BASE = re.compile(r"(\d{1,3})(?=\s*\()")
 _POWER_OF_TEN = re.compile(r"\s*10\s*\^")
@@ -85,7 +85,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _without_gaps(tokens: list[Token]) -> list[Token]:
-    """The tokens with wide spaces as separators where they stand between two relations, else without them."""
+    """Return the tokens with wide spaces as separators between two relations, and no other wide spaces."""
     kept: list[Token] = []
     related = False
     for index, token in enumerate(tokens):
@@ -104,7 +104,7 @@ _JOINING = ("sep", "conn", "row", "begin", "end")
 
 
 def _is_related(tokens: list[Token]) -> bool:
-    """Tell whether the item that tokens begin with is a relation."""
+    """Return whether the first item of the tokens is a relation."""
     depth = 0
     for token in tokens:
         depth += (token.kind == "open") - (token.kind == "close")
@@ -116,7 +116,7 @@ def _is_related(tokens: list[Token]) -> bool:
 
 
 class _Letters(NamedTuple):
-    """Letters without a font that spell a unit behind a number: `2mg`."""
+    """Plain letters that spell a unit after a number: `2mg`."""
 
     place: int
     """Index of their token."""
@@ -125,9 +125,9 @@ class _Letters(NamedTuple):
 
 
 def _read(text: str, loose: list[_Letters] | None) -> list[Token]:
-    """The tokens of a text, in which letters are units where they can be; those are appended to `loose`.
+    """Return the tokens of a text. Possible units of plain letters are appended to `loose`.
 
-    None: no letters are units.
+    With `loose` None, plain letters are never units.
     """
     tokens: list[Token] = []
     position = 0
@@ -171,7 +171,7 @@ def _read(text: str, loose: list[_Letters] | None) -> list[Token]:
 
 
 def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | None:
-    """The unit of measure that a word or command behind a value begins, if it does."""
+    """Return the unit of measure that begins with a word or command after a value, if there is one."""
     last = tokens[-1].kind
     if last not in _VALUES or (kind == "word" and last == "sym"):
         return None
@@ -183,7 +183,7 @@ def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | 
 
 
 def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
-    """Append the token of `\\name`; return where to read on (after its group if it took one)."""
+    r"""Append the token of `\name`; return where to continue (after its group if it took one)."""
     if name in _TEXT_COMMANDS:
         inner, position = _group_text(text, position)
         if name == "mathbf" and inner.isupper() and inner.isalpha() and inner.isascii():
@@ -213,7 +213,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     elif f"\\{name}" in words.BIG_OPS:
         tokens.append(Token("big", words.BIG_OPS[f"\\{name}"]))
     elif f"\\{name}" in words.CONNECTIVES:
-        tokens.append(Token("conn", name))  # signs of logic, which bind propositions; words only list them
+        tokens.append(Token("conn", name))  # signs of logic bind propositions; words only list them
     elif name in words.GREEK:
         tokens.append(Token("sym", name))
     elif name in words.FUNCTIONS:
@@ -227,7 +227,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
 
 
 def _group_text(text: str, position: int) -> tuple[str, int]:
-    """Return the raw text of the brace group at `position` (or one character) and where it ends."""
+    """Return the raw text of the brace group at `position` (or one character) and its end."""
     while position < len(text) and text[position].isspace():
         position += 1
     if position >= len(text) or text[position] != "{":
@@ -244,7 +244,7 @@ def _group_text(text: str, position: int) -> tuple[str, int]:
 
 
 def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
-    r"""Append the contents of `\text{}` (or `\mathrm{}`: `bare`): a connective, a number, or words."""
+    r"""Append the content of `\text{}` (or `\mathrm{}`: `bare`): a connective, a number, or words."""
     _refuse_apart(inner.strip(), inner[:1], tokens)
     inner = _without_braces(inner.strip())
     folded = inner.casefold().strip(",.;: ")
@@ -282,20 +282,23 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
 
 
 def _without_braces(text: str) -> str:
-    """The text without the braces that are around all of it."""
+    """Remove braces that surround the whole text."""
     while text.startswith("{") and _group_text(text, 0)[1] == len(text):
         text = text[1:-1].strip()
     return text
 
 
 def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:
-    """Refuse `5 th`: an ordinal's ending stands at its number, and is no unit apart from it."""
+    """Refuse `5 th`: an ordinal's ending must follow its number directly, and is no unit."""
     if word in ORDINALS and before.isspace() and tokens and tokens[-1].kind == "num":
         raise Unparsable(f"the ending '{word}' is separated from its number")
 
 
 def _word_before(word: str, text: str, position: int, tokens: list[Token]) -> int:
-    """Append letters by what follows them: `2.5 x 10^3`, `log2(8)`, `xsin(x)`; return where to read on."""
+    """Append letters whose reading depends on the next text; return where to continue.
+
+    For example `2.5 x 10^3`, `log2(8)`, `xsin(x)`.
+    """
     if word == "x" and tokens and tokens[-1].kind == "num" and _POWER_OF_TEN.match(text, position):
         tokens.append(Token("op", "×"))
     elif word == "log" and (base := _BASE.match(text, position)) is not None:
@@ -352,7 +355,7 @@ def _word(word: str, tokens: list[Token]) -> None:
 
 
 def _is_word(word: str, folded: str, after_value: bool) -> bool:
-    """Whether letters are one word rather than a product of variables: `not 0` is not n o t times 0."""
+    """Return whether letters are one word and not a product of variables: `not 0` is not n o t times 0."""
     if len(word) > 3 or (folded in words.FUNCTION_WORDS and not word.isupper()):
         return True
     return after_value and folded in PLAIN_NOUNS

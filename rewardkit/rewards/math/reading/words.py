@@ -1,4 +1,4 @@
-"""The vocabulary: which letters are functions, constants, connectives. Units are in `units`."""
+"""Vocabulary: names of functions, constants and connectives. `units` has the units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rewardkit.rewards.math.reading.nouns import table as table
 _CIRCULAR = table("sin cos tan cot sec csc")
 _HYPERBOLIC = table("sinh cosh tanh coth sech csch")
 INVERSES = {name: f"arc{name}" for name in _CIRCULAR | _HYPERBOLIC}
-"""By function."""
+"""Name of the inverse, by function."""
 _INVERSE_NAMES = {
     **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("a", "arc")},
     **{f"ar{name}": INVERSES[name] for name in _HYPERBOLIC},
@@ -45,9 +45,9 @@ CONNECTIVES = {
     "且": "and", "与": "and", "及": "and", "以及": "and", "et": "and", "ou": "or", "y": "and", "und": "and",
     "oder": "or",
 }  # fmt: skip
-"""Connectives. Single letters of other languages count only inside `\\text{}`."""
+r"""Connectives. Single letters of other languages count only inside `\text{}`."""
 JOINTS = CONNECTIVES | {"land": "and", "lor": "or"}
-"""What joins the items of a listing; signs of logic stand there by their names."""
+"""Connectives between the items of a listing; signs of logic are there by name."""
 FUNCTION_WORDS = table(
     "not nor non but are was the any yes no one two six ten has had its may can too few off out did isn"
 )
@@ -56,18 +56,18 @@ LEADS = table(
     "the answer result is are equals so thus therefore hence final exactly simply only just usd rs us "
     "point points value values number numbers interval set pair function vector matrix line equation"
 )
-"""Words that may stand before a value: they say nothing of it."""
+"""Words that may precede a value without changing it."""
 PERCENT_WORDS = frozenset({"percent", "percents", "pct", "percentage", "per cent"})
 DEGREE_WORDS = frozenset({"degrees", "degree", "deg", "度"})
 
 
 def called_of_x(word: str) -> str:
-    """Return the function of `sinx`; empty for any other word."""
+    """Return the function of `sinx`; "" for any other word."""
     return word[:-1] if word[-1:] == "x" and word[:-1] in FUNCTIONS else ""
 
 
 def is_formula(text: str) -> bool:
-    """Return True for letters alone that are a formula: functions with arguments (`x sin x`), `ad-bc`."""
+    """Return True for plain letters that are a formula: functions with arguments (`x sin x`), `ad-bc`."""
     if "-" in text and text != text.upper():
         return all(len(part) <= 3 and part not in FUNCTION_WORDS for part in text.replace("-", " ").split())
     found = text.split()

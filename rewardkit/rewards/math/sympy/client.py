@@ -1,4 +1,4 @@
-"""The last tier, its client: sends two trees to SymPy and reads its verdict."""
+"""Client of the last tier: sends two trees to SymPy and reads its verdict."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ SERVER = ForkServer("rewardkit.rewards.math.sympy.worker:answer")
 
 
 class SympyAnswer(NamedTuple):
-    """What SymPy found, or why it found nothing."""
+    """SymPy's verdict, or the reason why there is none."""
 
     equal: bool | None
     reason: str
     spent_s: float
-    """Processor time that it took."""
+    """CPU time used, in seconds."""
     failure: Literal["", "exhausted", "error"] = ""
-    """`exhausted`: the question used up its time or memory. `error`: SymPy could not be reached at all."""
+    """`exhausted`: the question used up its time or memory. `error`: SymPy could not be reached."""
 
 
 def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
-    """Ask SymPy whether two trees are the same, within that much processor time. Never raises."""
+    """Ask SymPy whether two trees are equal, within `cpu_s` seconds of CPU time. Never raises."""
     question = {"a": msgspec.to_builtins(a), "b": msgspec.to_builtins(b)}
     try:
         return _read(SERVER.ask(question, cpu_s))
@@ -55,8 +55,10 @@ def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
 
 
 def can_decide(a: Node, b: Node) -> bool:
-    """Whether SymPy has a chance: it is not asked about what it has no objects for, nor about sets without
-    exactly one unknown."""
+    """Return whether SymPy has a chance to decide.
+
+    It has no objects for some nodes, and sets need exactly one unknown.
+    """
     if any(isinstance(part, _WITHOUT_OBJECT) for side in (a, b) for part in walk(side)):
         return False
     if isinstance(a, Rel) and isinstance(b, Rel) and a.ops == b.ops == ("=",):
@@ -81,10 +83,10 @@ def _read(reply: dict[str, Any]) -> SympyAnswer:
 
 
 def warm() -> None:
-    """Start SymPy ahead of the first question."""
+    """Start SymPy before the first question."""
     SERVER.warm()
 
 
 def close() -> None:
-    """End what this process has started for itself; it starts again when it is needed."""
+    """End the processes that this process started; they start again when needed."""
     worker_lifeline.close()

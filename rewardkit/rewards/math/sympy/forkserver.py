@@ -1,8 +1,8 @@
 """A server that has imported a heavy library once and answers questions in forks of itself.
 
-A fork costs milliseconds and shares the library's memory. A question that overruns its CPU time, or breaks
-its fork, costs that fork; who asked is told why, and the next question gets another. What is asked, and by
-whom, is not known here.
+A fork takes milliseconds and shares the library's memory. A question that exceeds its CPU time or crashes
+costs only its fork: the client is told the reason, and the next question gets another fork. The server is
+independent of the questions and the clients.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import msgspec
 from rewardkit import processes
 
 MEMORY_BYTES = 1 << 30
-"""Address space of a fork beyond what the server has: far more than a decidable question takes."""
+"""Address space of a fork beyond that of the server, in bytes: far more than a decidable question takes."""
 _IDLE = 2
-"""Forks that wait for a question; more come while more questions are asked at once."""
+"""Number of forks that wait for a question; more are added while more questions are asked at once."""
 _TOO_LONG = "too long"
 _CRASHED = "crashed"
 _KILLED = "killed"
@@ -35,9 +35,11 @@ AnswerQuestion = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def main(parent: int) -> None:
-    """Serve until the owner has gone. What to do comes as one line of JSON on the standard input:
-    `listening` and `alive` (file descriptors), and `target` (`module:function`, which answers; the module
-    may have a function `prepare`, which is called first)."""
+    """Serve until the owner has exited.
+
+    Standard input has one line of JSON: `listening` and `alive` (file descriptors), and `target`
+    (`module:function`, which answers; if the module has a function `prepare`, it is called first).
+    """
     requests, _ = processes.take_standard_streams()
     order = json.loads(requests.readline())
     requests.close()
@@ -56,7 +58,7 @@ def main(parent: int) -> None:
 
 
 def _refuse(listening: socket.socket, reason: str) -> None:
-    """Tell those who wait that there will be no answer."""
+    """Tell waiting clients that there will be no answer."""
     listening.settimeout(1.0)
     with contextlib.suppress(OSError):
         while True:
@@ -65,7 +67,7 @@ def _refuse(listening: socket.socket, reason: str) -> None:
 
 
 class _Fork:
-    """One child, and the connection whose question it works on."""
+    """One child process, and the connection whose question it answers."""
 
     def __init__(self, process: int, control: socket.socket) -> None:
         self.process = process
@@ -96,7 +98,7 @@ class _ForkServer:
                     self.hear(key.data)
 
     def listen(self, wanted: bool) -> None:
-        """Take questions only while a fork may have them; the others wait in the kernel's queue."""
+        """Accept questions only while a fork may be free; others wait in the kernel's queue."""
         listening = self.listening in self.selector.get_map()
         if wanted and not listening:
             self.selector.register(self.listening, selectors.EVENT_READ)
@@ -116,7 +118,7 @@ class _ForkServer:
             self.hear(idle)
 
     def hear(self, fork: _Fork) -> None:
-        """A fork has answered, or ended."""
+        """Handle a fork that has answered or ended."""
         try:
             done = fork.control.recv(1)
         except OSError:
@@ -134,7 +136,7 @@ class _ForkServer:
             self.bury(extra)
 
     def bury(self, fork: _Fork) -> str:
-        """Close a fork's control, upon which it ends if it has not; return how it ended."""
+        """Close a fork's control, which ends a running fork; return how it ended."""
         self.forks.remove(fork)
         self.selector.unregister(fork.control)
         fork.control.close()
@@ -157,7 +159,7 @@ class _ForkServer:
         return fork
 
     def be_fork(self, control: socket.socket) -> None:
-        """What a fork does, until its control closes."""
+        """Run the loop of a fork until its control closes."""
         try:
             server = os.getppid()
             if processes.die_with_parent(server):
@@ -186,21 +188,21 @@ def _work(control: socket.socket, answer: AnswerQuestion) -> None:
 
 
 def _guarded(answer: AnswerQuestion, line: bytes) -> dict[str, Any]:
-    """Answer one question within its CPU time: the kernel ends this process where it takes longer."""
+    """Answer one question within its CPU time, after which the kernel ends this process."""
     try:
         question = msgspec.json.decode(line, type=dict[str, Any])
         signal.setitimer(signal.ITIMER_PROF, float(question["cpu_s"]))
         found = answer(question)
     except MemoryError:
         return {"died": "out of memory"}
-    except Exception as error:  # a library's failure on one question is an answer, not the end
+    except Exception as error:  # a library's failure on one question is an answer and must not end the fork
         found = {"outcome": "undecided", "reason": f"{type(error).__name__}"}
     left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
     return found | {"spent_s": max(0.0, question["cpu_s"] - left)}
 
 
 def _send(connection: socket.socket, message: dict[str, Any], *, close: bool = True) -> None:
-    with contextlib.suppress(OSError):  # who asked may have gone
+    with contextlib.suppress(OSError):  # the client may have gone
         connection.sendall(msgspec.json.encode(message) + b"\n")
     if close:
         connection.close()

@@ -1,7 +1,7 @@
-"""The client of `forkserver`: asks one question, and starts the server where none is running.
+"""Client of `forkserver`: asks one question, and starts the server if none is running.
 
-Every process that shares an owner asks the same server. No signals, no main thread, no event loop, and no
-state but what the kernel keeps: it works from any thread and from forked children.
+All processes that share an owner ask the same server. It uses no signals, main thread or event loop, and no
+state outside the kernel, so it works from any thread and from forked children.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from rewardkit.rewards.math.sympy.forkserver import peer
 from rewardkit.worker_lifeline import Shared, shared
 
 _START_S = 60.0
-"""Wall seconds that starting the server and importing its library may take."""
+"""Time limit for starting the server and importing its library, in seconds of elapsed time."""
 _SLOWDOWN = 10.0
-"""A question may take this many times its CPU time in wall seconds, on a machine with much else to do."""
+"""Ratio of elapsed time to CPU time that a question may take on a busy machine."""
 
 
 class Undecided(Exception):
-    """The question used up its CPU time or memory, or broke the process that worked on it."""
+    """Raised if a question used up its CPU time or memory, or crashed its process."""
 
 
 class ServerFailed(Exception):
-    """No answer, and the question is not to blame."""
+    """Raised if there is no answer for a reason other than the question."""
 
 
 class ForkServer:
-    """A server of answers to one kind of question.
+    """A server that answers one kind of question.
 
     Args:
         target: `module:function`; it takes a question, a dict with `cpu_s` in it, and returns a dict.
@@ -48,15 +48,15 @@ class ForkServer:
         self._started: list[subprocess.Popen[bytes]] = []
 
     def ask(self, question: Mapping[str, Any], cpu_s: float) -> dict[str, Any]:
-        """Return the answer to a question that may take `cpu_s` seconds of processor time.
+        """Return the answer to a question that may use `cpu_s` seconds of CPU time.
 
         Raises:
-            Undecided: it took more, or too much memory, or crashed the process that worked on it.
+            Undecided: it used more, or too much memory, or crashed its process.
             ServerFailed: the server cannot be started or reached, or lost the question twice.
         """
         line = msgspec.json.encode(dict(question, cpu_s=cpu_s)) + b"\n"
         reason = ""
-        for _ in range(2):  # a process killed by someone else's hand says nothing of the answer: once more
+        for _ in range(2):  # retry once if something else killed the process
             reply = self._exchange(line, _START_S + cpu_s * _SLOWDOWN)
             died = reply.get("died")
             if died not in (None, "killed"):
@@ -67,7 +67,7 @@ class ForkServer:
         raise ServerFailed(reason)
 
     def warm(self) -> None:
-        """Start the server, and do not wait for it."""
+        """Start the server without waiting for it."""
         with contextlib.suppress(ServerFailed):
             self._connect(time.monotonic() + 1.0).close()
 
@@ -76,7 +76,7 @@ class ForkServer:
         with self._connect(until) as connection:
             connection.settimeout(patience_s)
             try:
-                with contextlib.suppress(BrokenPipeError):  # a server that cannot start only says why
+                with contextlib.suppress(BrokenPipeError):  # a server that cannot start only reports why
                     connection.sendall(line)
                 with connection.makefile("rb") as replies:
                     reply = replies.readline()
@@ -89,7 +89,7 @@ class ForkServer:
         return msgspec.json.decode(reply, type=dict[str, Any])
 
     def _connect(self, until: float) -> socket.socket:
-        """Connect, starting the server if nobody listens: whoever binds its address first does."""
+        """Connect, starting the server if none listens: the first process that binds its address does."""
         ours = shared()
         address = f"\0rewardkit-{ours.name}-{self.target}"
         while time.monotonic() < until:
@@ -112,7 +112,7 @@ class ForkServer:
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise ServerFailed(str(error)) from None
-                time.sleep(0.001)  # another has bound it and will listen in a moment
+                time.sleep(0.001)  # another process has bound it and will listen in a moment
                 return
             listening.listen(128)
             descriptors = (listening.fileno(), ours.alive)

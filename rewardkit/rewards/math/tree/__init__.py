@@ -1,1 +1,1 @@
-"""The tree that an answer is read into, and how it is shown to people."""
+"""The tree of an answer, and its display for people."""

@@ -1,7 +1,7 @@
-"""The typed, immutable tree that an answer is parsed into. Plain data: no evaluation, no parsing here.
+"""The typed, immutable tree of an answer. Plain data: no evaluation, no parsing.
 
-The nodes are msgspec structs so that a tree can be sent to the SymPy worker as JSON and checked against
-these types when it arrives.
+The nodes are msgspec structs, so that a tree can be sent to the SymPy worker as JSON and is checked against
+these types on arrival.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from rewardkit.rewards.math.guards import spend
 
 
 class _Node(msgspec.Struct, frozen=True, tag=True):
-    """Base of all nodes; the tag on the wire is the class name."""
+    """Base of all nodes; the tag in JSON is the class name."""
 
     family: ClassVar[str] = "scalar"
-    """The family whose rule compares it, see `comparing/equality.py`."""
+    """Family that selects the rule of comparison, see `comparing/equality.py`."""
 
 
 class Num(_Node, frozen=True):
-    """An exact rational. `places` counts the decimals it was written with, None when written exactly."""
+    """An exact rational. `places` is the number of decimals as written, None if written exactly."""
 
     num: int
     den: int = 1
@@ -121,7 +121,7 @@ class Quantity(_Node, frozen=True):
     value: Node
     unit: str
     bare: bool = False
-    """Whether the unit is letters without a font, which may be variables as well: `5 J`."""
+    """True if the unit is plain letters, which may also be variables: `5 J`."""
 
 
 class Seq(_Node, frozen=True):
@@ -158,14 +158,14 @@ class Logic(_Node, frozen=True):
 
 
 class Linear(_Node, frozen=True):
-    """A formula with products of vectors or matrices, whose names are bold, hatted or under an arrow."""
+    """A formula with products of vectors or matrices, named in `names`: bold, hatted or under an arrow."""
 
     value: Node
     names: tuple[str, ...]
 
 
 class NamedValue(_Node, frozen=True):
-    """A value and what it is the value of: `x = 5`; several names of one value are nested."""
+    """A value with its name: `x = 5`; several names of one value are nested."""
 
     family = "named"
     name: Node
@@ -214,7 +214,7 @@ class Time(_Node, frozen=True):
 
 
 class Date(_Node, frozen=True):
-    """A day of the calendar; `year` is None where it was not said."""
+    """A calendar date; `year` is None if it is missing."""
 
     family = "date"
     year: int | None
@@ -223,7 +223,7 @@ class Date(_Node, frozen=True):
 
 
 class Text(_Node, frozen=True):
-    """Words that are not mathematics, folded to the form they are compared in."""
+    """Words that are not mathematics, folded to the form used for comparison."""
 
     family = "text"
     text: str
@@ -290,7 +290,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
 
 
 _WALKED = 16
-"""Nodes that are counted towards the budget at once; those of many small trees add up, too."""
+"""Number of nodes that are counted towards the budget at once; nodes of many small trees add up too."""
 
 
 def walk(node: Node) -> Iterator[Node]:

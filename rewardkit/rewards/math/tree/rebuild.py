@@ -1,4 +1,4 @@
-"""Trees made anew from trees: the same node with other children, a variable replaced by a tree."""
+"""Builds trees from trees: the same node with other children, or a variable replaced by a tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rewardkit.rewards.math.tree.nodes import (
 
 
 def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
-    """Return the node with other children."""
+    """Return a node with its children replaced by `parts`."""
     match node:
         case Add():
             return Add(parts)
@@ -86,7 +86,7 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
 
 
 def substitute(node: Node, name: str, value: Node) -> Node:
-    """Return the tree with a variable replaced."""
+    """Return the tree with the variable `name` replaced by `value`."""
     if isinstance(node, Sym):
         return value if node.name == name else node
     below = children(node)

@@ -1,4 +1,5 @@
-"""A tree as one line of text for people. Never used to compare, and bounded like the tree itself."""
+"""Shows a tree as one line of text for people. Never used for comparison, and bounded like the tree
+itself."""
 
 from __future__ import annotations
 
