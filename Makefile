@@ -23,12 +23,12 @@ demo: $(VENV)/installed  ## install, then train a tiny model on word problems an
 	$(BIN)/rewardkit demo --out demo
 
 test: $(VENV)/installed  ## install, then run all tests, in several processes with a thread each
-	OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(PYTEST) $(if $(PYTEST_RERUNS),--reruns $(PYTEST_RERUNS))
+	OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(if $(COVERAGE),-m 'not slow') $(PYTEST) $(if $(PYTEST_RERUNS),--reruns $(PYTEST_RERUNS))
 
 gpu-test: $(VENV)/installed  ## the trainer on one CUDA device; skipped without one
 	$(BIN)/python -m pytest tests/gpu
 
-coverage:  ## the same, and how much of the code they run: at least 90 % of the lines, workers and servers included
+coverage:  ## run the quick tests and measure the lines that they run, workers and servers included: at least 90 %
 	rm -f .coverage .coverage.*
 	$(MAKE) test COVERAGE=1
 	$(BIN)/coverage combine --quiet

@@ -73,7 +73,6 @@ def prepared(tmp_path: Path, kind: str) -> Path:
     return out
 
 
-@pytest.mark.unmeasured  # coverage would start in each of some hundred children, and look at every module there
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["new", "exchanged", "with folders"])
 def test_a_kill_at_any_line_leaves_one_run_or_what_the_next_completes(tmp_path: Path, kind: str) -> None:

@@ -180,7 +180,6 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_cleans_up(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured  # what coverage writes would be too long, too
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))

@@ -336,7 +336,6 @@ def test_vllm_is_not_asked_for_more_positions_than_a_model_has(model_folder: Pat
         arguments(engine, GenerationSettings(), on_cpu=True)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["hf", "vllm"])
 def test_a_local_engine_gives_the_same_responses_again(

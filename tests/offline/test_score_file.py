@@ -111,7 +111,6 @@ def test_prompt_and_extra_info_reach_a_reward_that_reads_them(tmp_path: Path, re
     assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [3.0]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_a_run_that_was_killed_resumes_to_the_same_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -287,7 +286,6 @@ def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured  # what coverage writes would be too long, too
 def test_a_full_disk_leaves_no_output_and_keeps_the_input(tmp_path: Path) -> None:
     file = _responses(tmp_path / "in.parquet", 30_000)
     command = f"ulimit -f 100; exec {sys.executable} -m rewardkit score {file} --out {tmp_path}/out.parquet"
