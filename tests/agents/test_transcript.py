@@ -169,9 +169,9 @@ def of(template: str) -> Transcript:
 def test_thinking_that_a_template_drops_stays_in_the_episode() -> None:
     transcript = of(DROPS_THINKING)
     report = probe(transcript)
-    assert report.rewrites["reasoning in the content"] == "dropped when a turn follows"
+    assert "dropped" in report.rewrites["reasoning in the content"]
     assert not report.refused
-    assert any("stay as the model produced them" in line for line in report.lines())
+    assert any("as the model produced" in line for line in report.lines())
     text = transcript.text_of(transcript.appended([5], USER), special=True)
     assert text == "<|im_end|>\n<|im_start|>user\n more <|im_end|>\n<|im_start|>assistant\n"
 

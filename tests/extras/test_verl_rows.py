@@ -197,9 +197,9 @@ def test_our_own_tools_read_verls_rows(
         (("gsm8k", "--like", "verl:tol"), "--like verl:tol: unknown form of gsm8k"),
         (
             ("gsm8k", "--like", "verl@0.10:tool"),
-            "unknown release of verl '0.10'; known releases: 0.3.0, 0.4.0",
+            "known releases: 0.3.0, 0.4.0",
         ),
-        (("gsm8k", "--like", "verl@0.4.0:tool_agent"), "pass a release that has it (0.5.0 to 0.9.0)"),
+        (("gsm8k", "--like", "verl@0.4.0:tool_agent"), "(0.5.0 to 0.9.0)"),
         (("gsm8k", "--like", "verl:interaction"), "for example --like verl@0.7.1:interaction"),
         (("gsm8k", "--like", "verl", "--system", "Hi."), "--like verl has no option --system"),
         (("gsm8k", "--like", "verl", "--dedup"), "--like cannot be combined with"),

@@ -141,7 +141,7 @@ def test_warming_up_says_why_a_model_is_not_ready(obedient: None, registry: Regi
     registry.register(registry.resolve("test/neural").with_running(load=load), replace_existing=True)
     with (
         Scorer() as scorer,
-        pytest.raises(ScoringError, match=r"for test/neural is not ready: .*cannot load"),
+        pytest.raises(ScoringError, match=r"test/neural .*cannot load"),
     ):
         scorer.warm_up()
 
