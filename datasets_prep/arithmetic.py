@@ -158,11 +158,10 @@ TINY_TEMPLATES = {
 }
 
 
-def _tiny_operands(operator: str) -> list[tuple[int, int]]:
-    return [(a, b) for a in range(1, 10) for b in range(1, 10) if operator == "+" or a >= b]
-
-
-_TINY_OPERANDS = {operator: _tiny_operands(operator) for operator in TINY_TEMPLATES}
+_TINY_OPERANDS = {
+    operator: [(a, b) for a in range(1, 10) for b in range(1, 10) if operator == "+" or a >= b]
+    for operator in TINY_TEMPLATES
+}
 
 
 def _draw_tiny(rng: random.Random) -> tuple[StoryProblem, str, bool]:

@@ -69,15 +69,10 @@ def _check_context(episode: Any) -> None:
     plain = Transcript(_TOKENIZER)
     for turn in episode.turns:
         if turn.role == "tool" and turn.end > turn.start:
-            heard = [
-                {"role": "tool", "name": call.name, "content": "x"} for call in _calls_before(episode, turn)
-            ]
+            calls = episode.turns[episode.turns.index(turn) - 1].calls
+            heard = [{"role": "tool", "name": call.name, "content": "x"} for call in calls]
             template = plain.appended(episode.response_ids[: turn.start], heard, episode.schemas)
             assert encoder.between(episode.response_ids[turn.start : turn.end]) == encoder.between(template)
-
-
-def _calls_before(episode: Any, turn: Any) -> Any:
-    return episode.turns[episode.turns.index(turn) - 1].calls
 
 
 @settings(max_examples=100, deadline=None)

@@ -249,7 +249,7 @@ def verls(
     for name in ("verl", "verl.utils", "verl.utils.hdfs_io", "verl.utils.reward_score"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     sys.modules["verl.utils.hdfs_io"].__dict__.update(copy=None, makedirs=None)
-    tag = _tag(release)
+    tag = "v0.3.0.post1" if release == "0.3.0" else f"v{release}"  # 0.3.0 has tags of its corrections alone
     if one.like == "verl:retool":
         return {"train": _retool(one, tag, loaded["train"], tmp_path, monkeypatch)}
     script = _source(one.script, tmp_path, tag)
@@ -272,11 +272,6 @@ def verls(
         for split in sorted(files)
         if (saved / f"{split}.parquet").exists()
     }
-
-
-def _tag(release: str) -> str:
-    """The tag of a release; 0.3.0 has but those of its corrections."""
-    return "v0.3.0.post1" if release == "0.3.0" else f"v{release}"
 
 
 def _retool(one: StoredRows, tag: str, rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rows:
