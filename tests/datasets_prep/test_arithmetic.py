@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.datasets_prep.arithmetic import LEVELS, problems
-from rewardkit.datasets_prep.common.stories import StoryProblem, show
+from rewardkit.datasets_prep.common.stories import Problem, show
 from rewardkit.datasets_prep.common.verification import verify_file
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer
@@ -26,7 +26,7 @@ TIMES = {"doubles": 2, "triples": 3, "quadruples": 4}
 ALL_LEVELS = ("tiny", *LEVELS)
 
 
-def draw(level: str, split: str, n: int, seed: int = 0) -> list[StoryProblem]:
+def draw(level: str, split: str, n: int, seed: int = 0) -> list[Problem]:
     return [problem for problem, _ in islice(problems(level, split, seed), n)]
 
 
