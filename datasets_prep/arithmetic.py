@@ -16,7 +16,7 @@ from rewardkit.datasets_prep.common.recipe import PrepResult, publish
 from rewardkit.datasets_prep.common.schema import Row, chat, to_batches
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Source
-from rewardkit.datasets_prep.common.stories import StoryLevel, StoryProblem, tell
+from rewardkit.datasets_prep.common.stories import Level, Problem, tell
 from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.datasets_prep.gsm8k import INSTRUCTION
 from rewardkit.errors import InputError, did_you_mean
@@ -25,9 +25,9 @@ DATA_SOURCE = "rewardkit/arithmetic"
 
 LevelName = Literal["tiny", "easy", "medium", "hard"]
 LEVELS = {
-    "easy": StoryLevel(steps=(2, 3), largest=20, parts=False),
-    "medium": StoryLevel(steps=(3, 5), largest=60, parts=False),
-    "hard": StoryLevel(steps=(5, 8), largest=200, parts=True),
+    "easy": Level(steps=(2, 3), largest=20, parts=False),
+    "medium": Level(steps=(3, 5), largest=60, parts=False),
+    "hard": Level(steps=(5, 8), largest=200, parts=True),
 }
 """Levels of `stories`; `tiny` has one step with operands from 1 to 9."""
 
@@ -102,11 +102,11 @@ def capacity(level: str, split: str) -> int:
     return facts * len(TINY_NAMES) * len(TINY_ITEMS)
 
 
-def problems(level: str, split: str, seed: int) -> Iterator[tuple[StoryProblem, bool]]:
+def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
     """Yield an endless sequence of different problems, and whether each template is held out."""
     # Seeding with a string uses SHA-512, so near seeds give unrelated streams on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
-    draw: Callable[[random.Random], tuple[StoryProblem, str, bool]] = (
+    draw: Callable[[random.Random], tuple[Problem, str, bool]] = (
         _draw_tiny if level == "tiny" else lambda r: _draw_story(r, LEVELS[level])
     )
     seen: set[bytes] = set()
@@ -134,7 +134,7 @@ def _rows(level: str, split: str, wanted: int, seed: int, instruction: str) -> I
         )
 
 
-def _draw_story(rng: random.Random, level: StoryLevel) -> tuple[StoryProblem, str, bool]:
+def _draw_story(rng: random.Random, level: Level) -> tuple[Problem, str, bool]:
     problem = tell(rng, level)
     # One in eight templates, and one in eight number sets of the others, are only for testing.
     held_out = _hash(problem.template) % 8 == 0
@@ -158,14 +158,13 @@ TINY_TEMPLATES = {
 }
 
 
-def _tiny_operands(operator: str) -> list[tuple[int, int]]:
-    return [(a, b) for a in range(1, 10) for b in range(1, 10) if operator == "+" or a >= b]
+_TINY_OPERANDS = {
+    operator: [(a, b) for a in range(1, 10) for b in range(1, 10) if operator == "+" or a >= b]
+    for operator in TINY_TEMPLATES
+}
 
 
-_TINY_OPERANDS = {operator: _tiny_operands(operator) for operator in TINY_TEMPLATES}
-
-
-def _draw_tiny(rng: random.Random) -> tuple[StoryProblem, str, bool]:
+def _draw_tiny(rng: random.Random) -> tuple[Problem, str, bool]:
     operator = rng.choice("+-")
     template = rng.randrange(3)
     a, b = rng.choice(_TINY_OPERANDS[operator])
@@ -174,7 +173,7 @@ def _draw_tiny(rng: random.Random) -> tuple[StoryProblem, str, bool]:
         name=rng.choice(TINY_NAMES), a=f"{a} {items if a > 1 else items[:-1]}", b=b, items=items
     )
     answer = a + b if operator == "+" else a - b
-    problem = StoryProblem(
+    problem = Problem(
         template=f"{operator}{template}",
         numbers=(a, b),
         question=question,

@@ -119,17 +119,13 @@ def _open(raw: str | Path, layout: SplitLayout) -> Source:
     read = file_reader(files)
 
     def joined(bad: BadRows) -> Iterator[Record]:
-        known = _answers(answers, bad)
+        rows = (values for file in answers for _, values in read_file(file, bad))
+        known = {str(values.get("id")): values.get("ground_truth") for values in rows}
         for record in read(bad):
             answer = known.get(str(record.values.get("id")))
             yield replace(record, values={**record.values, _ANSWER: answer})
 
     return Source({"test": joined}, unread=found.unread, **described([*files, *answers]))
-
-
-def _answers(files: list[Input], bad: BadRows) -> dict[str, Any]:
-    rows = (values for file in files for _, values in read_file(file, bad))
-    return {str(values.get("id")): values.get("ground_truth") for values in rows}
 
 
 RECIPE = Recipe(

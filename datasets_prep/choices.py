@@ -43,7 +43,7 @@ _NO_ANSWER = "the answer is not published"
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceQuestion:
+class Question:
     """One question, its options in the order shown, and the index of the right one."""
 
     text: str
@@ -58,7 +58,7 @@ class Choice:
 
     name: str
     hub: Hub
-    read: Callable[[Record, RowContext], ChoiceQuestion]
+    read: Callable[[Record, RowContext], Question]
     layout: SplitLayout
 
     @property
@@ -84,7 +84,7 @@ def _to_row(published: Choice, record: Record, context: RowContext) -> Row:
     )
 
 
-def _check(question: ChoiceQuestion, where: str) -> None:
+def _check(question: Question, where: str) -> None:
     if not 2 <= len(question.options) <= len(LETTERS):
         raise InputError(f"{where}: expected 2 to {len(LETTERS)} options, found {len(question.options)}")
     if not all(isinstance(text, str) and text.strip() for text in question.options):
@@ -96,7 +96,7 @@ def _check(question: ChoiceQuestion, where: str) -> None:
         )
 
 
-def _hellaswag(record: Record, context: RowContext) -> ChoiceQuestion:
+def _hellaswag(record: Record, context: RowContext) -> Question:
     label = str(record.value("label") if record.value("label") is not None else "").strip()
     if not label:
         raise LeftOutError(_NO_ANSWER)
@@ -105,17 +105,17 @@ def _hellaswag(record: Record, context: RowContext) -> ChoiceQuestion:
     begun = f"{record.text('ctx_a')} {str(record.values.get('ctx_b') or '').capitalize()}"
     text = f"{record.values.get('activity_label') or 'Story'}: {begun.strip()}"
     endings = tuple(_BRACKETED.sub("", ending).strip() for ending in record.texts("endings"))
-    return ChoiceQuestion(
+    return Question(
         _BRACKETED.sub("", text), endings, int(label), {"source_id": record.values.get("source_id")}
     )
 
 
-def _mmlu(record: Record, context: RowContext) -> ChoiceQuestion:
+def _mmlu(record: Record, context: RowContext) -> Question:
     values = record.values.get("train")  # the hub's auxiliary_train nests its rows one level deeper
     row = Record(record.where, record.index, values) if isinstance(values, dict) else record
     options = row.texts("choices") if "choices" in row.values else [row.text(name) for name in "ABCD"]
     subject = row.values.get("subject") or _subject(record.where)
-    return ChoiceQuestion(row.text("question"), tuple(options), _place(row, "answer"), {"subject": subject})
+    return Question(row.text("question"), tuple(options), _place(row, "answer"), {"subject": subject})
 
 
 def _subject(where: str) -> str:
@@ -123,25 +123,25 @@ def _subject(where: str) -> str:
     return re.sub(r"_(test|val|dev|train)?\.csv.*", "", where.rpartition("/")[2]).partition(" ")[0]
 
 
-def _mmlu_pro(record: Record, context: RowContext) -> ChoiceQuestion:
+def _mmlu_pro(record: Record, context: RowContext) -> Question:
     metadata = {name: record.values.get(name) for name in ("question_id", "category", "src")}
     options = tuple(text for text in record.texts("options") if text.strip() != "N/A")
-    return ChoiceQuestion(record.text("question"), options, _place(record, "answer"), metadata)
+    return Question(record.text("question"), options, _place(record, "answer"), metadata)
 
 
-def _gpqa(record: Record, context: RowContext) -> ChoiceQuestion:
+def _gpqa(record: Record, context: RowContext) -> Question:
     names = ["Correct Answer", *(f"Incorrect Answer {n}" for n in (1, 2, 3))]
     options = [record.text(name).strip() for name in names]
     order = list(range(4))
     identity = record.values.get("Record ID") or record.text("Question")
     random.Random(f"gpqa {context.seed} {identity}").shuffle(order)
     metadata = {"order": order, "seed": context.seed, "subdomain": record.values.get("Subdomain")}
-    return ChoiceQuestion(
+    return Question(
         record.text("Question").strip(), tuple(options[i] for i in order), order.index(0), metadata
     )
 
 
-def _labelled(record: Record, context: RowContext) -> ChoiceQuestion:
+def _labelled(record: Record, context: RowContext) -> Question:
     """Read ARC and CommonsenseQA, in the hub's form or as originally published."""
     asked = record.value("question")
     nested = Record(record.where, record.index, asked) if isinstance(asked, dict) else record
@@ -156,7 +156,7 @@ def _labelled(record: Record, context: RowContext) -> ChoiceQuestion:
         raise LeftOutError(_NO_ANSWER)
     if not isinstance(labels, list) or not isinstance(options, list) or key not in labels:
         raise InputError(f"{record.where}: 'answerKey' {key!r} is not one of the labels {labels}")
-    return ChoiceQuestion(text, tuple(options), labels.index(key), {"id": record.values.get("id")})
+    return Question(text, tuple(options), labels.index(key), {"id": record.values.get("id")})
 
 
 def _place(record: Record, name: str) -> int:

@@ -48,7 +48,7 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
-class PreferencePair:
+class Pair:
     """One raw record."""
 
     index: int
@@ -59,7 +59,7 @@ class PreferencePair:
     """The prompt as a chat that ends with the user's turn."""
 
 
-MakeRows = Callable[[PreferencePair, str], list[AnyRow]]
+MakeRows = Callable[[Pair, str], list[AnyRow]]
 """Makes the rows of a pair of a split."""
 
 
@@ -154,7 +154,7 @@ def turns(dialogue: str) -> tuple[dict[str, str], ...]:
 def _splits(
     form: str, source: Source, bad: BadRows, limit: int | None, make: MakeRows
 ) -> dict[str, Iterable[AnyRow]]:
-    def read(raw_split: str, bad: BadRows) -> Iterator[PreferencePair]:
+    def read(raw_split: str, bad: BadRows) -> Iterator[Pair]:
         return itertools.islice(_pairs(source.splits[raw_split](bad), bad), limit)
 
     pairs = {name: read(name, bad) for name in source.splits}
@@ -165,22 +165,22 @@ def _splits(
     return {split: _rows(of_split, split, make) for split, of_split in pairs.items()}
 
 
-def _rows(pairs: Iterable[PreferencePair], split: str, make: MakeRows) -> Iterator[AnyRow]:
+def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]:
     return (row for pair in pairs for row in make(pair, split))
 
 
-def _held_out(wanted: bool) -> Callable[[PreferencePair], bool]:
+def _held_out(wanted: bool) -> Callable[[Pair], bool]:
     """Return a filter for the pairs of every fourth prompt, or for the others: no prompt is on both sides."""
     place: dict[bytes, int] = {}
 
-    def choose(pair: PreferencePair) -> bool:
+    def choose(pair: Pair) -> bool:
         digest = hashlib.blake2b(pair.prompt.encode(), digest_size=16).digest()
         return (place.setdefault(digest, len(place)) % _HELD_OUT == _HELD_OUT - 1) is wanted
 
     return choose
 
 
-def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[PreferencePair]:
+def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[Pair]:
     for record in records:
         try:
             yield _pair(record)
@@ -188,7 +188,7 @@ def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[PreferencePair]:
             bad.add(error)
 
 
-def _pair(record: Record) -> PreferencePair:
+def _pair(record: Record) -> Pair:
     chosen, rejected = record.text("chosen"), record.text("rejected")
     if "prompt" in record.values or "response" in record.values:
         prompt, place = record.text("prompt"), "'prompt'"
@@ -196,7 +196,7 @@ def _pair(record: Record) -> PreferencePair:
         prompt, chosen, rejected = _parted(record, chosen, rejected)
         place = "'chosen', up to the last answer,"
     try:
-        return PreferencePair(record.index, prompt, chosen, rejected, turns(prompt))
+        return Pair(record.index, prompt, chosen, rejected, turns(prompt))
     except ValueError as error:
         raise InputError(f"{record.where}: {place} is not a dialogue: {error}") from None
 
@@ -216,14 +216,14 @@ def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
 
 
 def _maker(form: str, data_source: str, chosen_only: bool, one_message: bool, system: str) -> MakeRows:
-    def sft(pair: PreferencePair, split: str) -> list[AnyRow]:
+    def sft(pair: Pair, split: str) -> list[AnyRow]:
         responses = (pair.chosen,) if chosen_only else (pair.chosen, pair.rejected)
         return [TextRow({"prompt": pair.prompt, "response": response}) for response in responses]
 
-    def rm(pair: PreferencePair, split: str) -> list[AnyRow]:
+    def rm(pair: Pair, split: str) -> list[AnyRow]:
         return [TextRow({"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected})]
 
-    def rl(pair: PreferencePair, split: str) -> list[AnyRow]:
+    def rl(pair: Pair, split: str) -> list[AnyRow]:
         chosen = pair.chosen.strip()
         messages = ({"role": "user", "content": pair.prompt},) if one_message else pair.messages
         return [

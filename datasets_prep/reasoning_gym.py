@@ -53,6 +53,7 @@ def prepare(
     instruction = INSTRUCTION if settings.instruction is None else settings.instruction
     template = read_template(settings.template)
 
+    version = str(getattr(_package(), "__version__", "unknown"))
     seen: set[bytes] = set()
 
     def rows(split: str) -> Iterator[Row]:
@@ -64,7 +65,7 @@ def prepare(
         "reasoning_gym",
         {split: to_batches(rows(split)) for split in sizes},
         settings,
-        source=Source({}, {"generator": "reasoning_gym", "version": _version()}),
+        source=Source({}, {"generator": "reasoning_gym", "version": version}),
         arguments={"task": list(task), "n_train": n_train, "n_test": n_test, "seed": seed},
         progress=progress,
     )
@@ -137,7 +138,3 @@ def _package() -> Any:
         raise MissingDependencyError(
             "reasoning_gym is not installed: pip install 'rewardkit[reasoning-gym]'"
         ) from None
-
-
-def _version() -> str:
-    return str(getattr(_package(), "__version__", "unknown"))

@@ -45,7 +45,7 @@ class Escape:
 
 
 @dataclass(frozen=True)
-class EscapeFinding:
+class Finding:
     """Result of one escape attempt."""
 
     escape: str
@@ -129,7 +129,7 @@ def _raw_call(x86: int, arm: int, *arguments: object) -> str:
     )
 
 
-def prove(level: IsolationLevel) -> list[EscapeFinding]:
+def prove(level: IsolationLevel) -> list[Finding]:
     """Start a worker at `level` and run every escape in it.
 
     Raises:
@@ -143,10 +143,10 @@ def prove(level: IsolationLevel) -> list[EscapeFinding]:
             raise SandboxUnavailable(f"level {level}: {error}") from None
 
 
-def _try(worker: Worker, escape: Escape) -> EscapeFinding:
+def _try(worker: Worker, escape: Escape) -> Finding:
     outcome = worker.run(Job(escape.program.encode(), limits=escape.limits))
     seen = outcome.status if outcome.detail is None else f"{outcome.status}: {outcome.detail}"
-    return EscapeFinding(escape.name, outcome.status != "sandbox_error" and escape.held(outcome), seen)
+    return Finding(escape.name, outcome.status != "sandbox_error" and escape.held(outcome), seen)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import signal
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,98 +35,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault(RUN, str(os.getpid()))
-
-
-UNMEASURED = (
-    "adapters/test_pickling.py",
-    "datasets_prep/test_arithmetic.py",
-    "datasets_prep/test_math_aime.py",
-    "datasets_prep/test_problem_sets.py",
-    "datasets_prep/test_quality_options.py",
-    "docs/test_commands.py",
-    "generation/test_episodes.py",
-    "evaluation/test_gradient.py",
-    "evaluation/test_html_report.py",
-    "evaluation/test_intervals.py",
-    "evaluation/test_rescoring.py",
-    "evaluation/test_run_page_browser.py",
-    "rewards/code/test_code.py",
-    "rewards/code/test_languages.py",
-    "rewards/code/test_limits.py",
-    "rewards/code/test_objects.py",
-    "rewards/math/test_math_budget.py",
-    "rewards/math/test_math_mutations.py",
-    "rewards/math/test_math_shared_data.py",
-    "rewards/math/test_math_verdicts.py",
-    "rewards/model/test_model_vllm.py",
-    "rewards/test_attacks.py",
-    "rewards/test_builtin.py",
-    "sandbox/test_attacks.py",
-    "sandbox/test_languages.py",
-    "sandbox/test_limits.py",
-    "sandbox/test_native_attacks.py",
-    "sandbox/test_pool.py",
-    "scoring/test_scorer.py",
-    "server/test_access.py",
-    "server/test_deploy.py",
-    "server/test_fairness.py",
-    "server/test_faults.py",
-    "server/test_metrics.py",
-    "server/test_overload.py",
-    "server/test_page.py",
-    "server/test_processes.py",
-    "server/test_reload.py",
-    "server/test_schema.py",
-    "server/test_request_scoring.py",
-    "test_extending.py",
-    "test_import.py",
-    "test_processes.py",
-    "trainer/algorithms/test_goldens.py",
-    "trainer/checkpoint/test_kill.py",
-    "trainer/config/test_config.py",
-    "trainer/config/test_verl.py",
-    "trainer/models/test_shards.py",
-    "trainer/rollout/test_families.py",
-    "trainer/rollout/test_rollout_parity.py",
-    "trainer/run/test_dry_run.py",
-    "trainer/run/test_launch.py",
-    "trainer/steps/test_episodes.py",
-    "trainer/steps/test_observations.py",
-    "trainer/test_train.py",
-    "trainer/workers/test_workers_exact.py",
-)
-"""Files that run the lines of others again, for many more cases or with faults: measuring the lines that they run
-would double their time, and show next to nothing new. One belongs here if it takes more than some seconds, and hardly
-a line is run by it alone (`Coverage.switch_context` tells which). Single tests of a file are marked `unmeasured`."""
-
-
-@contextmanager
-def unmeasured() -> Iterator[None]:
-    """Let coverage, where it runs, look away: in this process and in those that are started meanwhile."""
-    running = coverage.Coverage.current() if (coverage := sys.modules.get("coverage")) else None
-    if running is None:
-        yield
-        return
-    config = os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
-    leave = os._exit
-    running.stop()
-    try:
-        yield
-    finally:
-        running.start()
-        os._exit = leave  # each start wraps it once more: a thousand tests later it recurses too deep
-        if config is not None:
-            os.environ["COVERAGE_PROCESS_CONFIG"] = config
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Run a test, measured or not."""
-    whole_file = item.path.relative_to(Path(__file__).parent).as_posix() in UNMEASURED
-    if not whole_file and item.get_closest_marker("unmeasured") is None:
-        return (yield)
-    with unmeasured():
-        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

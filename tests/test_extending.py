@@ -243,7 +243,7 @@ def test_a_kind_of_log_is_added_in_one_file(copy: Place) -> None:
         ([1.0, 0.1], ["ok", "ok"]),
         ([None], ["invalid"]),
     ]
-    assert "'tries' must be a list of responses" in str(scored[1])
+    assert "'tries' must be a list" in str(scored[1])
 
 
 @added("A frame")

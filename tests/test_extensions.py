@@ -46,7 +46,7 @@ def test_a_shipped_row_may_be_imported_on_first_use() -> None:
 @pytest.mark.parametrize(
     ("target", "source", "told"),
     [
-        ("plug_bad:TWO", "TWO = 'two'\n", "of the type str; expected int"),
+        ("plug_bad:TWO", "TWO = 'two'\n", "str; expected int"),
         ("plug_bad:THREE", "TWO = 2\n", "THREE"),
         ("plug_none:TWO", "", "plug_none"),
         ("plug_bad:TWO", "import nowhere_at_all\n", "nowhere_at_all"),

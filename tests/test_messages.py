@@ -252,7 +252,8 @@ def test_the_scan_finds_each_spelling_of_such_a_reading() -> None:
 
 def test_no_content_is_made_a_text_but_by_the_one_reader() -> None:
     folders = ("rewardkit", "server", "trainer", "datasets_prep")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if not _is_linked(path)]
+    paths = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    files = [path for path in paths if not any(parent.is_symlink() for parent in path.parents)]
     assert len(files) > 300
     allowed = {"rewardkit/messages.py", "datasets_prep/custom/columns.py"}  # the reader, and messages it made
     found = {
@@ -261,7 +262,3 @@ def test_no_content_is_made_a_text_but_by_the_one_reader() -> None:
         for line in _texts_made_of_contents(ast.parse(path.read_text()))
     }
     assert not {place for place in found if place.partition(":")[0] not in allowed}, found
-
-
-def _is_linked(path: Path) -> bool:
-    return any(parent.is_symlink() for parent in path.parents)

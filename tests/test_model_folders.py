@@ -78,16 +78,14 @@ def test_a_hub_that_does_not_answer_holds_nobody_up(monkeypatch: pytest.MonkeyPa
     with hub(monkeypatch, patience_s=0.2) as asked:
         found = why_no_model("someone/sleeps")
         assert asked == ["/someone/sleeps/resolve/main/config.json"]
-    assert "neither a folder nor in the hub's cache, and the hub cannot be reached" in (found or "")
+    assert "hub cannot be reached" in (found or "")
     assert "\n" not in (found or "")
 
 
 def test_offline_nothing_is_asked(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
-    assert "neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set" in (
-        why_no_model("someone/has-it") or ""
-    )
+    assert "HF_HUB_OFFLINE" in (why_no_model("someone/has-it") or "")
     assert asked == []
 
 
@@ -104,10 +102,8 @@ def test_tokenizers_of_servers_and_of_prep_are_asked_for_once_and_no_longer(
             lambda name: token_counter(Path(name)),
         ):
             asked.clear()
-            with pytest.raises(
-                InputError, match=r"cannot load a tokenizer from .*: someone/has-nott is neither"
-            ):
+            with pytest.raises(InputError, match=r"tokenizer .*: someone/has-nott "):
                 load("someone/has-nott")
             assert len(asked) == 1
-            with pytest.raises(InputError, match="no such model folder: typo"):
+            with pytest.raises(InputError, match="model folder: typo"):
                 load("typo")

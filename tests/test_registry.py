@@ -42,7 +42,7 @@ def test_an_unknown_data_source_names_the_nearest_known_one(asked: str, meant: s
 def test_two_rewards_cannot_hold_the_same_data_source_by_accident() -> None:
     registry = Registry()
     registry.register(_named("one", "a/b"))
-    with pytest.raises(OptionsError, match="already belongs to reward 'one'"):
+    with pytest.raises(OptionsError, match="reward 'one'"):
         registry.register(_named("two", "a/b"))
     registry.register(_named("two", "a/b"), replace_existing=True)
     assert registry.resolve("a/b").name == "two"
@@ -50,11 +50,9 @@ def test_two_rewards_cannot_hold_the_same_data_source_by_accident() -> None:
 
 def test_options_that_do_not_exist_or_do_not_fit_are_refused_with_a_hint() -> None:
     gsm8k = REGISTRY.resolve("gsm8k")
-    with pytest.raises(OptionsError, match="no option 'metod'; did you mean method"):
+    with pytest.raises(OptionsError, match="'metod'; did you mean method"):
         gsm8k.make_options({"metod": "strict"})
-    with pytest.raises(
-        OptionsError, match="'method' of reward 'gsm8k' is 'lax'; expected 'strict', 'flexible'"
-    ):
+    with pytest.raises(OptionsError, match=r"'method' .*'gsm8k' .*'lax'; expected 'strict', 'flexible'"):
         gsm8k.make_options({"method": "lax"})
 
 
@@ -69,9 +67,7 @@ def test_options_that_do_not_exist_or_do_not_fit_are_refused_with_a_hint() -> No
 def test_a_value_that_does_not_fit_is_refused_with_those_that_do(
     source: str, option: str, value: str, expected: str
 ) -> None:
-    with pytest.raises(
-        OptionsError, match=f"option '{option}' of reward '{source}' is .*; expected {expected}"
-    ):
+    with pytest.raises(OptionsError, match=f"'{option}' .*'{source}' .*; expected {expected}"):
         REGISTRY.resolve(source).make_options({option: value})
 
 
@@ -83,7 +79,7 @@ def test_a_name_of_digits_is_a_text_whoever_wrote_it() -> None:
 
     asking = replace(_named("asking", "a/b"), options_type=Asking)
     assert asking.make_options({"model": 500, "other": 7}) == Asking("500", "7")
-    with pytest.raises(OptionsError, match=r"'model' of reward 'asking' is 4\.1; expected a string"):
+    with pytest.raises(OptionsError, match=r"'model' .*'asking' .* 4\.1; expected"):
         asking.make_options({"model": 4.10})
 
 
@@ -214,7 +210,7 @@ def test_a_function_can_be_given_to_one_data_source(tmp_path: Path, registry: Re
     [
         (None, "{}", "no such file"),
         ("x = 1\n", "{}", "no function decorated"),
-        ("def compute(): ...\n", "{}:compote", "no function 'compote'; did you mean compute"),
+        ("def compute(): ...\n", "{}:compote", "'compote'; did you mean compute"),
         ("1 / 0\n", "{}", "failed to import: ZeroDivisionError"),
     ],
 )

@@ -211,7 +211,7 @@ def test_a_template_that_drops_the_form_is_reported(opens: str, closes: str) -> 
     from rewardkit.agents.probe import probe
 
     report = probe(Transcript(make_tokenizer(DROPS_THINKING.replace("</think>", closes))))
-    assert report.rewrites["reasoning in the content"] == "dropped when a turn follows"
+    assert "dropped" in report.rewrites["reasoning in the content"]
 
 
 @each_form

@@ -157,19 +157,14 @@ def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
         sync(new)
         _rename_exchange(new, out)
     except OSError:
-        return _unlinked(new, out)
+        for path in _files(new):  # take back the links, so that the new folder holds new files alone
+            there = out / path.relative_to(new)
+            if there.exists() and path.samefile(there):
+                path.unlink()
+        return False
     sync(out.parent)
     _clear(new, out, stale)
     return True
-
-
-def _unlinked(new: Path, out: Path) -> bool:
-    """Remove the links, so that the new folder contains only new files; return False."""
-    for path in _files(new):
-        there = out / path.relative_to(new)
-        if there.exists() and path.samefile(there):
-            path.unlink()
-    return False
 
 
 def _clear(old: Path, out: Path, stale: set[Path]) -> None:

@@ -199,7 +199,8 @@ def publish(
         split: repeats.counted(multi_turn(batches, final, tool, settings))
         for split, batches in splits.items()
     }
-    if screen_of_this_run() is not None:
+    screen = screen_of_this_run()
+    if screen is not None:
         made = {split: made[split] for split in sorted(made, key=_is_train)}
     files = write_splits(
         out_dir,
@@ -210,15 +211,9 @@ def publish(
     files = {split: files[split] for split in (*splits, *files) if split in files}
     left_out = [f"skipped rows: {n:,} ({why})" for why, n in bad.left_out.most_common()]
     said = (*source.notes, *left_out, *notes.lines(settings))
-    if "dedup" not in _quality():
+    if screen is None or "dedup" not in screen.describe():
         said = (*said, *repeats.lines())
     return PrepResult(files, bad.dropped, tuple(bad.first), source.unread, said)
-
-
-def _quality() -> Mapping[str, object]:
-    """Return the quality options of this run for the provenance."""
-    screen = screen_of_this_run()
-    return screen.describe() if screen is not None else {}
 
 
 def _is_train(split: str) -> bool:

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class StoryProblem:
+class Problem:
     """A question and its worked solution, which ends in `#### answer`."""
 
     template: str
@@ -29,7 +29,7 @@ class StoryProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class StoryLevel:
+class Level:
     """Length and difficulty of the stories of one level."""
 
     steps: tuple[int, int]
@@ -60,7 +60,7 @@ _OPERATORS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 _BILLS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
-def tell(rng: random.Random, level: StoryLevel) -> StoryProblem:
+def tell(rng: random.Random, level: Level) -> Problem:
     """Return a problem with the number of steps of the level."""
     openings, events, endings = rng.choice(_FAMILIES)
     while True:
@@ -93,7 +93,7 @@ def show(value: Fraction) -> str:
 class _Story:
     """A problem while it is built. `total` is the current number of things or dollars."""
 
-    def __init__(self, rng: random.Random, level: StoryLevel) -> None:
+    def __init__(self, rng: random.Random, level: Level) -> None:
         self.rng = rng
         self.level = level
         self.name = rng.choice(NAMES)
@@ -146,9 +146,9 @@ class _Story:
         self.awkward = self.awkward or value == 1
         return value
 
-    def problem(self) -> StoryProblem:
+    def problem(self) -> Problem:
         answer = show(self.total)
-        return StoryProblem(
+        return Problem(
             template=" ".join(self.template),
             numbers=tuple(self.numbers),
             question=" ".join(self.said),

@@ -8,7 +8,7 @@ one way to do it, and refused otherwise, because their rows would ask another qu
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,7 +170,8 @@ def parts_of(
             if within.issuperset(choices)
             else "added as options"
         )
-        lines.append(f"column{'s' * (len(choices) > 1)} {_listed(choices)} {added}")
+        named = ", ".join(f"'{name}'" for name in choices)
+        lines.append(f"column{'s' * (len(choices) > 1)} {named} {added}")
     parts = QuestionParts(parts.before, after, choices, parts.images, within, tuple(lines))
     for name in sorted(free - {*parts.columns, *within}):
         if any(is_something(row.get(name)) for row in first):
@@ -261,7 +262,3 @@ def _picture(value: Any) -> dict[str, Any]:
             f"an image must be the bytes or the path of an image file, found {type(value).__name__}"
         )
     return {"bytes": data if isinstance(data, bytes) else None, "path": None if data else path}
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)

@@ -99,7 +99,10 @@ def score_files(
                     on_note=on_note,
                     workers=workers,
                 )
-                _add(report, found)
+                report.merge(found.sources)
+                report.bad_rows += found.bad_rows
+                report.bad_count += found.bad_count
+                report.files += found.files
                 if given is not None:
                     given.saw(found.sources or _sources_of_receipt(out))
         except KeyboardInterrupt:
@@ -141,13 +144,6 @@ def _sources_of_receipt(out: str) -> Sequence[str]:
 def _after(before: int, on_progress: OnProgress) -> OnProgress:
     """The progress of one of several outputs; only the end tells how many rows all have."""
     return lambda done, total: on_progress(before + done, None)
-
-
-def _add(report: Report, other: Report) -> None:
-    report.merge(other.sources)
-    report.bad_rows += other.bad_rows
-    report.bad_count += other.bad_count
-    report.files += other.files
 
 
 def _note_bad_rows(report: Report, bad_rows: BadRowPolicy, on_note: OnNote) -> None:

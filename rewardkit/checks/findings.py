@@ -12,7 +12,7 @@ _SHOWN_ROWS = 6
 
 
 @dataclass(slots=True)
-class CheckFinding:
+class Finding:
     """One kind of problem in a file, and its rows."""
 
     level: FindingLevel
@@ -49,7 +49,7 @@ class Findings:
     """The findings of several files."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str, str], CheckFinding] = {}
+        self._found: dict[tuple[str, str, str, str], Finding] = {}
 
     def add(
         self, level: FindingLevel, check: str, file: str, what: str, row: int | None = None, *, key: str = ""
@@ -62,11 +62,11 @@ class Findings:
             row: Number of the row, from 0; None: the finding is about the whole file.
             key: Tells findings of one check apart.
         """
-        known = self._found.setdefault((level, check, file, key), CheckFinding(level, check, file, what))
+        known = self._found.setdefault((level, check, file, key), Finding(level, check, file, what))
         if row is not None:
             known.rows.append(row)
 
-    def __iter__(self) -> Iterator[CheckFinding]:
+    def __iter__(self) -> Iterator[Finding]:
         """Yield the findings, errors first, otherwise in the order in which they were added."""
         return iter(sorted(self._found.values(), key=lambda one: LEVELS.index(one.level)))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rewardkit.checks.contents import Known, check_contents
-from rewardkit.checks.findings import CheckFinding, Findings
+from rewardkit.checks.findings import Finding, Findings
 from rewardkit.checks.forms import check_columns, form_of
 from rewardkit.checks.ground_truths import check_ground_truths
 from rewardkit.checks.items import Item, read_items
@@ -35,7 +35,7 @@ def look_at_prompts(
     scorer: Scorer | None = None,
     *,
     data_source: str | None = None,
-) -> list[CheckFinding]:
+) -> list[Finding]:
     """Return the findings of the first rows of files of prompts, but of their agents, tools and interactions,
     which a run resolves for all rows. URLs and standard input are left out.
 
@@ -67,9 +67,7 @@ def look_at_prompts(
     return [finding for finding in findings if finding.level != "note"]
 
 
-def look_at_responses(
-    paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer
-) -> list[CheckFinding]:
+def look_at_responses(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> list[Finding]:
     """Return findings about ground truths that their reward cannot use, in the first rows of files of
     responses.
 

@@ -55,7 +55,8 @@ def _why(file: RowFile, form: FileForm) -> str:
             f"and pass --prompt-key {names.prompt} here"
         )
     lacks += [] if has(PROMPT_KEY) else [PROMPT_KEY]
-    missing = f"`rewardkit train` cannot use the file: it has no column {_listed(lacks)}"
+    named = ", ".join(f"'{name}'" for name in lacks)
+    missing = f"`rewardkit train` cannot use the file: it has no column {named}"
     if form.used_by:
         return f"{missing}; it has the form for {form.used_by}"
     raw = f"--raw {shlex.quote(file.source.path)}"
@@ -66,10 +67,6 @@ def _why(file: RowFile, form: FileForm) -> str:
         f"{missing}; run `rewardkit prep custom {raw} --reward REWARD` first, or `rewardkit prep NAME` for a "
         "published dataset"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
 
 
 def check_training_rows(items: Sequence[Item], file: str, names: RowNames, findings: Findings) -> None:

@@ -17,7 +17,7 @@ from rewardkit.agents.loading import interaction_names, tool_names
 from rewardkit.checks.agents import agent_names
 from rewardkit.checks.check_files import CheckedFile, CheckSettings, check_files
 from rewardkit.checks.contents import Known
-from rewardkit.checks.findings import CheckFinding, Findings
+from rewardkit.checks.findings import Finding, Findings
 from rewardkit.checks.lengths import Lengths
 from rewardkit.commands.options.files import (
     DATA_SOURCE,
@@ -156,7 +156,7 @@ def _print(checked: list[CheckedFile], findings: Findings, lengths: Lengths | No
     console.print(counts if found else "no problems found", highlight=False)
 
 
-def _table(found: list[CheckFinding]) -> Table:
+def _table(found: list[Finding]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("", "check", "in", "n", "rows (from 0)", "what"):
         table.add_column(heading, justify="right" if heading == "n" else "left", overflow="fold")

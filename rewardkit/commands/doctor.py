@@ -19,7 +19,7 @@ from rewardkit.errors import ExtensionError
 from rewardkit.extensions import AddedRow
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.languages import RUNNERS
-from rewardkit.sandbox.levels import SECURE, EscapeFinding, choose, prove
+from rewardkit.sandbox.levels import SECURE, Finding, choose, prove
 from rewardkit.sandbox.outcome import IsolationLevel
 
 
@@ -65,7 +65,7 @@ def command(as_json: bool, verbose: bool) -> None:
         sys.exit(1)
 
 
-def _examine(level: IsolationLevel) -> list[EscapeFinding] | str:
+def _examine(level: IsolationLevel) -> list[Finding] | str:
     try:
         return prove(level)
     except (SandboxUnavailable, OSError) as error:
@@ -138,7 +138,7 @@ def _print_languages(languages: list[Standing]) -> None:
 
 
 def _print(
-    found: dict[IsolationLevel, list[EscapeFinding] | str],
+    found: dict[IsolationLevel, list[Finding] | str],
     chosen: IsolationLevel | None,
     problem: str | None,
     verbose: bool,

@@ -162,7 +162,7 @@ def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
 def _in_groups(
     groups: Sequence[Sequence[ScoredResponse]], weights: dict[str, float], rule: Advantages
 ) -> Signal:
-    tally = _AdvantageTally(weights)
+    tally = _Tally(weights)
     for group in groups:
         scores = [one.score or 0.0 for one in group]
         advantages = rule(scores)
@@ -179,17 +179,17 @@ def _over_all(groups: Sequence[Sequence[ScoredResponse]], weights: dict[str, flo
     everyone = [one for group in groups for one in group]
     scores = [one.score or 0.0 for one in everyone]
     if len(scores) < 2:
-        return _AdvantageTally(weights).signal()
+        return _Tally(weights).signal()
     mean = fmean(scores)
     scale = 1.0 / (stdev(scores) + 1e-8)
     centre = {name: fmean([components(one).get(name, 0.0) for one in everyone]) for name in weights}
-    tally = _AdvantageTally(weights)
+    tally = _Tally(weights)
     for group in groups:
         tally.add(group, [((one.score or 0.0) - mean) * scale for one in group], scale, centre)
     return tally.signal()
 
 
-class _AdvantageTally:
+class _Tally:
     """Sums of |advantage| by where it comes from."""
 
     def __init__(self, weights: dict[str, float]) -> None:

@@ -53,7 +53,11 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
     error = standard_error(groups)
     if error is None:
         return Estimate(mean, None, None, None, len(groups), n)
-    low, high = _share_interval(groups, mean, error) if share else _plain_interval(groups, mean, error)
+    if share:
+        low, high = _share_interval(groups, mean, error)
+    else:
+        reach = t_quantile(len(groups) - 1) * error
+        low, high = mean - reach, mean + reach
     return Estimate(mean, error, low, high, len(groups), n)
 
 
@@ -82,11 +86,6 @@ def _sum(groups: Sequence[Sequence[float]]) -> float:
 
 _ROUNDING = 1e-12
 """An error below this part of the mean is none, but a sum that was rounded."""
-
-
-def _plain_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    reach = t_quantile(len(groups) - 1) * error
-    return mean - reach, mean + reach
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:

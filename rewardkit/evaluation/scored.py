@@ -179,11 +179,9 @@ def scored_response(row: ScoredRow) -> ScoredResponse:
 
 
 def _short(ground_truth: str) -> str:
-    return (
-        ground_truth
-        if len(ground_truth) <= _SHORT
-        else hashlib.blake2b(ground_truth.encode(errors="replace"), digest_size=8).hexdigest()
-    )
+    if len(ground_truth) <= _SHORT:
+        return ground_truth
+    return hashlib.blake2b(ground_truth.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def status_of(row: ScoredRow) -> str:

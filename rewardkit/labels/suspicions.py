@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rewardkit.labels.agreement import Disagreement, Vote, find_disagreements
 from rewardkit.labels.graders import Graders
 from rewardkit.labels.labelled import Labelled
-from rewardkit.labels.solutions import Contradiction, find_contradictions
+from rewardkit.labels.solutions import find_contradictions
 from rewardkit.scoring.scorer import Scorer
 
 
@@ -55,7 +55,9 @@ def find_suspicions(rows: Sequence[Labelled], scorer: Scorer, *, most: int) -> l
     for one in disagreements:
         found[id(one.row)] = _from_responses(one)
     for other in find_contradictions(rows, scorer):
-        _add_solution(found, other)
+        known = found.setdefault(id(other.row), Suspicion(other.row, other.answer))
+        known.why.append(other.why)
+        known.weight += max(1, len(other.row.responses))
     return sorted(found.values(), key=lambda s: (-s.weight, s.row.item.row))
 
 
@@ -66,9 +68,3 @@ def _from_responses(one: Disagreement) -> Suspicion:
         f"{ours.ground_truth} give the ground truth"
     )
     return Suspicion(one.row, one.answer, [why], one.votes, one.weight)
-
-
-def _add_solution(found: dict[int, Suspicion], one: Contradiction) -> None:
-    known = found.setdefault(id(one.row), Suspicion(one.row, one.answer))
-    known.why.append(one.why)
-    known.weight += max(1, len(one.row.responses))

@@ -210,7 +210,6 @@ def _in_child(results: Any) -> None:
     results.put(verl.compute_score("math_dapo", "Answer: 72", "72")["acc"])
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_children_of_a_process_that_has_scored_score_too(method: str) -> None:

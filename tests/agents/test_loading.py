@@ -158,7 +158,7 @@ def test_the_names_that_ship_are_their_tools() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("tools: 3", "'tools' in .* must be a list"),
+        ("tools: 3", "'tools' in .* list"),
         ("tools: [{config: {}}]", "tool 1: class_name"),
         ("tools: [{class_name: calculator, conf: {}}]", "tool 1: .*'conf'"),
         ("tools: [{class_name: calculater}]", "did you mean calculator"),

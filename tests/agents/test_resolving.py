@@ -198,4 +198,4 @@ def test_what_rows_say_and_episodes_leave_out_is_said() -> None:
     setting = setup(env=ENV)
     rows = [row(**TASK), row(**TASK, env="ors:http://127.0.0.1:8")]
     (note,) = notes_on(rows, resolve_rows(rows, setting), setting)
-    assert note.startswith("rows name environments of their own")
+    assert note.startswith("rows name environments")

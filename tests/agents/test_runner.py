@@ -356,10 +356,8 @@ def test_math_expression_rewards_the_step_that_reaches_the_target() -> None:
         run_episode(row, Says("2 * 3", "5 + 6", "6 * 7"), EpisodeSetup(EpisodeLimits(1000)))
     )
     assert episode.ended == "done"
-    assert [turn.text for turn in episode.turns if turn.role == "user"] == [
-        "= 6",
-        "5 is neither given nor reached by a step",
-    ]
+    first, second = (turn.text for turn in episode.turns if turn.role == "user")
+    assert first == "= 6" and second.startswith("5 is neither given ")
     assert [turn.reward for turn in episode.turns if turn.role == "assistant"] == [0.0, None, 1.0]
     episode = asyncio.run(run_episode(row, Says("It is 42."), EpisodeSetup(EpisodeLimits(1000))))
     assert (episode.ended, episode.turns[0].reward) == ("answered", None)

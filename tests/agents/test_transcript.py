@@ -69,15 +69,10 @@ def _check_context(episode: Any) -> None:
     plain = Transcript(_TOKENIZER)
     for turn in episode.turns:
         if turn.role == "tool" and turn.end > turn.start:
-            heard = [
-                {"role": "tool", "name": call.name, "content": "x"} for call in _calls_before(episode, turn)
-            ]
+            calls = episode.turns[episode.turns.index(turn) - 1].calls
+            heard = [{"role": "tool", "name": call.name, "content": "x"} for call in calls]
             template = plain.appended(episode.response_ids[: turn.start], heard, episode.schemas)
             assert encoder.between(episode.response_ids[turn.start : turn.end]) == encoder.between(template)
-
-
-def _calls_before(episode: Any, turn: Any) -> Any:
-    return episode.turns[episode.turns.index(turn) - 1].calls
 
 
 @settings(max_examples=100, deadline=None)
@@ -169,9 +164,9 @@ def of(template: str) -> Transcript:
 def test_thinking_that_a_template_drops_stays_in_the_episode() -> None:
     transcript = of(DROPS_THINKING)
     report = probe(transcript)
-    assert report.rewrites["reasoning in the content"] == "dropped when a turn follows"
+    assert "dropped" in report.rewrites["reasoning in the content"]
     assert not report.refused
-    assert any("stay as the model produced them" in line for line in report.lines())
+    assert any("as the model produced" in line for line in report.lines())
     text = transcript.text_of(transcript.appended([5], USER), special=True)
     assert text == "<|im_end|>\n<|im_start|>user\n more <|im_end|>\n<|im_start|>assistant\n"
 

@@ -119,8 +119,8 @@ def test_a_composition_is_used_or_refused_at_every_door(
         assert "no row uses" not in said
         return
     assert code == 2
-    assert f"--rewards composed.yaml: no row uses the reward 'composed' ({USED})" in said
-    assert f"the data sources of the rows are {OTHER}" in said
+    assert "--rewards composed.yaml: no row " in said and f"'composed' ({USED})" in said
+    assert f" are {OTHER}" in said
     if door in ("score parquet", "score jsonl", "generate --score", "lock"):
         assert not [*folder.glob("out.*"), *folder.glob("rewardkit.lock")], "it is said before the work"
 
@@ -160,14 +160,14 @@ def test_a_file_is_used_if_something_of_it_is_and_each_option_by_itself(
     assert "--rewards several.yaml: no row uses" in capsys.readouterr().err
     words = ["--option", "gsm8k:method=flexible", "--option", "math:preset=strict"]
     assert run(["score", written(folder / "g.jsonl", [OTHER]), "--out", "out.jsonl", *words]) == 2
-    assert "--option math:preset=strict: no row uses the options of 'math'" in capsys.readouterr().err
+    assert "--option math:preset=strict: no row" in capsys.readouterr().err
 
 
 def test_a_judge_is_asked_or_refused(folder: Path, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     Path("judge.yaml").write_text(f"{{model: m, url: '{model.url}', retries: 0}}")
     words = ["score", written(folder / "r.jsonl", [OTHER]), "--out", "out.jsonl", "--judge", "judge.yaml"]
     assert run([*words, "--for", "essays/*"]) == 2
-    assert "--judge judge.yaml: no row uses the reward" in capsys.readouterr().err
+    assert "--judge judge.yaml: no row" in capsys.readouterr().err
     assert run([*words, "--for", OTHER, "--for", "essays/*"]) == 2
     assert "--for essays/*: no row uses it" in capsys.readouterr().err
     assert not Path("out.jsonl").exists()
@@ -183,7 +183,7 @@ def test_a_member_of_a_composition_is_used(folder: Path) -> None:
 def test_a_time_limit_is_not_for_compositions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--rewards", "composed.yaml", "--timeout", "3", "--out", "out.jsonl"]
     assert run(["score", written(folder / "r.jsonl", [USED]), *words]) == 2
-    assert "--timeout 3: no row uses the time limit" in capsys.readouterr().err
+    assert "--timeout 3: no row" in capsys.readouterr().err
     assert run(["score", written(folder / "s.jsonl", [USED, OTHER]), *words]) == 0
 
 
@@ -193,7 +193,7 @@ def test_what_only_the_end_of_a_large_file_tells_is_said_there_and_keeps_the_sco
     monkeypatch.setattr("rewardkit.files.formats.CHUNK_ROWS", 50)
     path = written(folder / "r.jsonl", [OTHER] * 200)
     assert run(["score", path, "--rewards", "composed.yaml", "--out", "out.jsonl"]) == 2
-    assert "no row uses the reward 'composed'" in capsys.readouterr().err
+    assert "the reward 'composed'" in capsys.readouterr().err
     assert len(Path("out.jsonl").read_text().splitlines()) == 400
     late = written(folder / "late.jsonl", [*[OTHER] * 200, USED])
     assert run(["score", late, "--rewards", "composed.yaml", "--out", "late_out.jsonl"]) == 0
@@ -211,7 +211,7 @@ def test_replay_and_diff_use_what_they_are_given_or_refuse(
     path = written(folder / "r.jsonl", [OTHER])
     assert run(["score", path, "--out", "out.parquet"]) == 0
     assert run(["replay", "out.parquet", "--rewards", "composed.yaml"]) == 2
-    assert "no row uses the reward 'composed'" in capsys.readouterr().err
+    assert "the reward 'composed'" in capsys.readouterr().err
     assert run(["diff", path, "--second", "gsm8k:method=flexible"]) == 0
     assert run(["diff", path, "--second", "math:preset=strict"]) == 2
     assert "--second math:preset=strict: no row uses" in capsys.readouterr().err
@@ -221,11 +221,11 @@ def test_replay_and_diff_use_what_they_are_given_or_refuse(
 def test_explain_and_prep_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--gold", "4", "--response", "#### 4", "--rewards", "composed.yaml"]
     assert run(["explain", "--data-source", OTHER, *words]) == 2
-    assert "no row uses the reward 'composed'" in capsys.readouterr().err
+    assert "the reward 'composed'" in capsys.readouterr().err
     assert run(["explain", "--data-source", USED, *words]) == 0
     made = ["prep", "arithmetic", "--n-train", "1", "--n-test", "1", "--out", "made"]
     assert run([*made, "--rewards", "composed.yaml"]) == 2
-    assert "no row uses the reward 'composed'" in capsys.readouterr().err
+    assert "the reward 'composed'" in capsys.readouterr().err
 
 
 def test_the_name_of_a_column_is_read_or_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,4 +267,4 @@ def test_a_joined_file_that_fits_no_row_is_an_error(
     words = ["--model", "m", "--url", model.url, "--score", *join, "--out", "gen.parquet"]
     capsys.readouterr()
     assert run(["generate", "r.jsonl", *words]) == 2
-    assert "--join: no row can be scored" in capsys.readouterr().err
+    assert "--join: no row" in capsys.readouterr().err

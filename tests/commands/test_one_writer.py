@@ -40,7 +40,7 @@ def test_the_second_writer_of_an_output_is_told_of_the_first(
     with sole_writer(written.resolve()):
         before = sorted(out.parent.glob("**/*made*"))
         assert run(list(words)) == 2
-        assert "another run is writing to" in capsys.readouterr().err
+        assert "another run " in capsys.readouterr().err
         assert sorted(out.parent.glob("**/*made*")) == before
 
 
@@ -57,7 +57,7 @@ def test_a_folder_that_cannot_be_written_says_why(
     monkeypatch.setattr(os, "access", lambda *_: False)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flag))
     assert run(["score", "sample://responses.jsonl", "--out", str(tmp_path / "out.jsonl")]) == 2
-    assert f"the folder {tmp_path} is not writable ({reason})" in capsys.readouterr().err
+    assert f"{tmp_path} is not writable ({reason})" in capsys.readouterr().err
     assert (
         run(["prep", *["arithmetic", "--n-train", "1", "--n-test", "1", "--out"], str(tmp_path / "out")]) == 2
     )

@@ -260,8 +260,8 @@ def test_a_composition_goes_to_another_process_with_the_users_own_rewards(tmp_pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: {data_sources: [my/x], sum: [gsm8k]}\nb: {data_sources: [my/x], sum: [math]}", "'a' and 'b' have the same data source 'my/x'"),
-        ("- {name: a, data_sources: [p], sum: [gsm8k]}\n- {name: a, data_sources: [q], sum: [math]}", "have the same name 'a'"),
+        ("a: {data_sources: [my/x], sum: [gsm8k]}\nb: {data_sources: [my/x], sum: [math]}", "the same data source 'my/x'"),
+        ("- {name: a, data_sources: [p], sum: [gsm8k]}\n- {name: a, data_sources: [q], sum: [math]}", "the same name 'a'"),
         ("data_sources: [my/x]\nsum: " + "[" * 2_000 + "]" * 2_000, "nested too deep"),
     ],
 )  # fmt: skip
@@ -272,7 +272,7 @@ def test_what_would_silently_not_count_in_a_file_is_refused(tmp_path: Path, text
 
 
 def test_a_composition_does_not_take_the_name_of_what_others_are_made_of() -> None:
-    with pytest.raises(OptionsError, match="has the same name as"):
+    with pytest.raises(OptionsError, match="the same name"):
         compose("math", {"sum": ["gsm8k"]}, ["mix/named"])
     for _ in range(2):  # but its own it may have again, as when a file is read anew
         assert compose("mix_again", {"sum": ["gsm8k"]}, ["mix/again"]).name == "mix_again"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rewardkit.datasets_prep import arithmetic
 from rewardkit.datasets_prep.arithmetic import LEVELS, problems
-from rewardkit.datasets_prep.common.stories import StoryProblem, show
+from rewardkit.datasets_prep.common.stories import Problem, show
 from rewardkit.datasets_prep.common.verification import verify_file
 from rewardkit.errors import InputError
 from rewardkit.scoring.scorer import Scorer
@@ -26,7 +26,7 @@ TIMES = {"doubles": 2, "triples": 3, "quadruples": 4}
 ALL_LEVELS = ("tiny", *LEVELS)
 
 
-def draw(level: str, split: str, n: int, seed: int = 0) -> list[StoryProblem]:
+def draw(level: str, split: str, n: int, seed: int = 0) -> list[Problem]:
     return [problem for problem, _ in islice(problems(level, split, seed), n)]
 
 
@@ -155,9 +155,9 @@ def test_prepared_problems_verify_and_say_how_they_were_made(tmp_path: Path) -> 
     [
         (
             {"level": "hart"},
-            r"unknown level 'hart'; expected one of tiny, easy, medium, hard; did you mean hard\?",
+            r"'hart'; .* tiny, easy, medium, hard; ",
         ),
-        ({"n_train": 25_441, "level": "tiny"}, "n_train must be from 1 to 25,440 at level tiny, not 25,441"),
+        ({"n_train": 25_441, "level": "tiny"}, "n_train .* 25,440 .* tiny, not 25,441"),
     ],
 )
 def test_an_impossible_request_is_one_clear_line(

@@ -77,11 +77,11 @@ def test_words_of_a_column_get_the_rewards_that_are_named(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"row 3: no reward is registered .* 'mystery'.*--reward-of mystery=REWARD"),
-        ({"data_source_key": "datset"}, "no column 'datset'.*did you mean dataset"),
+        ({}, r"row 3: .* 'mystery'.*--reward-of mystery=REWARD"),
+        ({"data_source_key": "datset"}, "'datset'.*did you mean dataset"),
         (
             {"reward_of": ("gsm8k=math",)},
-            "'gsm8k' already has the reward gsm8k, not math.*--data-source PREFIX",
+            "'gsm8k' .* gsm8k, not math.*--data-source PREFIX",
         ),
         (
             {"data_source_key": None, "reward": "math", "reward_of": ("a=math",)},
@@ -145,5 +145,5 @@ def test_the_options_that_are_kept_may_be_the_ground_truth(tmp_path: Path) -> No
     rows = [{"question": "Capital of France?", "choices": ["Rome", "Paris"], "answer": "Paris"}]
     _, kept = prepared(tmp_path, rows, reward="choice", keep=("choices",))
     assert [row["prompt"][0]["content"] for row in kept] == ["Capital of France?"]
-    with pytest.raises(InputError, match="not one of the options"):
+    with pytest.raises(InputError, match="one of the options"):
         prepared(tmp_path, [{**rows[0], "answer": "Bonn"}], reward="choice", keep=("choices",))

@@ -265,7 +265,6 @@ def test_verl_itself_reads_images_and_tools(prepared: Prepare, tmp_path: Path) -
     assert (row["agent_name"], row["index"]) == ("tool_agent", 0)
 
 
-@pytest.mark.unmeasured
 def test_no_test_problem_of_reasoning_gym_is_a_training_problem(tmp_path: Path) -> None:
     pytest.importorskip("reasoning_gym")
     prepare = DATASETS["reasoning_gym"].load()

@@ -62,7 +62,7 @@ def test_math_500_has_its_own_data_source_and_stated_answers(tmp_path: Path) -> 
 def test_a_solution_without_a_box_is_named(tmp_path: Path) -> None:
     good, bad = PROBLEM, {**PROBLEM, "solution": "It is 3/4."}
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(r) + "\n" for r in (good, bad)))
-    with pytest.raises(InputError, match=r"train.jsonl row 1: 'solution' has no \\boxed"):
+    with pytest.raises(InputError, match=r"train.jsonl row 1: 'solution' .*\\boxed"):
         math.prepare(tmp_path / "out", PrepSettings(raw=tmp_path))
     made = math.prepare(tmp_path / "out", PrepSettings(raw=tmp_path, skip_bad=True))
     assert (made.files["train"].rows, made.dropped) == (1, 1)
@@ -88,7 +88,7 @@ def test_the_forms_of_aime_become_the_same_row(tmp_path: Path, record: dict[str,
 @pytest.mark.parametrize("answer", ["1000", "-1", "x"])
 def test_an_answer_that_aime_cannot_have_is_named(tmp_path: Path, answer: object) -> None:
     (tmp_path / "train.jsonl").write_text(json.dumps({"problem": "p", "answer": answer}) + "\n")
-    with pytest.raises(InputError, match=r"train.jsonl row 0: 'answer' must be an integer from 0 to 999"):
+    with pytest.raises(InputError, match=r"train.jsonl row 0: 'answer' .* 0 to 999"):
         aime.prepare(tmp_path / "out", PrepSettings(raw=tmp_path))
 
 

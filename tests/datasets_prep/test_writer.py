@@ -134,7 +134,7 @@ def test_a_mount_is_written_from_within(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_an_error_leaves_no_new_folder_behind(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="split 'test' has no rows"):
+    with pytest.raises(InputError, match="split 'test' "):
         write_splits(tmp_path / "new" / "deeper", {"train": rows(2), "test": rows(0)}, {})
     assert list(tmp_path.iterdir()) == []
 
@@ -169,7 +169,7 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_cleans_up(tmp_path: Pat
         while not (partial.exists() and partial.stat().st_size > 100_000):
             assert writer.poll() is None
             time.sleep(0.01)
-        with pytest.raises(InputError, match="another run is writing to"):
+        with pytest.raises(InputError, match="another run "):
             write_splits(out, {"train": rows(3)}, {})
         assert partial.exists()
         writer.send_signal(signal.SIGKILL)
@@ -180,7 +180,6 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_cleans_up(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured  # what coverage writes would be too long, too
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
@@ -188,14 +187,14 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     with start_writer(tmp_path / "out", 50_000, preexec_fn=limit) as writer:
         said = writer.communicate()[0].splitlines()
     assert said[0] == "ready"
-    assert said[1].startswith(f"InputError cannot write to {tmp_path / 'out'}: File too large")
+    assert said[1].startswith(f"InputError cannot write to {tmp_path / 'out'}: ")
     assert len(said) == 2
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write to .*: Not a directory") as caught:
+    with pytest.raises(InputError, match=r"file.*: Not a directory") as caught:
         write_splits(tmp_path / "file" / "out", {"train": rows(1)}, {})
     assert "\n" not in str(caught.value)
 
@@ -210,14 +209,14 @@ def test_a_folder_without_permission_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ground_truth": 3}, "ground_truth must be a string, not int"),
+        ({"ground_truth": 3}, "ground_truth must be a string"),
         ({"question": " \n"}, "question is empty"),
         ({"prompt": ()}, "at least one message"),
         (
             {"prompt": ({"role": "usr", "content": "x"},)},
-            "role of a message must be one of system, user, assistant",
+            "system, user, assistant",
         ),
-        ({"answer": "\ud800"}, "answer is not valid Unicode at character 0"),
+        ({"answer": "\ud800"}, "answer is not valid Unicode"),
     ],
 )
 def test_a_row_that_breaks_the_contract_is_refused(changes: dict[str, object], message: str) -> None:

@@ -47,10 +47,6 @@ ONLY_READ_WITH = (
 """What needs a model, a judge, another library, a server, a cluster, or the hub."""
 
 
-def _of_pages() -> list[str]:
-    return sorted({command for page in PAGES for command in commands(page.read_text())})
-
-
 def _of_help() -> list[str]:
     context = click.Context(cli)
     groups = [cli, *(cli.get_command(context, name) for name in COMMANDS)]
@@ -70,7 +66,7 @@ def _is_only_read(command: str) -> bool:
     return words[0] in ONLY_READ or any(word in command for word in ONLY_READ_WITH)
 
 
-ALL = sorted({*_of_pages(), *_of_help()})
+ALL = sorted({*(command for page in PAGES for command in commands(page.read_text())), *_of_help()})
 
 
 @pytest.mark.parametrize("command", ALL)

@@ -17,7 +17,6 @@ SCRIPTS = sorted(EXAMPLES.glob("*/run.sh"))
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured
 def test_every_script_of_the_examples_runs(after_the_demo: Path, shell: Mapping[str, str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

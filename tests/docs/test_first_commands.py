@@ -23,7 +23,6 @@ def test_the_first_commands_of_a_page_have_no_placeholders() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured
 def test_a_reader_can_type_the_first_commands_of_every_page(
     after_the_demo: Path, shell: Mapping[str, str]
 ) -> None:

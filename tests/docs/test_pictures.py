@@ -16,7 +16,6 @@ PICTURES = ROOT / "docs/pictures"
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured
 def test_every_picture_that_a_page_shows_is_drawn_by_the_script(tmp_path: Path) -> None:
     pytest.importorskip("playwright", reason="playwright is not installed")
     if CHROMIUM is None:

@@ -67,7 +67,6 @@ def test_the_generated_pages_name_every_command_reward_and_setting(hook: Any) ->
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install 'rewardkit[docs]'")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]

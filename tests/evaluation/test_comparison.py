@@ -47,9 +47,7 @@ def test_several_responses_are_compared_by_the_means_of_prompts() -> None:
 
 
 def test_different_prompts_are_refused_unless_that_is_allowed() -> None:
-    with pytest.raises(
-        InputError, match="1 only in the first, 0 only in the second, 2 in both; pass --allow-missing"
-    ):
+    with pytest.raises(InputError, match=r"1 only .* 0 only .* 2 in both; .*--allow-missing"):
         compare(by_prompt("101"), by_prompt("10"))
     found = compare(by_prompt("101"), by_prompt("10"), allow_missing=True)
     assert (found.only_first, found.sources["gsm8k"].prompts) == (1, 2)
@@ -153,7 +151,7 @@ def test_gradient_prints_the_shares_of_each_estimator(
     printed = capsys.readouterr().out
     assert "groups without a right" in printed and "by correct (weight 0.9)" in printed
     assert run(["gradient", str(write(tmp_path / "single.jsonl", "10"))]) == 2
-    assert "has only one scored response" in capsys.readouterr().err
+    assert "only one scored response" in capsys.readouterr().err
 
 
 def test_a_source_whose_reward_names_no_answers_is_left_out_of_majorities_and_of_nothing_else() -> None:

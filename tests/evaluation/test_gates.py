@@ -47,7 +47,7 @@ def test_the_mean_or_the_lower_end_of_the_interval_counts() -> None:
     }
     (gate,) = gate_figures(figures, {"gsm8k": 0.81}, "interval")
     assert gate.line.startswith("gsm8k: accuracy 0.8000 (95 % interval 0.7")
-    assert gate.line.endswith("the lower end of the interval is under 0.81")
+    assert gate.line.endswith("under 0.81")
 
 
 def test_a_mean_that_is_the_limit_passes_however_it_is_rounded() -> None:
@@ -75,10 +75,10 @@ def test_a_named_limit_goes_before_that_of_every_data_source() -> None:
 @pytest.mark.parametrize(
     ("found", "name", "counted", "said"),
     [
-        (groups(80, 20), "gsm8x", "point", "not in the result; did you mean gsm8k?; the result has gsm8k"),
+        (groups(80, 20), "gsm8x", "point", "did you mean gsm8k?; the result has gsm8k"),
         (groups(0, 0, failed=3), "gsm8k", "point", "no response was scored"),
-        (groups(90, 0, failed=10), "gsm8k", "point", "10 of 100 responses were not scored"),
-        (groups(1, 0), "gsm8k", "interval", "has no interval, since there is only one prompt"),
+        (groups(90, 0, failed=10), "gsm8k", "point", "10 of 100 responses"),
+        (groups(1, 0), "gsm8k", "interval", "only one prompt"),
     ],
 )
 def test_a_gate_that_cannot_judge_is_an_error(found: Groups, name: str, counted: Any, said: str) -> None:
@@ -226,4 +226,4 @@ def test_a_gate_of_a_dataset_that_is_not_evaluated_is_refused_before_a_model_is_
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["eval", "arithmetic", "--model", "/nowhere", "--fail-under", "gsm8k=0.8"]) == 2
-    assert "'gsm8k', which is not in the result; the result has arithmetic" in capsys.readouterr().err
+    assert "; the result has arithmetic" in capsys.readouterr().err

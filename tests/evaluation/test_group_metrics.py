@@ -116,4 +116,4 @@ def test_a_score_that_no_figure_can_be_made_of_is_refused(
         )
     )
     assert run([command, str(path)]) == 2
-    assert f"{path}, row 0: the score 1e+308 is too large" in capsys.readouterr().err
+    assert f"{path}, row 0: the score 1e+308 " in capsys.readouterr().err

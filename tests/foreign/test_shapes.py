@@ -161,7 +161,7 @@ def _rest(sample: Sample) -> tuple[Any, ...]:
     [
         ("def f(completion, test_cases): return 1\n", ":f", "takes the response.*columns"),
         ("def f(**kwargs): return 1\n", ":f", "takes the response"),
-        ("def verl(solution_str): return 1\n", ":verk", "no function 'verk'; did you mean verl"),
+        ("def verl(solution_str): return 1\n", ":verk", "'verk'; did you mean verl"),
         ("def a(solution_str): ...\ndef b(completions): ...\n", "", "a, b"),
         ("import nonesuch\n", ":f", "failed to import: ModuleNotFoundError"),
         ("raise SystemExit\n", ":f", "failed to import: SystemExit"),

@@ -286,13 +286,13 @@ def test_settings_behind_a_file_change_it_as_in_verl(
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("rollout.temprature=1", "in the command line; did you mean rollout.temperature"),
+        ("rollout.temprature=1", "did you mean rollout.temperature"),
         ("rollout.temperature=warm", "rollout.temperature=warm: expected `float`"),
         (
             "rollout.ignore_eos=true",
-            "responses always end at the end-of-sequence token; use the default, false",
+            "use the default, false",
         ),
-        ("model.external_lib=mine", "modules cannot be imported by name"),
+        ("model.external_lib=mine", "imported by name"),
         ("actor_rollout_ref.rollout.skip.enable=true", "generated again"),
     ],
 )
@@ -321,7 +321,7 @@ def test_a_response_that_leaves_no_room_for_a_prompt_is_refused(
     words = ["generate", str(prompts), "--model", str(model_folder), "--engine", "hf", *given]
     assert run([*words, "--out", str(tmp_path / "out.parquet")]) == 2
     said = capsys.readouterr().err
-    assert "has a context of 256 tokens" in said
+    assert "context of 256 tokens" in said
     assert "--max-tokens" in said
     assert not list(tmp_path.glob("*out*")), "no journal is left to be resumed"
 
@@ -336,7 +336,6 @@ def test_vllm_is_not_asked_for_more_positions_than_a_model_has(model_folder: Pat
         arguments(engine, GenerationSettings(), on_cpu=True)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["hf", "vllm"])
 def test_a_local_engine_gives_the_same_responses_again(
@@ -392,7 +391,7 @@ def test_verls_multi_turn_keys_are_taken(tmp_path: Path) -> None:
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN, "  "))
     found, notes = read_generation_config(path)
     assert found == EPISODES
-    assert notes == ["rollout.agent.num_workers=8 has no effect: one process runs all episodes"]
+    assert [n.partition(":")[0] for n in notes] == ["rollout.agent.num_workers=8 has no effect"]
     path.write_text("rollout:\n" + textwrap.indent(MULTI_TURN.replace("enable: true", "enable: false"), "  "))
     assert read_generation_config(path)[0] == {}
 

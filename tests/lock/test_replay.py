@@ -179,8 +179,8 @@ def test_what_moved_since_is_named_and_rows_are_scored_as_now(
         "mine: source rewards.py: changed from sha256:" in said
         and "mine: source closeness.py: changed from" in said
     )
-    assert "mixed: member sum.think_format weight: changed from 0.1 to 0.2" in said
-    assert "row 0: score changed from 0.0 to 0.5" in said and "12 of 36 rows differ" in said
+    assert "mixed: member sum.think_format weight: " in said
+    assert "row 0: score changed " in said and "12 of 36 rows differ" in said
     assert "gsm8k: " not in said
 
 

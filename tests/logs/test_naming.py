@@ -146,7 +146,7 @@ def test_columns_that_disagree_and_columns_taken_are_said(
     assert run(["score", str(path), "--data-source", "gsm8k"]) == 0
     told = capsys.readouterr().err
     assert "response 'output', ground truth 'gold'" in told
-    assert "'gold' is used, not 'answer', which differs in 2 of 2 rows" in told
+    assert "'gold' is used, not 'answer'" in told
     assert "'score' is written as 'logged_score'" in told
 
 
@@ -158,7 +158,7 @@ def test_a_file_without_a_data_source_is_refused_with_the_rewards_that_may_read_
     path = write(tmp_path / "log.jsonl", rows)
     assert run(["score", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "pass --data-source gsm8k (1 of 2 responses are right), or" in line
+    assert "pass --data-source gsm8k (1 of 2 " in line
 
 
 @pytest.mark.slow
@@ -170,9 +170,7 @@ def test_scores_that_are_all_nothing_come_with_the_reward_that_reads_more(
     assert "--data-source math scores 100% as right" in capsys.readouterr().err
     wrong = write(tmp_path / "wrong.jsonl", twice(response=WRONG, answer="7"))
     assert run(["score", str(wrong), "--data-source", "gsm8k"]) == 0
-    assert "no response is scored as right" not in capsys.readouterr().err, (
-        "wrong answers that are read are no surprise"
-    )
+    assert "scored as right" not in capsys.readouterr().err, "wrong answers that are read are no surprise"
 
 
 def test_a_reward_that_the_user_chose_is_not_asked_again_for_advice(
@@ -186,7 +184,7 @@ def test_a_reward_that_the_user_chose_is_not_asked_again_for_advice(
     )
     path = write(tmp_path / "log.jsonl", twice(data_source="d", response=LONG, ground_truth="7"))
     assert run(["score", str(path), "--reward", str(reward)]) == 0
-    assert "no response is scored as right" not in capsys.readouterr().err
+    assert "scored as right" not in capsys.readouterr().err
     assert (tmp_path / "calls").read_text() == "xx"
 
 
@@ -240,7 +238,7 @@ def test_an_object_in_response_reads_alike_in_every_format(tmp_path: Path) -> No
 def test_cells_under_no_name_refuse_a_csv_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("response,answer\n#### 7,7\n#### 7,000,7\n")
-    with pytest.raises(InputError, match="line 3: the row has 3 cells, but the header has 2 columns"):
+    with pytest.raises(InputError, match=r"line 3: .* 3 cells, .* 2 columns"):
         read(path)
     path.write_text("response,answer\n#### 7,7,\n")
     assert len(read(path)) == 1, "an empty cell at the end of a line holds nothing"
@@ -258,13 +256,13 @@ def test_json_lines_in_a_json_are_rows(tmp_path: Path) -> None:
 def test_two_keys_of_one_name_in_a_json_file_are_an_error(tmp_path: Path, form: str) -> None:
     row = '{"response": "#### 8", "ground_truth": "7", "response": "#### 7"}'
     (tmp_path / "log.json").write_text(form.format(row, row))
-    with pytest.raises(InputError, match=r"log\.json is not JSON \(the key 'response' appears twice\)"):
+    with pytest.raises(InputError, match=r"log\.json .*'response' appears twice"):
         read(tmp_path / "log.json")
 
 
 def test_a_pipe_is_refused_rather_than_read_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log.jsonl")
-    with pytest.raises(InputError, match=r"log\.jsonl is a pipe or a device, not a file; .*, pass -"):
+    with pytest.raises(InputError, match=r"log\.jsonl is a pipe .*, pass -"):
         read(tmp_path / "log.jsonl")
 
 

@@ -155,7 +155,7 @@ def test_what_may_pass_is_tried_again(stub: Stub, bad: Callable[[_Handler], None
     ("status", "said", "shown"),
     [
         (401, "who are you?", "MY_KEY"),
-        (404, "no model", "no model; the request was for"),
+        (404, "no model", "no model; "),
         (302, "", ""),
         (422, "a\nb", "a b"),
     ],
@@ -193,7 +193,7 @@ def test_nobody_there_is_said() -> None:
     with socket.socket() as taken:  # bound, and not listened at
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        assert why_not(Endpoint(url, "m", retries=0)).startswith("the server cannot be reached")
+        assert why_not(Endpoint(url, "m", retries=0)).startswith("the server cannot ")
 
 
 @pytest.mark.parametrize("begins", [False, True], ids=["silent", "endless"])
@@ -210,9 +210,7 @@ def test_an_attempt_ends_at_its_deadline(stub: Stub, begins: bool) -> None:
     stub.scripted = [hold, hold]
     assert ask(stub.endpoint(request_timeout_s=0.5)) == "yes"
     stub.scripted = [hold]
-    assert (
-        why_not(stub.endpoint(request_timeout_s=0.5, retries=0)) == "the server did not answer within 0.5 s"
-    )
+    assert "within 0.5 s" in why_not(stub.endpoint(request_timeout_s=0.5, retries=0))
     over.set()
 
 
@@ -304,5 +302,5 @@ def test_without_the_package_the_extra_is_named(
 
     require_openai("a judge")
     monkeypatch.setattr(metadata, "version", version)
-    with pytest.raises(MissingDependencyError, match=r"a judge needs .* pip install 'rewardkit\[openai\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'rewardkit\[openai\]'"):
         require_openai("a judge")

@@ -195,7 +195,7 @@ def test_a_bad_row_that_a_worker_finds_is_an_error_before_anything_is_kept(
     file.write_bytes(b"\n".join(_lines(60)))
     for mostly in (0.0, 2.0):
         monkeypatch.setattr(score, "MOSTLY", mostly)
-        with pytest.raises(InputError, match="row 5: the row is not JSON"):
+        with pytest.raises(InputError, match="row 5: "):
             _scored(file, tmp_path / "out.jsonl", 1, bad_rows="fail")
         assert [one.name for one in tmp_path.iterdir()] == ["in.jsonl"]
 

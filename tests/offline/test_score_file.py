@@ -111,7 +111,6 @@ def test_prompt_and_extra_info_reach_a_reward_that_reads_them(tmp_path: Path, re
     assert pq.read_table(tmp_path / "out.parquet")["score"].to_pylist() == [3.0]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_a_run_that_was_killed_resumes_to_the_same_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -266,9 +265,7 @@ def test_a_gold_that_cannot_be_read_is_told_and_fails_the_command(
         tmp_path / "in.parquet", data_source=["gsm8k"] * 2, response=["#### 1"] * 2, ground_truth=["1", "nan"]
     )
     assert run(["score", str(file), "--bad-rows", "fail"]) == 1
-    assert "1 invalid (first: the ground truth 'nan' is not a number)" in capsys.readouterr().err.replace(
-        "\n", " "
-    )
+    assert "1 invalid (first: the ground truth 'nan' " in capsys.readouterr().err.replace("\n", " ")
     assert pq.read_table(tmp_path / "in.scored.parquet")["status"].to_pylist() == ["ok", "invalid"]
 
 
@@ -287,7 +284,6 @@ def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.unmeasured  # what coverage writes would be too long, too
 def test_a_full_disk_leaves_no_output_and_keeps_the_input(tmp_path: Path) -> None:
     file = _responses(tmp_path / "in.parquet", 30_000)
     command = f"ulimit -f 100; exec {sys.executable} -m rewardkit score {file} --out {tmp_path}/out.parquet"
@@ -323,7 +319,7 @@ def test_a_table_in_gives_a_table_out() -> None:
     table = pa.table({"data_source": ["gsm8k"], "answers": [["#### 1", "x"]], "ground_truth": ["1"]})
     scored = score_frame(table, options=ReadOptions(RowNames(response="answers")))
     assert scored["score"].to_pylist() == [[1.0, 0.0]]
-    with pytest.raises(InputError, match="expected a pandas DataFrame or a pyarrow Table, found list"):
+    with pytest.raises(InputError, match=r"DataFrame or .* Table, found list"):
         score_frame([1, 2])
 
 

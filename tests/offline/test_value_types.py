@@ -96,12 +96,12 @@ def test_a_frame_of_mixed_values_is_read_as_lines_are() -> None:
     frame = pd.DataFrame({**ROWS, "response": ["#### 3", 5], "ground_truth": [3, "4"]})
     scored = score_frame(frame, mark_bad=True)
     assert scored["status"].tolist() == ["ok", "invalid"]
-    assert scored["detail"][1].startswith("the response is 5; expected text")
+    assert scored["detail"][1].startswith("the response is 5")
 
 
 def test_two_columns_of_one_name_are_named() -> None:
     frame = pd.concat([pd.DataFrame(ROWS)] * 2, axis=1)
     table = pa.table([pa.array(["x"])] * 2, names=["response", "response"])
     for one in (frame, table):
-        with pytest.raises(InputError, match="the table has two columns named"):
+        with pytest.raises(InputError, match="two columns named"):
             score_frame(one)

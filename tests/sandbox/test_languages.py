@@ -317,5 +317,5 @@ def test_the_search_for_it_is_linear(text: str) -> None:
 def test_a_language_goes_by_any_of_its_names(warm: Sandbox) -> None:
     assert warm.run("print(6 * 7)", language="pypy3").stdout.strip() == b"42"
     assert warm.run("SELECT 6 * 7;", language="sqlite3").stdout.strip() == b"42"
-    with pytest.raises(LanguageUnavailable, match="unknown language 'klingon'; expected one of python, c, "):
+    with pytest.raises(LanguageUnavailable, match=r"'klingon'; .* python, c, "):
         warm.run("", language="klingon")

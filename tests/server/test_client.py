@@ -272,11 +272,9 @@ def test_a_token_in_the_address_is_sent_and_no_error_shows_it(batch: Batch, fake
 @pytest.mark.parametrize("timeout_s", [float("nan"), float("inf"), 0, -1, "60"])
 def test_a_time_limit_that_is_no_positive_number_is_refused(timeout_s: Any) -> None:
     for client in (Client, AsyncClient):
-        with pytest.raises(
-            OptionsError, match="timeout_s must be a positive, finite number of seconds, found"
-        ):
+        with pytest.raises(OptionsError, match=r"timeout_s .* found"):
             client("http://127.0.0.1:9", timeout_s=timeout_s)
-    with pytest.raises(OptionsError, match="connections must be positive, found 0"):
+    with pytest.raises(OptionsError, match=r"connections .* found 0"):
         AsyncClient("http://127.0.0.1:9", connections=0)
 
 
@@ -296,5 +294,5 @@ def test_values_of_numpy_are_sent_as_the_texts_numbers_and_lists_that_they_are(
 @both
 def test_a_sample_that_json_cannot_hold_is_named(fake: Callable[..., Fake], batch: Batch) -> None:
     odd = Sample("gsm8k", "#### 1", "1", extra_info={"a": object()})
-    with pytest.raises(InputError, match=r"cannot send Sample\(.*object is unsupported; use only values"):
+    with pytest.raises(InputError, match=r"Sample\(.*object is unsupported"):
         batch(fake(SCORES).url, [odd])

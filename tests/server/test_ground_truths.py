@@ -134,7 +134,7 @@ def test_rows_that_disagree_are_reported_and_ambiguous(index: GroundTruthIndex) 
     assert index.lookup("Twice?") == Ambiguous(2, 3)
     assert truth(index.lookup("Same twice?")) == "1"
     report = index.report()
-    assert report.startswith("rows indexed by prompt: 6; prompts with more than one ground truth")
+    assert report.startswith("rows indexed by prompt: 6; ")
     assert "train.parquet row 2 and train.parquet row 3" in report
 
 
@@ -200,13 +200,13 @@ def test_a_file_of_many_rows_is_known_to_its_last(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_serve_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"prompt": ["a"], "data_sauce": ["b"]}), tmp_path / "bad.parquet")
-    with pytest.raises(InputError, match="no column 'data_source'; did you mean data_sauce"):
+    with pytest.raises(InputError, match="'data_source'; did you mean data_sauce"):
         GroundTruthIndex([tmp_path / "bad.parquet"])
     pq.write_table(pa.table({"prompt": ["a"], "data_source": ["b"]}), tmp_path / "bad.parquet")
     with pytest.raises(InputError, match="no ground truth column"):
         GroundTruthIndex([tmp_path / "bad.parquet"])
     (tmp_path / "bad.parquet").write_text("no")
-    with pytest.raises(InputError, match="is not a readable parquet file"):
+    with pytest.raises(InputError, match="readable parquet file"):
         GroundTruthIndex([tmp_path / "bad.parquet"])
 
 

@@ -206,5 +206,5 @@ def test_what_rewards_print_and_raise_are_log_lines_like_any_other(tmp_path: Pat
     said = "\n".join(line["message"] for line in lines)
     assert all(one in said for one in ("on stdout", "http://host", "from a worker")) and "s3cret" not in said
     (raised,) = [line["message"] for line in lines if "nobody thought of this" in line["message"]]
-    assert raised == "raises raised KeyError: 'nobody thought of this' (rewards.py, line 14)"
+    assert "KeyError: 'nobody" in raised and raised.endswith("(rewards.py, line 14)")
     assert "prints: on stdout" in said and "raises: from a worker" in said

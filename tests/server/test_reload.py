@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("prot: 1", "unknown key 'prot'; did you mean port"),
+        ("prot: 1", "'prot'; did you mean port"),
         ("tools: calculator", "serve environments with tasks"),
         ("- a", "not a YAML mapping"),
         ("tokens: abc", "Expected `array`"),

@@ -211,9 +211,9 @@ def test_a_port_in_use_is_one_clear_line(url: str, capsys: pytest.CaptureFixture
 
 def test_token_files_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--token-file", str(tmp_path / "missing")]) == 2
-    assert f"cannot read {tmp_path}/missing: No such file or directory\n" in capsys.readouterr().err
+    assert f"cannot read {tmp_path}/missing: " in capsys.readouterr().err
     assert run(["serve", "--tasks", str(tmp_path / "missing")]) == 2
-    assert f"cannot read {tmp_path}/missing: No such file or directory\n" in capsys.readouterr().err
+    assert f"cannot read {tmp_path}/missing: " in capsys.readouterr().err
     (tmp_path / "empty").touch()
     assert run(["serve", "--token-file", str(tmp_path / "empty")]) == 2
     assert "no token" in capsys.readouterr().err

@@ -54,7 +54,7 @@ def test_a_turn_without_a_call_is_left_as_it_is(name: str) -> None:
         (
             "hermes",
             '<tool_call>{"name": "f", "arguments": {"a": 1, "a": 2}}</tool_call>',
-            "the key 'a' appears twice",
+            "'a' appears twice",
         ),
         (
             "hermes",

@@ -43,7 +43,8 @@ class Program:
         """
         self.out, self.err = (tempfile.TemporaryFile("w+", encoding="utf-8") for _ in range(2))  # noqa: SIM115
         self._code: int | None = None
-        hold_server()
+        if not _lease:
+            _lease.append(_connect())
         self._connection = _connect()
         request = {
             "module": module,
@@ -96,12 +97,6 @@ class Program:
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:
     """Less what a cluster of Ray in this process has set: Ray reads it once, which the server has done."""
     return {name: value for name, value in environment.items() if name != "RAY_AUTH_MODE"}
-
-
-def hold_server() -> None:
-    """Start the session's server, where there is none, and keep it for as long as this process runs."""
-    if not _lease:
-        _lease.append(_connect())
 
 
 def run_module(

@@ -139,7 +139,7 @@ def test_an_answer_that_is_none_is_an_error(said: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("interactions: []", "must be a list of mappings"),
+        ("interactions: []", "a list of mappings"),
         ("interaction: [{name: a}]", "interaction 1: class_name"),
         ("interaction: [{class_name: gsm8k, config: {right: a}}]", "config.*right"),
         ("interaction: [{class_name: gsm8k}, {class_name: gsm8k}]", "two interactions.*'gsm8k'"),
@@ -208,7 +208,7 @@ def test_a_simulated_user_sees_the_roles_turned_and_ends_by_its_word(model: Mode
 
 def test_a_simulated_user_that_cannot_be_asked_is_a_failure(model: Model, tmp_path: Path) -> None:
     model.answers = [(400, "")]
-    with pytest.raises(RuntimeError, match="the simulated user's server answered 400"):
+    with pytest.raises(RuntimeError, match=r"simulated user's .* 400"):
         _converse(_simulated(model, tmp_path), "hello", query="x")
     with pytest.raises(InputError, match="'query'"):
         _converse(_simulated(model, tmp_path), "hello")

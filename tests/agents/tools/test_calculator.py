@@ -115,7 +115,7 @@ def test_as_a_tool_a_bad_expression_is_a_bad_call() -> None:
         good = await calculator.execute({"expression": "(12 + 3) * 4"})
         assert (good.text, good.status, good.reward) == ("60", "ok", None)
         bad = await calculator.execute({"expression": "1/0"})
-        assert (bad.text, bad.status) == ("Error: calculator: division by zero", "bad_call")
+        assert bad.status == "bad_call" and "calculator: division by zero" in bad.text
         await calculator.release()
 
     asyncio.run(use())

@@ -223,8 +223,8 @@ def _odd(x: threading.Event) -> str:
 @pytest.mark.parametrize(
     ("target", "config", "why"),
     [
-        (_no_hint, {}, "argument 'x' has no type hint"),
-        (_many, {}, "cannot be passed by name"),
+        (_no_hint, {}, "argument 'x' "),
+        (_many, {}, "passed by name"),
         (_odd, {}, "Event"),
         (Counter, {"begin": 1}, "begin.*takes start"),
         (Place, {"city": "x"}, "has no method 'execute'"),

@@ -76,7 +76,7 @@ def test_a_block_of_the_family_will_do_and_one_of_another_language_will_not() ->
     truth = {"tests": TESTS, "language": "cpp"}
     assert scored(fenced("c++17", SUM_CPP), truth).score == 1.0
     other = scored(fenced("python", SUM_PY), truth)
-    assert (other.status, other.score, other.detail) == ("ok", 0.0, "no code block in the response")
+    assert (other.status, other.score) == ("ok", 0.0) and "code block" in str(other.detail)
 
 
 @pytest.mark.parametrize("mark", ["TypeScript", "ruby"])
@@ -126,7 +126,7 @@ def test_tests_of_functions_are_for_python() -> None:
     assert scored(fenced("python", "def add(a, b): return a + b"), truth).score == 1.0
     assert scored(fenced("c", SUM_C), truth).score == 0.0
     asked = scored(fenced("c", SUM_C), {**truth, "language": "c"})
-    assert asked.status == "invalid" and "only for programs in Python" in (asked.detail or "")
+    assert asked.status == "invalid" and "programs in Python" in (asked.detail or "")
 
 
 def test_a_problems_limit_of_time_is_for_the_language() -> None:

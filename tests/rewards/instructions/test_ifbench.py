@@ -69,7 +69,6 @@ def test_an_argument_of_another_kind_is_invalid_and_no_error(kind: str, argument
     assert scored("a 1 2", (kind, arguments)).status == "invalid"
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["(", "'\"", "* a\n- b\n", "a. ", "1,", "Question 1\n"])
 def test_no_response_makes_a_checker_fail_or_hang(piece: str) -> None:

@@ -177,7 +177,7 @@ def test_a_ground_truth_may_be_a_python_literal() -> None:
     assert (kept.status, kept.score, broken.status, broken.score) == ("ok", 1.0, "ok", 0.0)
     for other in ("open('x')", "{'a': b}", "[" * 100_000, "call()"):
         found = score(Sample("ifeval", "a b", other), InstructionOptions())
-        assert (found.status, found.detail) == ("invalid", "the ground truth is not JSON")
+        assert found.status == "invalid" and "JSON" in str(found.detail)
 
 
 @pytest.mark.parametrize(
@@ -329,9 +329,9 @@ def test_rlvrs_functions_are_read_in_the_forms_in_which_tables_hold_them() -> No
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"func_name": "validate_taste"}, "no checker for the function 'validate_taste'"),
+        ({"func_name": "validate_taste"}, "'validate_taste'"),
         ({"func_name": "verify_keywords"}, "verify_keywords: KeyError: 'keyword_list'"),
-        ({"func_name": "validate_word_constraint", "N": 3, "quantifier": "nearly"}, "expected at least, at most or around"),
+        ({"func_name": "validate_word_constraint", "N": 3, "quantifier": "nearly"}, "at least, at most "),
     ],
 )  # fmt: skip
 def test_a_function_that_nobody_knows_or_that_lacks_an_argument_is_invalid(

@@ -199,7 +199,7 @@ def test_what_others_have_in_flight_counts_against_the_budget(judge_server: Judg
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("concurrency: 0", "concurrency must be at least 1"),
+        ("concurrency: 0", "concurrency must be"),
         ("budget_usd: 5", "no price for m"),
         ("budget_tokens: -1", "must not be below 0"),
         ("prices: {m: 3}", "prices"),

@@ -195,7 +195,7 @@ def test_a_judge_that_is_too_slow_is_a_timeout(judge_file: Path, server: FakeOpe
     judge_file.write_text(judge_file.read_text().replace("request_timeout_s: 100", "request_timeout_s: 0.1"))
     register_judge(judge_file, [SOURCE])
     found = scored(["slow 2"])["slow 2"]
-    assert (found.status, found.detail) == ("error", "the judge's server did not answer within 0.1 s")
+    assert found.status == "error" and "within 0.1 s" in str(found.detail)
     assert server.asked["slow 2"] == 3
 
 
@@ -234,7 +234,7 @@ def test_the_command_line_registers_a_judge(
 ) -> None:
     command = ["score", str(tmp_path / "none.parquet"), "--judge", str(judge_file)]
     assert run(command) == 2
-    assert "needs a data source; pass --for SOURCE" in capsys.readouterr().err
+    assert "pass --for SOURCE" in capsys.readouterr().err
     judge_file.write_text(judge_file.read_text() + "data_sources: ['test/*']\n")
     assert run(command) == 2
     assert "none.parquet" in capsys.readouterr().err
@@ -245,13 +245,13 @@ def test_the_command_line_registers_a_judge(
     ("text", "why"),
     [
         ("- a", "is not a YAML mapping"),
-        ("modle: m\nurl: http://h", "no option 'modle'; did you mean model"),
+        ("modle: m\nurl: http://h", "'modle'; did you mean model"),
         ("model: m\nurl: http://h\nprompt: nothing", "must contain {response}"),
         ("model: m\nurl: http://h\nscore_range: [1, 1]", "score_range"),
         ("model: m\nurl: http://h\nretries: many", "option 'retries'"),
         (
             "model: m\nurl: http://h\nrequest_timeout_s: -1",
-            "request_timeout_s is -1.0; expected a number above 0",
+            "request_timeout_s is -1.0; ",
         ),
         ("model: m\nurl: http://h\nrequest_timeout_s: .nan", "request_timeout_s is nan"),
     ],

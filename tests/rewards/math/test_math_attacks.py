@@ -7,18 +7,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
-from math_attacks import Row, attacks, hunt, rows
+from math_attacks import attacks, hunt, rows
 
 from tests.conftest import needs
 
 
-def eight_of_each(reference_data: Path) -> list[Row]:
-    needs(reference_data / "math" / "test.jsonl")
-    return rows(reference_data, 8, seed=7)
-
-
 def test_no_attack_is_paid_but_what_the_docs_name_as_policy(reference_data: Path) -> None:
-    made = eight_of_each(reference_data)
+    needs(reference_data / "math" / "test.jsonl")
+    made = rows(reference_data, 8, seed=7)
     assert sum(len(list(attacks(row))) for row in made) > 3_000
     for preset, paid in hunt(made).items():
         assert {attack for attack in paid if not attack.endswith("(policy)")} == set(), preset

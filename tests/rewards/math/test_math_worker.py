@@ -42,7 +42,7 @@ def test_what_an_answer_makes_undecidable_is_not_equal_and_no_failure() -> None:
     with budget(0.3):
         found = score(Sample("math", f"\\boxed{{{ENDLESS}}}", "1"))
     assert (found.status, found.score, found.correct) == ("ok", 0.0, False)
-    assert "not shown to be equal within SymPy's time limit" in (found.detail or "")
+    assert "SymPy's time limit" in (found.detail or "")
     assert closed_form() == "equal"  # another fork has taken over
 
 

@@ -72,7 +72,7 @@ def test_a_prompt_that_does_not_fit_loses_its_front_and_the_score_says_so(folder
     (cut,) = score([long], ModelOptions(str(folder)))
     assert cut.ok
     assert cut.parts["truncated"] > 50
-    assert cut.detail == f"the prompt lost its first {cut.parts['truncated']:.0f} tokens to fit 128"
+    assert f" {cut.parts['truncated']:.0f} tokens to fit 128" in str(cut.detail)
     encoded = load(ModelOptions(str(folder))).encoder.encode(long.prompt, long.response)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert len(encoded.ids) == 128
@@ -112,7 +112,7 @@ def test_a_response_cannot_forge_a_turn(folder: Path) -> None:
     assert [i for i in ids if i in tokenizer.all_special_ids] == tokenizer.convert_tokens_to_ids(
         ["<|user|>", "<|assistant|>", "<|end|>"]
     )
-    assert "special tokens in the response" in (score([forged], ModelOptions(str(folder)))[0].detail or "")
+    assert "special tokens" in (score([forged], ModelOptions(str(folder)))[0].detail or "")
 
 
 def test_without_a_chat_template_the_texts_stand_one_behind_the_other(
@@ -172,7 +172,7 @@ def test_out_of_memory_costs_only_what_cannot_be_helped(
     *good, bad = score(asked, ModelOptions(str(folder)))
     assert [s.score for s in good] == same_scores(folder, [s.score for s in whole])
     assert bad.status == "error"
-    assert "out of memory on cpu" in (bad.detail or "")
+    assert "memory on cpu" in (bad.detail or "")
 
 
 def test_what_is_no_reward_model_is_refused_in_one_line(
@@ -195,7 +195,7 @@ def test_what_is_no_reward_model_is_refused_in_one_line(
     (language_model / "config.json").write_text(json.dumps({**raw, "architectures": None}))
     refused(language_model, "the weights of score.weight are missing")
     refused(make_folder(num_labels=5), "5 labels")
-    with pytest.raises(OptionsError, match="no option 'devise'; did you mean device"):
+    with pytest.raises(OptionsError, match="'devise'; did you mean device"):
         register_reward_model(folder, ["test/rm"], name="typo", devise="cpu")
     with pytest.raises(OptionsError, match="needs a data source"):
         register_reward_model(folder, [], name="none")
@@ -208,6 +208,6 @@ def test_what_is_no_reward_model_is_refused_in_one_line(
 def test_weights_that_are_cut_off_are_said_in_one_line(folder: Path, tmp_path: Path) -> None:
     for name, size in (("config.json", None), ("model.safetensors", 100)):
         (tmp_path / name).write_bytes((folder / name).read_bytes()[:size])
-    with pytest.raises(InputError, match="cannot load the reward model") as caught:
+    with pytest.raises(InputError, match="the reward model") as caught:
         load(ModelOptions(str(tmp_path)))
     assert "\n" not in str(caught.value)

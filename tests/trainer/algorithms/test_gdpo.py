@@ -109,7 +109,7 @@ KEYS = '+algorithm.gdpo_reward_keys=["form", "acc", "score"]'
     ("more", "said"),
     [
         ([], "list these parts in algorithm.gdpo_reward_keys"),
-        ([KEYS, "algorithm.gdpo_reward_weights=[1]"], "gdpo_reward_weights=.* one weight for each of"),
+        ([KEYS, "algorithm.gdpo_reward_weights=[1]"], "algorithm.gdpo_reward_weights"),
         ([KEYS, "algorithm.use_kl_in_reward=true"], "use_kl_in_reward, .* would have no effect"),
         ([KEYS, "reward.mode=mixed"], r"reward\.mode=mixed would have no effect"),
         ([KEYS, "algorithm.adv_estimator=grpo"], "requires algorithm.adv_estimator=gdpo"),
@@ -129,7 +129,5 @@ def test_parts_come_into_the_batch_in_the_order_of_their_names() -> None:
 
 def test_a_score_without_the_part_ends_the_run_with_those_it_has() -> None:
     batch = Batch({"response_mask": torch.ones(1, 3)}, [])
-    with pytest.raises(
-        ScoringError, match=r"mine@1 has no finite number for 'form'; parts of this score: score, length$"
-    ):
+    with pytest.raises(ScoringError, match=r"mine@1 .*'form'.*: score, length$"):
         place_parts(batch, [Score(0.5, parts={"length": 2.0}, scorer="mine@1")], ALONE, config(KEYS))

@@ -221,7 +221,7 @@ def test_aggregation_by_hand() -> None:
     }
     for mode, number in expected.items():
         assert float(aggregate(values, mask, count(mask, here), mode, 10)) == pytest.approx(number)
-    with pytest.raises(ValueError, match="loss_agg_mode must be one of token-mean"):
+    with pytest.raises(ValueError, match=r"loss_agg_mode .*token-mean"):
         aggregate(values, mask, count(mask, here), "mean", 10)
 
 

@@ -369,9 +369,7 @@ def test_a_family_that_cannot_be_served_is_known_by_its_configuration(family: st
 def test_what_is_not_served_is_refused_to_share_and_still_packs(rows: Batch) -> None:
     config = transformers.Gemma2Config(**{**SIZE, "num_key_value_heads": 4})
     model = transformers.Gemma2ForCausalLM(config).eval()
-    with pytest.raises(
-        ConfigError, match="cannot be above 1 for this model: the model caps the attention scores"
-    ):
+    with pytest.raises(ConfigError, match=r"above 1 .*caps"):
         prepared(copy.deepcopy(model), 2)
     assert prepared(model).packing == "rows"
 

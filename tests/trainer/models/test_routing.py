@@ -106,12 +106,12 @@ def test_experts_that_the_policy_cannot_follow_end_the_run_in_one_line() -> None
     model = policy("mixtral", 0)
     batch = batch_of((4, 6))
     batch[ROUTES] = torch.zeros(1, 15, 3, dtype=torch.int32)
-    with pytest.raises(ConfigError, match=r"3 experts for each token.* 2 routers"):
+    with pytest.raises(ConfigError, match=r"3 experts .* 2 routers"):
         response_log_probs(model, batch, 1.0, entropy="no")
     gate = next(m for m in model.body.modules() if type(m).__name__.endswith("TopKRouter"))
     gate.register_forward_hook(
         lambda gate, given, result: (result[0], result[1] * 3, result[2]), prepend=True
     )
     batch[ROUTES] = torch.zeros(1, 15, 4, dtype=torch.int32)
-    with pytest.raises(ConfigError, match="weights experts by router probabilities"):
+    with pytest.raises(ConfigError, match="router probabilities"):
         response_log_probs(model, batch, 1.0, entropy="no")

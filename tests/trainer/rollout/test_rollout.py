@@ -499,7 +499,6 @@ def test_rounds_of_hf_depend_on_no_clock(rows: list[PromptRow], tokenizer: Any) 
     assert batches[0] == batches[1] == [[0, 1], [2, 3], [4], [1, 3]]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_episodes_take_as_many_threads_as_the_process_was_told(
     engines: Engines, rows: list[PromptRow], tokenizer: Any
@@ -520,7 +519,6 @@ def test_episodes_take_as_many_threads_as_the_process_was_told(
     assert [ids for ids, _, _ in found] == expected
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_a_slow_tool_stalls_its_own_episode_alone(
     engines: Engines, rows: list[PromptRow], tokenizer: Any
@@ -552,7 +550,6 @@ def test_a_slow_tool_stalls_its_own_episode_alone(
 # Here come those for which vLLM starts again.
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("temperature", "tied"), [(1.0, True), (0.7, False)])
 def test_rollout_and_actor_agree_before_and_after_every_sync(
     make_engine: MakeEngine, tokenizer: Any, rows: list[PromptRow], temperature: float, tied: bool
@@ -578,7 +575,6 @@ def test_a_weight_too_few_or_too_many_in_a_sync_is_an_error(make_engine: MakeEng
         rollout.sync_weights([("model.norm.bias", torch.zeros(1))])
 
 
-@pytest.mark.unmeasured
 def test_ignore_eos_gives_full_length(
     make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
@@ -595,7 +591,6 @@ def test_ignore_eos_gives_full_length(
 # And last those that need the servers for themselves.
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_a_run_on_servers_is_a_run_on_the_engine_in_the_process(
     engines: Engines, tokenizer: Any, world: World, parquet: Path, tmp_path: Path
@@ -627,7 +622,6 @@ def test_a_run_on_servers_is_a_run_on_the_engine_in_the_process(
         assert ours == near(theirs, 10**4, dtype=torch.float32)
 
 
-@pytest.mark.unmeasured
 @pytest.mark.slow
 def test_an_adapter_alone_draws_as_merged_weights_do_and_a_killed_server_comes_back_with_it(
     engines: Engines, rows: list[PromptRow], tokenizer: Any

@@ -98,7 +98,7 @@ def test_a_missed_sync_ends_the_run(
                 sync(named_tensors, version)
 
         run.rollout.sync_weights = only_the_first  # type: ignore[method-assign]
-        with pytest.raises(ParityError, match=r"^step [23]: .* does not have the policy's weights"):
+        with pytest.raises(ParityError, match=r"^step [23]: .*policy's weights"):
             train(run)
 
 
@@ -188,7 +188,7 @@ def test_a_tensor_that_a_sync_never_replaces_ends_a_bfloat16_run(
     config = load_config("tiny-cpu", overrides("hf", parquet, biased_folder, tmp_path, *HALF))
     with open_run(config, world) as run:
         hold_back(run, tensor, since)
-        with pytest.raises(ParityError, match=rf"^step {1 + since // 2}: .*never reached the engine"):
+        with pytest.raises(ParityError, match=rf"^step {1 + since // 2}: .*never reached"):
             train(run)
 
 
@@ -200,7 +200,7 @@ def test_a_tensor_with_other_values_ends_a_bfloat16_run(
     config = load_config("tiny-cpu", overrides("hf", parquet, biased_folder, tmp_path, *HALF, *more))
     with open_run(config, world) as run:
         hold_back(run, "norm.weight", since=5)  # after the syncs that are proved
-        with pytest.raises(ParityError, match=r"the run's first was .* does not have the policy's weights"):
+        with pytest.raises(ParityError, match=r"first .*policy's weights"):
             train(run)
 
 
@@ -291,7 +291,7 @@ def test_hf_says_which_settings_have_no_effect() -> None:
         ("tensor_model_parallel_size=3", "must divide the 2 processes"),
         ("gpu_memory_utilization=40", "at most 1"),
         ("max_model_len=100", "below prompt_length"),
-        ("val_kwargs={do_sample: true, temperature: 0}", "must be above 0 to sample"),
+        ("val_kwargs={do_sample: true, temperature: 0}", "above 0"),
     ],
 )
 def test_vllm_refuses_what_cannot_be(setting: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,11 +60,11 @@ def words(parquet: Path, model: Path, tmp_path: Path, *more: str) -> list[str]:
     ("given", "said"),
     [
         ("data.seed=99999999999999999999", "data.seed must be from -2147483648 to 2147483647"),
-        (f"{ROLLOUT}.temperature=.inf", "temperature must be above 0, found inf"),
-        (f"{ROLLOUT}.top_p=2", "top_p must be above 0 and at most 1"),
+        (f"{ROLLOUT}.temperature=.inf", "above 0, found inf"),
+        (f"{ROLLOUT}.top_p=2", "above 0 and at most 1"),
         (f"{ROLLOUT}.val_kwargs.top_k=-5", "val_kwargs.top_k must be -1 or more"),
-        (f"{ACTOR}.optim.lr=.nan", "optim.lr must be 0 or more, found nan"),
-        (f"{ACTOR}.optim.betas=[0.9,1.5]", "optim.betas must be at least 0 and below 1"),
+        (f"{ACTOR}.optim.lr=.nan", "0 or more, found nan"),
+        (f"{ACTOR}.optim.betas=[0.9,1.5]", "0 and below 1"),
         ("critic.optim.min_lr_ratio=-1", "critic.optim.min_lr_ratio must be from 0 to 1"),
         (f"{ACTOR}.clip_ratio=-0.2", "clip_ratio_high must be above 0"),
         (f"{ACTOR}.clip_ratio_c=0.5", "clip_ratio_c must be above 1"),
@@ -72,13 +72,14 @@ def words(parquet: Path, model: Path, tmp_path: Path, *more: str) -> list[str]:
         ("algorithm.gamma=2", "algorithm.gamma must be from 0 to 1"),
         (f"{MODEL}.lora_rank=-4", "lora_rank must be 0 or more"),
         ("reward_model.batch_tokens=0", "reward_model.batch_tokens must be above 0"),
-        ("trainer.profile_steps=[true]", "trainer.profile_steps must be a list of steps"),
+        ("trainer.profile_steps=[true]", "a list of steps"),
     ],
 )
 def test_a_number_out_of_its_bounds_is_refused_with_them(given: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         run_checks(SETTINGS, load_config(None, words(tmp_path / "t.parquet", tmp_path, tmp_path, given)))
     assert said in str(refused.value)
+    assert given.partition("=")[0].rpartition(".")[2] in str(refused.value)
 
 
 def test_numbers_at_their_bounds_are_taken(tmp_path: Path) -> None:
@@ -434,11 +435,9 @@ def test_a_reward_model_that_would_not_load_is_refused_as_training_does(
 def test_values_of_the_wrong_type_are_one_line(
     model_folder: Path, parquet: Path, tmp_path: Path, world: World
 ) -> None:
-    with pytest.raises(ConfigError, match=r"^trainer.logger must be a name or a list of names, found 3$"):
+    with pytest.raises(ConfigError, match=r"^trainer.logger .* found 3$"):
         run_checks(SETTINGS, load_config(None, words(parquet, model_folder, tmp_path, "trainer.logger=3")))
-    with pytest.raises(
-        OptionsError, match=r"^the options of gsm8k must be a mapping of names to values, found 3$"
-    ):
+    with pytest.raises(OptionsError, match=r"gsm8k .* found 3$"):
         check(load_config(None, words(parquet, model_folder, tmp_path, "reward.options.gsm8k=3")))
 
 
@@ -447,13 +446,12 @@ def test_values_of_the_wrong_type_are_one_line(
     [
         ("data.seed=${data.nosuch}", "data.seed: Interpolation key 'data.nosuch' not found"),
         ("data.seed=${data.seed}", "data.seed: "),
-        ("data.prompt_key='prompt", "data.prompt_key: the value is not valid YAML"),
+        ("data.prompt_key='prompt", "data.prompt_key: .*YAML"),
     ],
 )
 def test_a_value_that_cannot_be_read_is_one_line(given: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(ConfigError, match=said) as refused:
         load_config(None, words(tmp_path / "t.parquet", tmp_path, tmp_path, given))
-    assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
@@ -463,5 +461,5 @@ def test_a_folder_that_cannot_be_made_is_refused(
 ) -> None:
     (tmp_path / "file").write_text("")
     given = words(parquet, model_folder, tmp_path, f"trainer.{name}={tmp_path}/file/x")
-    with pytest.raises(ConfigError, match=f"^trainer.{name}={tmp_path}/file/x cannot be made in"):
+    with pytest.raises(ConfigError, match=f"^trainer.{name}={tmp_path}/file/x "):
         check(load_config(None, given))

@@ -79,4 +79,4 @@ def test_a_run_whose_updates_are_all_skipped_raises_an_alarm(runs: Path) -> None
     lines = log(runs / "diverged")
     assert [line.get("train/skipped_updates") for line in lines if "train/loss" in line] == [None, 1, 1, 1, 1]
     assert lines[-1]["alarm/skipped_updates"] == 1.0
-    assert "Check the model for weights that are not finite" in (runs / "diverged/metrics.html").read_text()
+    assert "weights that are not finite" in (runs / "diverged/metrics.html").read_text()

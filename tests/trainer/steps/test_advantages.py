@@ -253,13 +253,13 @@ def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
         ),
         (
             ["algorithm.rollout_correction.rollout_is_threshold=5_0.5"],
-            "rollout_is_threshold: the lower bound 5 is above the upper bound 0.5",
+            "rollout_is_threshold: the lower bound 5 ",
         ),
         (["reward_model.overlong_buffer.enable=true"], "overlong_buffer.len must be from 1 to"),
         (["algorithm.turn_advantages=per_turn"], "adv_estimator=gae; use grpo, rloo, opo,"),
         (
             ["algorithm.turn_advantages=per_turn", "algorithm.adv_estimator=rloo"],
-            "compares rewards of turns; set reward.mode=turn or mixed",
+            "set reward.mode=turn or mixed",
         ),
     ],
 )
@@ -329,7 +329,7 @@ def test_dynamic_sampling_fills_the_batch_with_groups_that_differ(
         assert entry["training/filter_groups/dropped_groups"] > 0
         assert entry["actor/grad_norm"] > 0
     assert "critic/vf_loss" not in log[0], "no critic is built"
-    with pytest.raises(ScoringError, match="expected 4 prompts whose responses differ in acc, found"):
+    with pytest.raises(ScoringError, match=r"expected 4 prompts .* acc, found"):
         limit = ("algorithm.filter_groups.metric=acc", "algorithm.filter_groups.max_num_gen_batches=1")
         run(world, parquet, model_folder, tmp_path / "b", monkeypatch, *asked, *limit)
 

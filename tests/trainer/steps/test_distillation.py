@@ -83,8 +83,8 @@ def test_as_a_loss_values_and_gradients_are_verl_s() -> None:
     ("words", "line"),
     [
         (["distillation.enabled=true"], f"requires {TEACHER}"),
-        ([*ON, f"{LOSS}.loss_mode=k1"], "has a gradient of 0 on average"),
-        ([*ON, f"{LOSS}.loss_mode=forward_kl_topk"], "only on the sampled tokens"),
+        ([*ON, f"{LOSS}.loss_mode=k1"], "a gradient of 0"),
+        ([*ON, f"{LOSS}.loss_mode=forward_kl_topk"], "the sampled tokens"),
         ([*ON, "distillation.teacher_models.other.model_path=y"], "only one teacher"),
     ],
 )
@@ -119,9 +119,7 @@ def test_the_vocabulary_must_be_the_policy_s(parquet: Path, model_folder: Path, 
     other = make_tokenizer(["another text"], vocab_size=300)
     save(make_model(other, 0), other, tmp_path / "other")
     given = (*REWARD, f"{TEACHER}={tmp_path / 'other'}")
-    with pytest.raises(
-        RewardkitError, match=r"the vocabulary of '.*other' differs from the policy's in \d+ tokens"
-    ):
+    with pytest.raises(RewardkitError, match=r"'.*other' .* \d+ tokens"):
         build.rehearse(load_config("tiny-cpu", words(parquet, model_folder, tmp_path / "out", *given)))
 
 

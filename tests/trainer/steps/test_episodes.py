@@ -186,7 +186,7 @@ def test_what_is_scored_is_the_last_turn_and_what_failed_is_not(rows: list[Promp
     pending.take_episode(1, played(interaction_score=0.75))
     found = [each.score for each in pending.wait(world)]
     assert [(score.score, score.status) for score in found] == [(0.5, "ok"), (0.75, "ok"), (0.0, "timeout")]
-    assert "ended with seconds: took 9 s" in str(found[2].detail)
+    assert "seconds: took 9 s" in str(found[2].detail)
     (sample,) = spy.samples
     assert sample.response == "c"
     assert sample.extra_info["turn_scores"] == [0.5, 0.25]
@@ -253,7 +253,7 @@ def with_rows(folder: Path, parquet: Path, **columns: Any) -> Path:
                 f"{ROLLOUT}.multi_turn.tool_config_path=calculator",
                 f"{ROLLOUT}.agent.default_agent_loop=math_expression",
             ],
-            "tool_config_path: no row uses the tool 'calculator'",
+            "the tool 'calculator'",
         ),
         (
             {},

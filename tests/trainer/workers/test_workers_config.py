@@ -24,10 +24,10 @@ NEEDED = [
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        (f"{ACTOR}.strategy=megatron", f"{ACTOR}.strategy must be one of fsdp2, fsdp, found 'megatron'"),
+        (f"{ACTOR}.strategy=megatron", f"{ACTOR}.strategy .*fsdp2, fsdp, found 'megatron'"),
         (f"{ACTOR}.fsdp_config.fsdp_size=3", "must divide the 4 processes"),
-        ("actor_rollout_ref.model.lora_rank=8", "needs peft: pip install peft"),
-        ("actor_rollout_ref.model.use_liger=true", "needs liger-kernel: pip install liger-kernel"),
+        ("actor_rollout_ref.model.lora_rank=8", "pip install peft"),
+        ("actor_rollout_ref.model.use_liger=true", "pip install liger-kernel"),
     ],
 )
 def test_a_worker_s_setting_is_refused_before_a_model_is_loaded(
@@ -44,7 +44,7 @@ def test_a_token_budget_must_hold_one_sequence(key: str) -> None:
     section = key.rpartition(".")[0]
     dynamic = "log_prob_use_dynamic_bsz" if section.endswith("ref") else "use_dynamic_bsz"
     small = f"{key}_max_token_len_per_gpu=1023"
-    with pytest.raises(ConfigError, match="is too small for one sequence"):
+    with pytest.raises(ConfigError, match=rf"{key}_max_token_len_per_gpu=1023 .*too small"):
         check_settings(f"{section}.{dynamic}=true", small)
     check_settings(f"{section}.{dynamic}=true", small.replace("1023", "1024"))
     check_settings(small)
@@ -78,24 +78,22 @@ def test_what_is_done_otherwise_with_the_same_result_is_said() -> None:
 def test_of_fewer_processes_than_asked_as_many_share_a_row_as_divide_both() -> None:
     assert check_settings(f"{SHARED}=2") == []
     lines = check_settings(f"{SHARED}=8")
-    assert "actor_rollout_ref.ref.ulysses_sequence_parallel_size=8: 4 of 4 processes share a row" in lines[1]
-    lines = check_settings("critic.ulysses_sequence_parallel_size=2", "trainer.n_gpus_per_node=1")
-    assert lines == [
-        "critic.ulysses_sequence_parallel_size=2: 1 of 1 process share a row instead; the results are the same"
-    ]
+    assert "actor_rollout_ref.ref.ulysses_sequence_parallel_size=8: 4 of 4 processes" in lines[1]
+    (line,) = check_settings("critic.ulysses_sequence_parallel_size=2", "trainer.n_gpus_per_node=1")
+    assert line.startswith("critic.ulysses_sequence_parallel_size=2: 1 of 1 process ")
 
 
 def test_who_shares_rows_counts_as_one_for_a_mini_batch_and_a_token_limit() -> None:
     three = [f"{ACTOR}.ppo_mini_batch_size=2", "data.train_batch_size=8", "critic.ppo_mini_batch_size=8"]
-    with pytest.raises(ConfigError, match="must be divisible by the 4 processes"):
+    with pytest.raises(ConfigError, match=r"ppo_mini_batch_size.* the 4 processes"):
         check_settings(*three)
     check_settings(*three, f"{SHARED}=2")
     small = [f"{ACTOR}.use_dynamic_bsz=true", f"{ACTOR}.ppo_max_token_len_per_gpu=512"]
-    with pytest.raises(ConfigError, match="is too small for one sequence"):
+    with pytest.raises(ConfigError, match=r"ppo_max_token_len_per_gpu=512 .*too small"):
         check_settings(*small)
     check_settings(*small, f"{SHARED}=2")
     tiny = f"{ACTOR}.ppo_max_token_len_per_gpu=256"
-    with pytest.raises(ConfigError, match=rf"{tiny} times the 2 processes that share a row is too small"):
+    with pytest.raises(ConfigError, match=rf"{tiny} .* 2 processes "):
         check_settings(*small, tiny, f"{SHARED}=2")
 
 
@@ -117,7 +115,7 @@ def test_a_model_whose_sequences_cannot_be_shared_is_refused_by_name(tmp_path: P
     factors = [1.0] * 48
     rope = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": factors, "long_factor": factors}
     Phi3Config(rope_parameters=rope).save_pretrained(tmp_path)
-    with pytest.raises(ConfigError, match=r"does not work with phi3 .*longrope"):
+    with pytest.raises(ConfigError, match=r"phi3 .*longrope"):
         check()
     with pytest.raises(ConfigError, match="set use_remove_padding=true"):
         check_settings(f"{SHARED}=2", "actor_rollout_ref.model.use_remove_padding=false")
