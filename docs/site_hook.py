@@ -127,8 +127,8 @@ def settings() -> str:
         for setting in explain(None, (), schema):
             sections.setdefault(setting.key.rpartition(".")[0], []).append(setting)
         for section, found in sections.items():
-            lines += [f"\n### {section}\n", "| setting | default | meaning |", "|---|---|---|"]
-            lines += [_row(_anchored(command, one.key), _default(one), one.meaning) for one in found]
+            lines += [f"\n### {section}\n", "| setting | default | allowed | meaning |", "|---|---|---|---|"]
+            lines += [_row(_anchored(command, s.key), _default(s), s.allowed, s.meaning) for s in found]
     return "\n".join(lines)
 
 

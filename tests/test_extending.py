@@ -281,7 +281,7 @@ def test_a_file_format_is_added_in_three_files(copy: Place) -> None:
 
 @pytest.mark.slow
 @added("A setting of the trainer")
-def test_a_setting_of_the_trainer_is_added_in_three_files(copy: Place) -> None:
+def test_a_setting_of_the_trainer_is_added_in_two_files(copy: Place) -> None:
     assert len(train_two_steps(copy, "trainer.rest_s=0.01")) == 2
     words = ["data.train_files=train.parquet", "actor_rollout_ref.model.path=model", "trainer.rest_s=-1"]
     done = copy.tried("-m", "rewardkit", "train", "--config", "tiny-cpu", *words)

@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationResolutionError
 
 from rewardkit.field_docs import field_docs
+from rewardkit.trainer.config.allowed import allowed_of
 from rewardkit.trainer.config.load import flat_keys, merged, public_setting, read_layers
 from rewardkit.trainer.config.verl import PPO, Schema
 
@@ -26,6 +27,8 @@ class ConfigSetting:
     value: Any
     """`???` where it must be set and is not."""
     meaning: str
+    allowed: str
+    """Values that it may have, in words; empty if nothing restricts them."""
     origin: str
     """`default`, `follows KEY`, `recipe` or `command line`."""
 
@@ -43,9 +46,13 @@ def explain(
     given = [set(flat_keys(OmegaConf.to_container(n))) for n in (layers.recipe, layers.command_line)]
     return [
         ConfigSetting(
-            key, public_setting(key, _value(whole, key), whole), meaning, _origin(layers.defaults, given, key)
+            key,
+            public_setting(key, _value(whole, key), whole),
+            meaning,
+            values,
+            _origin(layers.defaults, given, key),
         )
-        for key, meaning in _meanings(schema.root(), "", list(_sections(schema.root())))
+        for key, meaning, values in _meanings(schema.root(), "", list(_sections(schema.root())))
     ]
 
 
@@ -68,7 +75,7 @@ def _origin(defaults: Any, given: Sequence[set[str]], key: str) -> str:
     return f"follows {str(default)[2:-1]}" if follows else ORIGINS[0]
 
 
-def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[tuple[str, str]]:
+def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[tuple[str, str, str]]:
     own = field_docs(type(section))
     for f in fields(section):
         value = getattr(section, f.name)
@@ -77,7 +84,7 @@ def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[t
         else:
             # A setting that several sections have is explained in the first of them.
             alike = (field_docs(kind)[f.name] for kind in sections if f.name in field_docs(kind))
-            yield prefix + f.name, own.get(f.name) or next(alike, "")
+            yield prefix + f.name, own.get(f.name) or next(alike, ""), allowed_of(section, f.name)
 
 
 def _sections(section: Any) -> Iterator[type]:

@@ -8,6 +8,17 @@ from typing import Any, Protocol
 from omegaconf import MISSING
 
 from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.allowed import (
+    ABOVE_0,
+    ADDRESSES,
+    COUNT_OR_ALL,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SEEDS,
+    SHARE,
+    NamesOf,
+    allowed,
+)
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig, CriticConfig
 
 
@@ -19,27 +30,27 @@ class DataConfig:
     val_files: Any = None
     """File, or list of files, with the validation prompts. The files need the same columns as
     `train_files`."""
-    train_max_samples: int = -1
+    train_max_samples: int = allowed(-1, COUNT_OR_ALL)
     """Use only the first N training rows. -1 uses all rows."""
-    val_max_samples: int = -1
+    val_max_samples: int = allowed(-1, COUNT_OR_ALL)
     """Use only the first N validation rows. -1 uses all rows."""
-    train_batch_size: int = 1024
+    train_batch_size: int = allowed(1024, POSITIVE)
     """Number of prompts per training step, over all processes."""
-    max_prompt_length: int = 512
+    max_prompt_length: int = allowed(512, POSITIVE)
     """Maximum number of tokens per prompt. Shorter prompts are padded to this length. `truncation` defines
     what happens to longer prompts."""
-    max_response_length: int = 512
+    max_response_length: int = allowed(512, POSITIVE)
     """Maximum number of tokens per response. Longer responses are truncated."""
     prompt_key: str = "prompt"
     """Column with the prompts. A prompt is a string or a list of messages."""
     shuffle: bool = True
     """Shuffle the rows in each epoch, using `seed`."""
-    seed: int = 1
+    seed: int = allowed(1, SEEDS)
     """Random seed for shuffling, for sampling and for the critic. Runs with the same seed give the same
     results."""
     filter_overlong_prompts: bool = False
     """Skip prompts that are longer than `max_prompt_length`. The filter is applied before `truncation`."""
-    truncation: str = "error"
+    truncation: str = allowed("error", ("error", "left", "right", "middle"))
     """Treatment of prompts that are longer than `max_prompt_length`. `error` stops the run. `left`, `right`
     and `middle` cut off that part of the prompt."""
     apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
@@ -48,14 +59,14 @@ class DataConfig:
 
 @dataclass
 class KlCtrlConfig:
-    type: str = "fixed"
+    type: str = allowed("fixed", ("fixed", "adaptive"))
     """`fixed` uses a constant coefficient. `adaptive` adjusts the coefficient to reach `target_kl`."""
-    kl_coef: float = 0.001
+    kl_coef: float = allowed(0.001, NOT_NEGATIVE)
     """Coefficient of the KL in the reward. With `type=adaptive`, this is the initial value."""
-    horizon: int = 10000
+    horizon: int = allowed(10000, ABOVE_0)
     """With `type=adaptive`, number of responses over which the coefficient changes. A larger value means
     slower changes."""
-    target_kl: float = 0.1
+    target_kl: float = allowed(0.1, ABOVE_0)
     """With `type=adaptive`, the target KL per token."""
 
 
@@ -64,17 +75,19 @@ class FilterGroupsConfig:
     enable: bool = False
     """Enable DAPO's dynamic sampling. Prompts whose responses all have the same result are replaced with
     other prompts."""
-    metric: str = "reward"
+    metric: str = allowed("reward", ("reward", "acc"))
     """Result that dynamic sampling compares: `reward`, or `acc`, which is whether the response is correct. If
     the reward does not report correctness, `acc` falls back to the reward."""
-    max_num_gen_batches: int = 0
+    max_num_gen_batches: int = allowed(0, NOT_NEGATIVE)
     """Stop the run with an error if a step is not full after this many batches of prompts. 0 means no
     limit."""
 
 
 @dataclass
 class RolloutCorrectionConfig:
-    rollout_is: str | None = None
+    rollout_is: str | None = allowed(
+        None, NamesOf("rewardkit.trainer.algorithms.correction:LEVELS", none=True)
+    )
     """Level of the truncated importance sampling weights, which correct for differences between the policy
     and the rollout engine: `token` or `sequence`. Null disables the weights."""
     rollout_is_threshold: Any = 2.0
@@ -93,7 +106,7 @@ class RolloutCorrectionConfig:
     `1.6` stands for the range from 1/1.6 to 1.6. For k2 and k3, the threshold is an upper limit."""
     bypass_mode: bool = False
     """Use the log probabilities from the rollout engine as those of the old policy. See also `loss_type`."""
-    loss_type: str = "ppo_clip"
+    loss_type: str = allowed("ppo_clip", ("ppo_clip", "reinforce"))
     """Loss in `bypass_mode`. `ppo_clip` is PPO's clipped loss without importance weights, which are only
     logged. `reinforce` uses the importance weights, without a ratio and without clipping."""
 
@@ -105,17 +118,17 @@ class RolloutCorrectionConfig:
 
 @dataclass
 class PfPpoConfig:
-    reweight_method: str = "pow"
+    reweight_method: str = allowed("pow", ("pow", "max_min", "max_random"))
     """Weights for resampling. `pow` uses |score|^weight_pow. `max_min` draws only responses with the highest
     or the lowest score. `max_random` draws a response with the highest score four times as often as any other
     response."""
-    weight_pow: float = 2.0
+    weight_pow: float = allowed(2.0, NOT_NEGATIVE)
     """Exponent for `reweight_method=pow`."""
 
 
 @dataclass
 class AlgorithmConfig:
-    adv_estimator: str = "gae"
+    adv_estimator: str = allowed("gae", NamesOf("rewardkit.trainer.algorithms.advantages:ESTIMATORS"))
     """Advantage estimator. `gae` requires a critic. The others do not: `grpo`, `gdpo`, `grpo_passk`, `rloo`,
     `opo`, `gpg`, `reinforce_plus_plus`, `reinforce_plus_plus_baseline`, `remax`, `optimal_token_baseline` and
     `tir_optimal_token_baseline`."""
@@ -126,14 +139,14 @@ class AlgorithmConfig:
     """GDPO: parts of the score to normalise separately. The names `score` and `acc` are also accepted."""
     gdpo_reward_weights: list[float] | None = None
     """GDPO: weights of the parts in `gdpo_reward_keys`, in the same order. Null sets all weights to 1."""
-    gamma: float = 1.0
+    gamma: float = allowed(1.0, SHARE)
     """Discount factor per token."""
-    lam: float = 1.0
+    lam: float = allowed(1.0, SHARE)
     """Lambda for GAE. With 0, advantages use only one step of reward and the critic. With 1, they use the
     whole return."""
     use_kl_in_reward: bool = False
     """Subtract the KL to the reference policy from the reward of each token."""
-    kl_penalty: str = "kl"
+    kl_penalty: str = allowed("kl", NamesOf("rewardkit.trainer.algorithms.kl:PENALTIES"))
     """Estimator of the KL in the reward: `kl` (k1), `abs`, `mse` (k2) or `low_var_kl` (k3)."""
     kl_ctrl: KlCtrlConfig = field(default_factory=KlCtrlConfig)
     filter_groups: FilterGroupsConfig = field(default_factory=FilterGroupsConfig)
@@ -142,7 +155,7 @@ class AlgorithmConfig:
     """Enable PF-PPO, which resamples the responses of a step with replacement. The weights depend on the
     scores."""
     pf_ppo: PfPpoConfig = field(default_factory=PfPpoConfig)
-    turn_advantages: str = "summed"
+    turn_advantages: str = allowed("summed", ("summed", "per_turn"))
     """Use of the rewards of turns by group estimators. `summed` adds up the rewards of an episode. `per_turn`
     compares turns with the same number, and each token gets the sum of the advantages of its own turn and all
     later turns."""
@@ -153,7 +166,12 @@ class AlgorithmConfig:
 
 @dataclass
 class DistillationLossConfig:
-    loss_mode: str = "k3"
+    loss_mode: str = allowed(
+        "k3",
+        NamesOf("rewardkit.trainer.algorithms.kl:PENALTIES"),
+        instead="rewardkit distils only on the sampled tokens, with {known}; for the reverse KL set "
+        "loss_mode=k1 and use_policy_gradient=true",
+    )
     """Estimator of the divergence between the policy and the teacher at each token: `k1`, `abs`, `k2` or
     `k3`. verl's names `kl`, `mse` and `low_var_kl` are also accepted."""
     use_policy_gradient: bool = False
@@ -161,9 +179,9 @@ class DistillationLossConfig:
     the reverse KL. If false, use the divergence as a loss."""
     use_task_rewards: bool = True
     """If false, train only on the teacher. Scores are still logged."""
-    distillation_loss_coef: float = 1.0
+    distillation_loss_coef: float = allowed(1.0, NOT_NEGATIVE)
     """Weight of the divergence. Without `use_task_rewards`, the weight is always 1."""
-    loss_max_clamp: float | None = None
+    loss_max_clamp: float | None = allowed(None, POSITIVE)
     """Clamp the divergence at each token to the range from -N to N."""
 
 
@@ -224,27 +242,27 @@ class RewardModelConfig:
     enable: bool = False
     """Score responses with a reward model. The run starts one server for all processes. The reward model uses
     its own tokenizer and chat template."""
-    url: str | None = None
+    url: str | None = allowed(None, ADDRESSES)
     """URL of a running server (`rewardkit serve --reward-model`) to use instead of starting one. The token is
     read from REWARDKIT_TOKEN."""
     model: RewardModelPathConfig = field(default_factory=RewardModelPathConfig)
-    scores: str = "all"
+    scores: str = allowed("all", ("all", "rest"))
     """Data sources that the reward model scores. `all` scores every data source, as in verl. `rest` scores
     only data sources without another reward."""
-    backend: str = "transformers"
+    backend: str = allowed("transformers", ("transformers", "vllm"))
     """Library that runs the reward model: `transformers` or `vllm`."""
-    dtype: str = "auto"
+    dtype: str = allowed("auto", ("auto", "float32", "bfloat16", "float16"))
     """Data type of the reward model: `float32`, `bfloat16`, `float16` or `auto`. For vLLM, `auto` is a 16-bit
     type."""
-    max_length: int = 0
+    max_length: int = allowed(0, NOT_NEGATIVE)
     """Maximum number of tokens for a prompt and its response together. 0 uses the limit of the model."""
-    batch_tokens: int = 16384
+    batch_tokens: int = allowed(16384, ABOVE_0)
     """Maximum number of tokens per forward pass of the reward model, including padding."""
 
 
 @dataclass
 class RewardConfig:
-    url: str | None = None
+    url: str | None = allowed(None, ADDRESSES)
     """URL of a reward server. If not set, rewards run in the training process. The token is read from
     REWARDKIT_TOKEN."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -254,7 +272,7 @@ class RewardConfig:
     lock: str | None = None
     """Lock file (docs/lock.md). The run stops with an error if a reward for its training data has changed.
     Not used with `url`."""
-    mode: str = "trajectory"
+    mode: str = allowed("trajectory", ("trajectory", "turn", "mixed"))
     """Position of the rewards of an episode. `trajectory` places the score of the episode on the last token.
     `turn` places the rewards from tools and interactions on the last token of each turn. `mixed` uses
     both."""
@@ -262,15 +280,15 @@ class RewardConfig:
     """Weight of the rewards of turns, with `mode=mixed`."""
     trajectory_weight: float = 1.0
     """Weight of the score of the episode, with `mode=mixed`."""
-    on_error: str = "mask"
+    on_error: str = allowed("mask", ("mask", "raise", "value"))
     """Treatment of responses that could not be scored. `mask` excludes them from the loss, `raise` stops the
     run, and `value` gives them the score `reward.error_value`."""
     error_value: float = 0.0
     """Score for responses that could not be scored, with `on_error=value`."""
-    timeout_s: float = 600.0
+    timeout_s: float = allowed(600.0, POSITIVE)
     """Time limit for scoring, in seconds, counted from the end of generation. Responses that are not scored
     in time get the status `timeout`."""
-    num_workers: int | None = None
+    num_workers: int | None = allowed(None, POSITIVE)
     """Number of scoring workers per process. The default is the process's share of the CPU cores. With `url`,
     this is the number of concurrent requests per process (default: 8)."""
 
@@ -289,25 +307,25 @@ class CustomRewardFunctionConfig:
 
 @dataclass
 class AlarmsConfig:
-    failures: float | None = 0.2
+    failures: float | None = allowed(0.2, SHARE)
     """Alarm threshold for the share of responses that could not be scored. Null disables this alarm."""
-    equal_rewards: float | None = 1.0
+    equal_rewards: float | None = allowed(1.0, SHARE)
     """Alarm threshold for the share of groups with equal rewards, over three steps. Null disables this
     alarm."""
-    correction: float | None = 0.5
+    correction: float | None = allowed(0.5, SHARE)
     """Alarm threshold for the share of tokens that the rollout correction clips or rejects. Null disables
     this alarm."""
-    skipped_updates: float | None = 1.0
+    skipped_updates: float | None = allowed(1.0, SHARE)
     """Alarm threshold for the number of updates per step that are skipped because their gradients are not
     finite, over three steps. Null disables this alarm."""
-    truncated: float | None = 0.5
+    truncated: float | None = allowed(0.5, SHARE)
     """Alarm threshold for the share of truncated responses, over three steps. Null disables this alarm."""
-    entropy: float | None = 0.02
+    entropy: float | None = allowed(0.02, NOT_NEGATIVE)
     """Alarm threshold for low entropy, in nats per token, over three steps. Null disables this alarm."""
-    format: float | None = 0.8
+    format: float | None = allowed(0.8, SHARE)
     """Alarm threshold for the share of |advantage| between responses that are equally right, over three
     steps. Null disables this alarm."""
-    length: float | None = 0.5
+    length: float | None = allowed(0.5, SHARE)
     """Alarm threshold for the share of the variance of advantages that response length explains, among
     responses that are equally right, over three steps. Null disables this alarm."""
 
@@ -316,9 +334,9 @@ class AlarmsConfig:
 class StageConfig:
     """`trainer` of any stage: how long, where, with what."""
 
-    total_epochs: int = 30
+    total_epochs: int = allowed(30, POSITIVE)
     """Number of passes over the training data."""
-    total_training_steps: int | None = None
+    total_training_steps: int | None = allowed(None, POSITIVE)
     """Number of training steps. If set, `total_epochs` is ignored."""
     project_name: str = "rewardkit"
     """Name of the project in trackers. It is also part of the default checkpoint folder."""
@@ -327,14 +345,18 @@ class StageConfig:
     logger: Any = field(default_factory=lambda: ["console", "jsonl"])
     """Destinations of metrics: one or more of `console`, `jsonl` (verl's `file`), `tensorboard`, `wandb`,
     `mlflow` and `trackio`."""
-    nnodes: int = 1
+    nnodes: int = allowed(1, POSITIVE)
     """Number of machines."""
-    n_gpus_per_node: int = 1
+    n_gpus_per_node: int = allowed(1, POSITIVE)
     """Number of processes per machine. Use one per GPU. On CPUs, you can use any number."""
     balance_batch: bool = True
     """Distribute rows so that all processes have about the same number of tokens. This does not change the
     result."""
-    device: str = "auto"
+    device: str = allowed(
+        "auto",
+        ("auto", "cpu", "cuda"),
+        instead="expected {known}; set trainer.device=cuda, or leave trainer.device out",
+    )
     """Device to train on: `cuda`, `cpu`, or `auto`, which uses CUDA if it is available."""
     save_freq: int = -1
     """Number of steps between checkpoints. The last step is always saved. -1 saves only the last step."""
@@ -351,54 +373,59 @@ class StageConfig:
     shared."""
     default_hdfs_dir: str | None = None
     """Not supported. Mount the remote storage, or copy files from `default_local_dir`."""
-    resume_mode: str = "auto"
+    resume_mode: str = allowed("auto", ("auto", "disable", "resume_path"))
     """`auto` resumes from the last checkpoint in `default_local_dir`, if there is one. `disable` starts a new
     run. `resume_path` resumes from `resume_from_path`."""
     resume_from_path: str | None = None
     """Checkpoint folder `global_step_N` to resume from, with `resume_mode=resume_path`."""
-    max_ckpt_to_keep: int | None = None
+    max_ckpt_to_keep: int | None = allowed(None, POSITIVE)
     """Number of most recent checkpoints to keep. Null keeps all checkpoints."""
-    max_actor_ckpt_to_keep: int | None = None
+    max_actor_ckpt_to_keep: int | None = allowed(None, POSITIVE)
     """verl's name for `max_ckpt_to_keep`. If several of the `max_*ckpt_to_keep` settings are set, the largest
     value is used."""
-    max_critic_ckpt_to_keep: int | None = None
+    max_critic_ckpt_to_keep: int | None = allowed(None, POSITIVE)
     """verl's name for `max_ckpt_to_keep`. If several of the `max_*ckpt_to_keep` settings are set, the largest
     value is used."""
     del_local_ckpt_after_load: bool = False
     """Must be false, because a run cannot be resumed again without its checkpoint."""
-    launcher: str = "torchrun"
+    launcher: str = allowed("torchrun", ("torchrun", "ray"))
     """Program that starts the processes: `torchrun` on this machine, or `ray` on a Ray cluster."""
-    max_restarts: int = 0
+    max_restarts: int = allowed(0, NOT_NEGATIVE)
     """Maximum number of times that the run is restarted from the last checkpoint after a process has died."""
 
 
 @dataclass
 class TrainerConfig(StageConfig):
-    log_val_generations: int = 0
+    log_val_generations: int = allowed(0, NOT_NEGATIVE)
     """Number of responses from each validation to show on the console and in trackers."""
     rollout_data_dir: str | None = None
     """Folder for the training responses and their scores, with one file per step. Use `rewardkit view` to
     view the files."""
     validation_data_dir: str | None = None
     """Folder for the responses of each validation and their scores."""
-    data_dir_format: str = "jsonl"
+    data_dir_format: str = allowed("jsonl", ("jsonl", "parquet"))
     """Format of the files in `rollout_data_dir` and `validation_data_dir`: `jsonl` or `parquet`."""
     val_only: bool = False
     """Only validate, without training."""
-    mode: str = "sync"
+    mode: str = allowed(
+        "sync",
+        ("sync", "one_step_off", "async"),
+        instead="expected {known}; instead of verl's colocate_async, use async, which generates on its own "
+        "servers",
+    )
     """Time at which responses are generated. `sync` generates with the current weights. `one_step_off`
     generates while the policy trains on the previous step. `async` generates up to `max_staleness` steps
     ahead, even while weights are updated. `one_step_off` and `async` require `rollout.name=vllm_server`
     (docs/async.md)."""
-    max_staleness: int = 1
+    max_staleness: int = allowed(1, NOT_NEGATIVE)
     """With `mode=async`, the maximum number of steps by which the weights for the first token of a response
     can be older than the policy. 0 gives the same results as `mode=sync`."""
-    alarm: str = "warn"
+    alarm: str = allowed("warn", ("warn", "stop", "off", "False"))
     """Action when an alarm is raised. `warn` prints a warning, `stop` saves a checkpoint and ends the run,
     and `off` disables alarms."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
     """Thresholds of the alarms (docs/watching.md)."""
-    critic_warmup: int = 0
+    critic_warmup: int = allowed(0, NOT_NEGATIVE)
     """Number of initial steps in which only the critic is trained. Has no effect without a critic."""
 
 

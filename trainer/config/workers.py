@@ -9,6 +9,20 @@ from typing import Any
 
 from omegaconf import II, MISSING
 
+from rewardkit.trainer.config.allowed import (
+    ABOVE_0,
+    BARE_ADDRESSES,
+    BELOW_1,
+    COUNT_OR_ALL,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SEEDS,
+    SHARE,
+    Interval,
+    NamesOf,
+    allowed,
+)
+
 DTYPE_NAMES = {
     "float32": "float32",
     "fp32": "float32",
@@ -38,13 +52,13 @@ class ModelConfig:
     apart are not packed."""
     use_liger: bool = False
     """Use the fused kernels from Liger. Requires CUDA and liger-kernel."""
-    lora_rank: int = 0
+    lora_rank: int = allowed(0, NOT_NEGATIVE)
     """Rank of a LoRA adapter. The adapter is trained and the model is frozen. 0 trains the model without an
     adapter."""
     lora_adapter_path: str | None = None
     """Folder of a LoRA adapter to continue training from. Rank, scale and layers are read from the
     adapter."""
-    lora_alpha: int = 16
+    lora_alpha: int = allowed(16, ABOVE_0)
     """Scale of the LoRA adapter. The output of the adapter is multiplied by lora_alpha / lora_rank."""
     target_modules: Any = "all-linear"
     """Layers that get a LoRA adapter: a list of names, a regular expression, or `all-linear`, which is all
@@ -65,23 +79,23 @@ def group_size(asked: int, processes: int) -> int:
 
 @dataclass
 class OptimConfig:
-    lr: float = 1e-6
+    lr: float = allowed(1e-6, NOT_NEGATIVE)
     """Learning rate after the warm-up."""
-    weight_decay: float = 0.01
+    weight_decay: float = allowed(0.01, NOT_NEGATIVE)
     """Weight decay for AdamW."""
-    betas: tuple[float, float] = (0.9, 0.999)
+    betas: tuple[float, float] = allowed((0.9, 0.999), BELOW_1)
     """Betas for AdamW."""
-    lr_warmup_steps: int = -1
+    lr_warmup_steps: int = allowed(-1, COUNT_OR_ALL)
     """Number of steps for the linear warm-up. If negative, `lr_warmup_steps_ratio` is used."""
-    lr_warmup_steps_ratio: float = 0.0
+    lr_warmup_steps_ratio: float = allowed(0.0, SHARE)
     """Length of the warm-up as a fraction of all steps."""
-    lr_scheduler_type: str = "constant"
+    lr_scheduler_type: str = allowed("constant", ("constant", "cosine"))
     """Learning rate schedule after the warm-up: `constant`, or `cosine`, which decays to `min_lr_ratio`."""
-    warmup_style: str | None = None
+    warmup_style: str | None = allowed(None, ("None", "constant", "cosine"))
     """verl's older name for `lr_scheduler_type`. If set, it overrides `lr_scheduler_type`."""
-    min_lr_ratio: float = 0.0
+    min_lr_ratio: float = allowed(0.0, SHARE)
     """Final learning rate of the `cosine` schedule, as a fraction of `lr`."""
-    num_cycles: float = 0.5
+    num_cycles: float = allowed(0.5, ABOVE_0)
     """Number of periods of the `cosine` schedule. 0.5 decays once from `lr` to the minimum."""
     total_training_steps: int = -1
     """Step at which the `cosine` schedule ends. -1 uses the last step of the run."""
@@ -89,9 +103,9 @@ class OptimConfig:
 
 @dataclass
 class MixedPrecisionConfig:
-    param_dtype: str | None = None
+    param_dtype: str | None = allowed(None, ("None", *DTYPE_NAMES))
     """Data type for the forward and backward pass. Null uses `dtype`."""
-    reduce_dtype: str = "float32"
+    reduce_dtype: str = allowed("float32", tuple(DTYPE_NAMES))
     """Data type for summing gradients over processes."""
 
 
@@ -103,9 +117,9 @@ class WrapPolicyConfig:
 
 @dataclass
 class FsdpConfig:
-    dtype: str = "bfloat16"
+    dtype: str = allowed("bfloat16", tuple(DTYPE_NAMES))
     """Data type for the forward and backward pass."""
-    model_dtype: str = "float32"
+    model_dtype: str = allowed("float32", tuple(DTYPE_NAMES))
     """Data type of the master weights and of the Adam state. With bfloat16, small updates are lost."""
     mixed_precision: MixedPrecisionConfig = field(default_factory=MixedPrecisionConfig)
     reshard_after_forward: bool = True
@@ -147,30 +161,30 @@ def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
 
 @dataclass
 class PolicyLossConfig:
-    loss_mode: str = "vanilla"
+    loss_mode: str = allowed("vanilla", NamesOf("rewardkit.trainer.algorithms.losses:POLICY_LOSSES"))
     """Policy loss: `vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `dppo_tv`, `dppo_kl`, `dro`,
     `luspo`, `vespo`, `clip_cov` or `kl_cov`. `sapo` and `geo_mean` always use the aggregation
     `seq-mean-token-mean`, and `luspo` always uses `seq-mean-token-sum`."""
-    dro_beta: float | None = None
+    dro_beta: float | None = allowed(None, ABOVE_0)
     """DRO: weight of the squared log-ratio. Required for `loss_mode=dro`."""
-    vespo_k_pos: float = 2.0
+    vespo_k_pos: float = allowed(2.0, NOT_NEGATIVE)
     """VESPO: k for advantages >= 0. A response with the ratio W has the weight W^k exp(lambda (1 - W))."""
-    vespo_lambda_pos: float = 3.0
+    vespo_lambda_pos: float = allowed(3.0, NOT_NEGATIVE)
     """VESPO: lambda for advantages >= 0. See `vespo_k_pos`."""
-    vespo_k_neg: float = 3.0
+    vespo_k_neg: float = allowed(3.0, NOT_NEGATIVE)
     """VESPO: k for negative advantages. See `vespo_k_pos`."""
-    vespo_lambda_neg: float = 2.0
+    vespo_lambda_neg: float = allowed(2.0, NOT_NEGATIVE)
     """VESPO: lambda for negative advantages. See `vespo_k_pos`."""
-    clip_cov_ratio: float = 2e-4
+    clip_cov_ratio: float = allowed(2e-4, POSITIVE)
     """Clip-Cov: fraction of the tokens of a step to exclude from the loss."""
     clip_cov_lb: float = 1.0
     """Clip-Cov: lower bound for the covariance of excluded tokens."""
     clip_cov_ub: float = 5.0
     """Clip-Cov: upper bound for the covariance of excluded tokens."""
-    kl_cov_ratio: float = 2e-4
+    kl_cov_ratio: float = allowed(2e-4, POSITIVE)
     """KL-Cov: fraction of the tokens of a step to penalise. The tokens with the largest covariance are
     chosen."""
-    ppo_kl_coef: float = 0.1
+    ppo_kl_coef: float = allowed(0.1, NOT_NEGATIVE)
     """KL-Cov: weight of |log-ratio| for the penalised tokens."""
 
 
@@ -189,11 +203,11 @@ class CheckpointConfig:
 
 @dataclass
 class ActorConfig:
-    strategy: str = "fsdp2"
+    strategy: str = allowed("fsdp2", ("fsdp2", "fsdp"))
     """Sharding strategy. Only `fsdp2` is supported. `fsdp` is accepted as another name for it."""
-    ppo_mini_batch_size: int = 256
+    ppo_mini_batch_size: int = allowed(256, POSITIVE)
     """Number of prompts per optimizer step, over all processes. Each prompt has `rollout.n` responses."""
-    ppo_micro_batch_size_per_gpu: int | None = None
+    ppo_micro_batch_size_per_gpu: int | None = allowed(None, POSITIVE)
     """Number of responses per forward and backward pass. Affects memory use and speed, but not the result."""
     use_dynamic_bsz: bool = False
     """Limit the size of each forward and backward pass to `ppo_max_token_len_per_gpu` tokens, instead of a
@@ -201,10 +215,10 @@ class ActorConfig:
     ppo_max_token_len_per_gpu: int = 16384
     """Maximum number of tokens per forward and backward pass, including prompts and padding. Used with
     `use_dynamic_bsz`."""
-    ulysses_sequence_parallel_size: int = 1
+    ulysses_sequence_parallel_size: int = allowed(1, POSITIVE)
     """Number of processes that share each sequence. Use it for long sequences. It does not change the result.
     If the number of processes is not a multiple of this value, their greatest common divisor is used."""
-    ppo_epochs: int = 1
+    ppo_epochs: int = allowed(1, POSITIVE)
     """Number of passes over the responses of a step."""
     shuffle: bool = False
     """Shuffle the responses of a step before each pass, within each process. The mini-batches then depend on
@@ -212,33 +226,35 @@ class ActorConfig:
     clip_ratio: float = 0.2
     """PPO clip range. The ratio of new to old probability is clipped to the range from 1 - clip_ratio to 1 +
     clip_ratio."""
-    clip_ratio_low: float = II("actor_rollout_ref.actor.clip_ratio")
+    clip_ratio_low: float = allowed(II("actor_rollout_ref.actor.clip_ratio"), NOT_NEGATIVE)
     """PPO clip range below 1."""
-    clip_ratio_high: float = II("actor_rollout_ref.actor.clip_ratio")
+    clip_ratio_high: float = allowed(II("actor_rollout_ref.actor.clip_ratio"), POSITIVE)
     """PPO clip range above 1. Set this higher than `clip_ratio_low` for DAPO's clip-higher."""
-    clip_ratio_c: float = 3.0
+    clip_ratio_c: float = allowed(3.0, Interval(1, open_low=True))
     """Dual clip: limit for the loss of tokens with a negative advantage A. Their loss is at most
     -clip_ratio_c * A."""
-    tau_pos: float = 1.0
+    tau_pos: float = allowed(1.0, ABOVE_0)
     """SAPO: temperature for positive advantages."""
-    tau_neg: float = 1.05
+    tau_neg: float = allowed(1.05, ABOVE_0)
     """SAPO: temperature for advantages that are zero or negative."""
     policy_loss: PolicyLossConfig = field(default_factory=PolicyLossConfig)
-    loss_agg_mode: str = "token-mean"
+    loss_agg_mode: str = allowed(
+        "token-mean", NamesOf("rewardkit.trainer.algorithms.reductions:AGGREGATIONS")
+    )
     """Aggregation of token losses: `token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean` or
     `seq-mean-token-sum-norm` (Dr.GRPO)."""
-    loss_scale_factor: int = II("actor_rollout_ref.rollout.response_length")
+    loss_scale_factor: int = allowed(II("actor_rollout_ref.rollout.response_length"), POSITIVE)
     """Divisor for the sum of a sequence, with `loss_agg_mode=seq-mean-token-sum-norm`."""
     use_kl_loss: bool = False
     """Add the KL to the reference policy to the loss, as in GRPO. See also `use_kl_in_reward`."""
-    kl_loss_coef: float = 0.001
+    kl_loss_coef: float = allowed(0.001, NOT_NEGATIVE)
     """Coefficient of the KL to the reference policy in the loss."""
-    kl_loss_type: str = "low_var_kl"
+    kl_loss_type: str = allowed("low_var_kl", NamesOf("rewardkit.trainer.algorithms.kl:PENALTIES"))
     """Estimator of the KL in the loss: a name from `algorithm.kl_penalty`, optionally followed by `+`. Names
     with `+`, and `mse`, have the gradient of the KL. The gradient of `kl` without `+` is 0 on average."""
     entropy_coeff: float = 0.0
     """Coefficient of the entropy bonus."""
-    grad_clip: float = 1.0
+    grad_clip: float = allowed(1.0, POSITIVE)
     """Maximum norm of the gradients."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     fsdp_config: FsdpConfig = field(default_factory=FsdpConfig)
@@ -262,8 +278,8 @@ def _like_actor() -> FsdpConfig:
 
 @dataclass
 class RefConfig:
-    log_prob_micro_batch_size_per_gpu: int | None = II(
-        "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu"
+    log_prob_micro_batch_size_per_gpu: int | None = allowed(
+        II("actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu"), POSITIVE
     )
     """Number of responses per forward pass when log probabilities are computed."""
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
@@ -271,22 +287,24 @@ class RefConfig:
     responses."""
     log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
     """Maximum number of tokens per forward pass, with `log_prob_use_dynamic_bsz`."""
-    strategy: str = II("actor_rollout_ref.actor.strategy")
+    strategy: str = allowed(II("actor_rollout_ref.actor.strategy"), ("fsdp2", "fsdp"))
     """Sharding strategy. Only `fsdp2` is supported. `fsdp` is accepted as another name for it."""
     fsdp_config: FsdpConfig = field(default_factory=_like_actor)
-    ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
+    ulysses_sequence_parallel_size: int = allowed(
+        II("actor_rollout_ref.actor.ulysses_sequence_parallel_size"), POSITIVE
+    )
 
 
 @dataclass
 class ValKwargs:
-    n: int = 1
+    n: int = allowed(1, POSITIVE)
     do_sample: bool = False
     """If true, sample tokens. If false, use greedy decoding."""
-    temperature: float = 1.0
+    temperature: float = allowed(1.0, NOT_NEGATIVE)
     """Sampling temperature."""
-    top_k: int = -1
+    top_k: int = allowed(-1, COUNT_OR_ALL)
     """Sample only from the N most likely tokens. -1 uses all tokens."""
-    top_p: float = 1.0
+    top_p: float = allowed(1.0, Interval(0, 1, open_low=True))
     """Probability mass for nucleus sampling."""
 
 
@@ -308,23 +326,23 @@ class MultiTurnConfig:
     interaction. Of several, each row names one."""
     format: str = "hermes"
     """Format of tool calls (docs/tools.md)."""
-    max_assistant_turns: int | None = None
+    max_assistant_turns: int | None = allowed(None, NOT_NEGATIVE)
     """Maximum number of model turns per episode. Null or 0 means no limit."""
-    max_user_turns: int | None = None
+    max_user_turns: int | None = allowed(None, NOT_NEGATIVE)
     """Maximum number of tool and user turns per episode. Null or 0 means no limit."""
-    max_parallel_calls: int = 1
+    max_parallel_calls: int = allowed(1, POSITIVE)
     """Maximum number of tool calls to execute per turn. The model is told if calls were not executed."""
-    max_turn_tokens: int | None = None
+    max_turn_tokens: int | None = allowed(None, POSITIVE)
     """Maximum number of tokens per model turn. Null uses the rest of the response length."""
-    max_tool_response_length: int = 256
+    max_tool_response_length: int = allowed(256, POSITIVE)
     """Maximum number of characters in a tool response. Longer tool responses are truncated."""
-    tool_response_truncate_side: str = "middle"
+    tool_response_truncate_side: str = allowed("middle", ("left", "middle", "right"))
     """Part of a tool response to cut off if the response is too long: `left`, `right` or `middle`."""
-    tool_timeout_s: float = 30.0
+    tool_timeout_s: float = allowed(30.0, POSITIVE)
     """Time limit in seconds for one tool call or one response of an interaction."""
-    tool_retries: int = 1
+    tool_retries: int = allowed(1, NOT_NEGATIVE)
     """Number of retries if a tool fails."""
-    episode_timeout_s: float | None = None
+    episode_timeout_s: float | None = allowed(None, POSITIVE)
     """Time limit per episode, in seconds. Episodes that exceed it are not scored. Null means no limit."""
 
 
@@ -342,39 +360,43 @@ class AgentConfig:
 
 @dataclass
 class RolloutConfig:
-    name: str = field(default_factory=_default_engine)
+    name: str = allowed(
+        factory=_default_engine,
+        values=NamesOf("rewardkit.trainer.rollout.engines:ENGINES"),
+        instead="rewardkit has the engines {known}; set actor_rollout_ref.rollout.name=vllm",
+    )
     """Rollout engine: `vllm` (in each training process), `vllm_server` (vLLM servers) or `hf` (transformers).
     The default is `vllm` if it is installed, otherwise `hf`."""
-    servers: int = 1
+    servers: int = allowed(1, POSITIVE)
     """With `vllm_server`, number of vLLM servers to start. Each server uses `tensor_model_parallel_size` GPUs
     that are not used for training."""
-    urls: list[str] | None = None
+    urls: list[str] | None = allowed(None, BARE_ADDRESSES)
     """With `vllm_server`, URLs of running vLLM servers to use instead of starting servers
     (docs/rollouts.md)."""
-    response_timeout_s: float = 1800.0
+    response_timeout_s: float = allowed(1800.0, POSITIVE)
     """With `vllm_server`, time limit in seconds for a response or turn. If a server exceeds it, the response
     is requested from another server."""
-    servers_wait_s: float = 300.0
+    servers_wait_s: float = allowed(300.0, NOT_NEGATIVE)
     """With `vllm_server`, end the run if no server is available for this many seconds."""
-    update_weights_bucket_megabytes: int = 256
+    update_weights_bucket_megabytes: int = allowed(256, POSITIVE)
     """With `vllm_server`, size of the chunks in which weights are sent, in MiB."""
-    lora_sync: str = "merge"
+    lora_sync: str = allowed("merge", ("merge", "adapter"))
     """With `vllm_server` and LoRA, what is sent to the servers. `merge` sends all weights with the adapter
     merged. `adapter` sends only the adapter and requires servers on this machine."""
-    max_loras: int = 4
+    max_loras: int = allowed(4, POSITIVE)
     """With `lora_sync=adapter`, number of adapter versions that a server can use at the same time. Turns that
     need other versions wait."""
-    n: int = 1
+    n: int = allowed(1, POSITIVE)
     """Number of responses per prompt."""
     do_sample: bool = True
     """If true, sample tokens. If false, use greedy decoding."""
-    temperature: float = 1.0
+    temperature: float = allowed(1.0, ABOVE_0)
     """Sampling temperature. Training uses the same temperature to compute log probabilities."""
-    top_k: int = -1
+    top_k: int = allowed(-1, COUNT_OR_ALL)
     """Sample only from the N most likely tokens. -1 uses all tokens."""
-    top_p: float = 1.0
+    top_p: float = allowed(1.0, Interval(0, 1, open_low=True))
     """Probability mass for nucleus sampling."""
-    seed: int = II("data.seed")
+    seed: int = allowed(II("data.seed"), SEEDS)
     """Random seed for sampling. Each response has its own random numbers, which do not depend on the
     batch."""
     ignore_eos: bool = False
@@ -388,34 +410,34 @@ class RolloutConfig:
     """Stop the run if `training/rollout_actor_kl` exceeds this value, because the engine has wrong weights.
     Null uses 1e-5 in float32. For other data types, null uses 16 times the value in the first step, but at
     most 0.2."""
-    dtype: str = "bfloat16"
+    dtype: str = allowed("bfloat16", ("float32", "bfloat16", "float16"))
     """Data type of the weights in the rollout engine."""
-    micro_batch_size: int | None = None
+    micro_batch_size: int | None = allowed(None, POSITIVE)
     """Number of responses that a process generates at the same time. Only for `hf`. For vLLM, use
     `max_num_seqs`."""
-    log_prob_micro_batch_size_per_gpu: int | None = None
+    log_prob_micro_batch_size_per_gpu: int | None = allowed(None, POSITIVE)
     """Number of responses per forward pass when log probabilities are computed."""
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
     """Limit the size of each forward pass to `log_prob_max_token_len_per_gpu` tokens, instead of a number of
     responses."""
     log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
     """Maximum number of tokens per forward pass, with `log_prob_use_dynamic_bsz`."""
-    prompt_length: int = II("data.max_prompt_length")
+    prompt_length: int = allowed(II("data.max_prompt_length"), POSITIVE)
     """Length to which prompts are padded, in tokens."""
-    response_length: int = II("data.max_response_length")
+    response_length: int = allowed(II("data.max_response_length"), POSITIVE)
     """Maximum number of tokens per response."""
     max_model_len: int | None = None
     """Maximum number of tokens for a prompt and its response together. Null uses prompt_length +
     response_length."""
-    tensor_model_parallel_size: int = 1
+    tensor_model_parallel_size: int = allowed(1, POSITIVE)
     """Number of processes that share one engine or, with `vllm_server`, number of GPUs per server. Not used
     by `hf`."""
-    gpu_memory_utilization: float = 0.5
+    gpu_memory_utilization: float = allowed(0.5, POSITIVE)
     """Fraction of GPU memory for weights and KV cache. On a CPU, maximum fraction of free RAM for the KV
     caches of all processes. Not used by `hf`."""
-    max_num_seqs: int = 256
+    max_num_seqs: int = allowed(256, POSITIVE)
     """Maximum number of responses that are generated at the same time. Not used by `hf`."""
-    max_num_batched_tokens: int = 8192
+    max_num_batched_tokens: int = allowed(8192, POSITIVE)
     """Maximum number of tokens per forward pass. On a CPU, the length of the longest sequence is used if it
     is larger. Not used by `hf`."""
     enable_chunked_prefill: bool | None = None
@@ -434,7 +456,7 @@ class RolloutConfig:
     first time, so it is useful only for long runs. Not used by `hf`."""
     free_cache_engine: bool = True
     """On a GPU, free the engine's weights and KV cache while the policy trains. Not used by `hf`."""
-    load_format: str = "dummy"
+    load_format: str = allowed("dummy", ("dummy", "auto"))
     """`dummy` starts the engine without weights, which are sent with the first sync. `auto` loads the weights
     from the model folder first. Not used by `hf`."""
     disable_log_stats: bool = True
@@ -454,7 +476,7 @@ class ActorRolloutRefConfig:
 
 @dataclass
 class CriticConfig:
-    strategy: str = II("actor_rollout_ref.actor.strategy")
+    strategy: str = allowed(II("actor_rollout_ref.actor.strategy"), ("fsdp2", "fsdp"))
     model: ModelConfig = field(
         default_factory=lambda: ModelConfig(
             path=II("actor_rollout_ref.model.path"),
@@ -465,22 +487,29 @@ class CriticConfig:
     )
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-5))
     fsdp_config: FsdpConfig = field(default_factory=_like_actor)
-    ppo_mini_batch_size: int = II("actor_rollout_ref.actor.ppo_mini_batch_size")
-    ppo_micro_batch_size_per_gpu: int | None = II("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu")
+    ppo_mini_batch_size: int = allowed(II("actor_rollout_ref.actor.ppo_mini_batch_size"), POSITIVE)
+    ppo_micro_batch_size_per_gpu: int | None = allowed(
+        II("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"), POSITIVE
+    )
     use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
     ppo_max_token_len_per_gpu: int = 32768
     forward_micro_batch_size_per_gpu: int | None = II("critic.ppo_micro_batch_size_per_gpu")
     """Number of responses per forward pass when values are computed without an update."""
     forward_max_token_len_per_gpu: int = II("critic.ppo_max_token_len_per_gpu")
     """Maximum number of tokens per forward pass when values are computed, with `use_dynamic_bsz`."""
-    ulysses_sequence_parallel_size: int = II("actor_rollout_ref.actor.ulysses_sequence_parallel_size")
-    ppo_epochs: int = II("actor_rollout_ref.actor.ppo_epochs")
+    ulysses_sequence_parallel_size: int = allowed(
+        II("actor_rollout_ref.actor.ulysses_sequence_parallel_size"), POSITIVE
+    )
+    ppo_epochs: int = allowed(II("actor_rollout_ref.actor.ppo_epochs"), POSITIVE)
     shuffle: bool = II("actor_rollout_ref.actor.shuffle")
     """Shuffle the responses of a step before each pass, within each process. The mini-batches then depend on
     the number of processes."""
-    cliprange_value: float = 0.5
+    cliprange_value: float = allowed(0.5, POSITIVE)
     """PPO value clip. A new value is clipped to the range from the old value - cliprange_value to the old
     value + cliprange_value."""
-    loss_agg_mode: str = II("actor_rollout_ref.actor.loss_agg_mode")
+    loss_agg_mode: str = allowed(
+        II("actor_rollout_ref.actor.loss_agg_mode"),
+        NamesOf("rewardkit.trainer.algorithms.reductions:AGGREGATIONS"),
+    )
     loss_scale_factor: int = II("actor_rollout_ref.actor.loss_scale_factor")
-    grad_clip: float = 1.0
+    grad_clip: float = allowed(1.0, POSITIVE)

@@ -11,6 +11,7 @@ from typing import Any
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.correction import read_bounds, read_rejections
+from rewardkit.trainer.config.allowed import check_values
 from rewardkit.trainer.config.root import Config, RunConfig, logger_names, world_size
 from rewardkit.trainer.config.workers import (
     ActorConfig,
@@ -23,7 +24,6 @@ from rewardkit.trainer.config.workers import (
 from rewardkit.trainer.logging.logger import logger_choices, missing
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.rules import REFUSED, REFUSED_EVERYWHERE, SAID, check_rules
-from rewardkit.trainer.run.values import VALUES, check_values
 
 
 def _check_bounds(config: Config) -> None:
@@ -214,7 +214,7 @@ Check = Callable[[Any], Iterable[str] | None]
 """Returns lines about what is taken, but not as given; raises a RewardkitError at what cannot be."""
 
 SETTINGS: tuple[tuple[str, Check], ...] = (
-    ("values", lambda c: check_values(c, VALUES)),
+    ("values", check_values),
     ("bounds of the rollout correction", _check_bounds),
     ("mutually exclusive settings", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
     ("sharding", _check_sharding),

@@ -1,4 +1,4 @@
-"""The allowed values of SFT's settings, and every check before a model is loaded."""
+"""Checks of SFT's settings before a model is loaded."""
 
 from __future__ import annotations
 
@@ -7,46 +7,14 @@ from pathlib import Path
 from rewardkit.errors import ConfigError
 from rewardkit.files.inputs import find_inputs
 from rewardkit.model_folders import why_no_model
+from rewardkit.trainer.config.allowed import check_values
 from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.config.workers import group_size
 from rewardkit.trainer.data import file_list
-from rewardkit.trainer.run.checks import SHARING, Check, check_contents, check_loggers, check_sharding
+from rewardkit.trainer.run.checks import Check, check_contents, check_loggers, check_sharding
 from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
 from rewardkit.trainer.run.rules import REFUSED_EVERYWHERE, Rule, check_rules, needing_packages
-from rewardkit.trainer.run.values import (
-    COUNT_OR_ALL,
-    LEARNER,
-    MODEL,
-    POSITIVE,
-    SEEDS,
-    TRAINER,
-    WORKER,
-    Values,
-    check_values,
-)
 from rewardkit.trainer.sft.config import SftConfig
-
-
-def _of(section: str, table: dict[str, Values]) -> dict[str, Values]:
-    return {key.removeprefix(f"{section}."): v for key, v in table.items() if key.startswith(f"{section}.")}
-
-
-VALUES: dict[str, dict[str, Values]] = {
-    "data": {
-        "truncation": ("error", "left", "right"),
-        "seed": SEEDS,
-        "train_max_samples": COUNT_OR_ALL,
-        "val_max_samples": COUNT_OR_ALL,
-        "max_length": POSITIVE,
-        "train_batch_size": POSITIVE,
-        "micro_batch_size_per_gpu": POSITIVE,
-        "max_token_len_per_gpu": POSITIVE,
-    },
-    "model": MODEL,
-    "optim": {**_of("optim", LEARNER), "clip_grad": POSITIVE},
-    "engine": {**_of("fsdp_config", WORKER), "strategy": WORKER["strategy"], SHARING: WORKER[SHARING]},
-    "trainer": TRAINER,
-}
 
 REFUSED: tuple[Rule, ...] = (
     *needing_packages(lambda c: (c.model,)),
@@ -110,7 +78,7 @@ def _check_model(config: SftConfig) -> None:
 
 
 CHECKS: tuple[tuple[str, Check], ...] = (
-    ("values", lambda c: check_values(c, VALUES)),
+    ("values", check_values),
     ("mutually exclusive settings", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
     ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
     ("loggers", check_loggers),

@@ -11,6 +11,15 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from rewardkit.trainer.config.allowed import (
+    BELOW_1,
+    COUNT_OR_ALL,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SEEDS,
+    SHARE,
+    allowed,
+)
 from rewardkit.trainer.config.root import StageConfig
 from rewardkit.trainer.config.verl import Schema
 from rewardkit.trainer.config.workers import (
@@ -28,9 +37,9 @@ class SftDataConfig:
     """File, or list of files, with the training data, in any format that `rewardkit score` reads."""
     val_files: Any = None
     """File, or list of files, with the validation data. Used to compute the validation loss."""
-    train_max_samples: int = -1
+    train_max_samples: int = allowed(-1, COUNT_OR_ALL)
     """Use only the first N training rows. -1 uses all rows."""
-    val_max_samples: int = -1
+    val_max_samples: int = allowed(-1, COUNT_OR_ALL)
     """Use only the first N validation rows. -1 uses all rows."""
     messages_key: str = "messages"
     """Column with conversations. The model is trained on the assistant turns."""
@@ -50,41 +59,41 @@ class SftDataConfig:
     is saved in checkpoints."""
     apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     """Arguments for the chat template, such as `enable_thinking`."""
-    max_length: int = 1024
+    max_length: int = allowed(1024, POSITIVE)
     """Maximum number of tokens for a prompt and its response together."""
-    truncation: str = "error"
+    truncation: str = allowed("error", ("error", "left", "right"))
     """Treatment of rows that are longer than `max_length`. `error` stops the run. `right` and `left` cut off
     that side. Rows that lose all tokens to train on are skipped."""
-    train_batch_size: int = 256
+    train_batch_size: int = allowed(256, POSITIVE)
     """Number of rows per optimizer step, over all processes."""
-    micro_batch_size_per_gpu: int | None = 4
+    micro_batch_size_per_gpu: int | None = allowed(4, POSITIVE)
     """Number of rows per forward and backward pass, without `use_dynamic_bsz`. Does not change the result."""
     use_dynamic_bsz: bool = True
     """Limit the size of each forward and backward pass to `max_token_len_per_gpu` tokens, instead of a number
     of rows."""
-    max_token_len_per_gpu: int = 8192
+    max_token_len_per_gpu: int = allowed(8192, POSITIVE)
     """Maximum number of tokens per forward and backward pass, with `use_dynamic_bsz`."""
     shuffle: bool = True
     """Shuffle the rows in each epoch, using `seed`."""
-    seed: int = 1
+    seed: int = allowed(1, SEEDS)
     """Random seed for the order of rows. Runs with the same seed give the same results."""
 
 
 @dataclass
 class SftOptimConfig(OptimConfig):
-    lr: float = 1e-5
-    betas: tuple[float, float] = (0.9, 0.95)
-    lr_warmup_steps_ratio: float = 0.1
-    lr_scheduler_type: str = "cosine"
-    clip_grad: float = 1.0
+    lr: float = allowed(1e-5, NOT_NEGATIVE)
+    betas: tuple[float, float] = allowed((0.9, 0.95), BELOW_1)
+    lr_warmup_steps_ratio: float = allowed(0.1, SHARE)
+    lr_scheduler_type: str = allowed("cosine", ("constant", "cosine"))
+    clip_grad: float = allowed(1.0, POSITIVE)
     """Maximum norm of the gradients."""
 
 
 @dataclass
 class SftEngineConfig(FsdpConfig):
-    strategy: str = "fsdp2"
+    strategy: str = allowed("fsdp2", ("fsdp2", "fsdp"))
     """Sharding strategy. Only `fsdp2` is supported. `fsdp` is accepted as another name for it."""
-    ulysses_sequence_parallel_size: int = 1
+    ulysses_sequence_parallel_size: int = allowed(1, POSITIVE)
     """Number of processes that share each sequence. Use it for long sequences."""
 
 
