@@ -7,8 +7,9 @@ import ipaddress
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -165,32 +166,7 @@ _GROUPS = {
     help="Reward for responses that could not be scored, in protocols that cannot report failures.",
 )
 @reward_options
-def command(
-    host: str,
-    port: int,
-    workers: int,
-    scorers: int | None,
-    token_file: Path | None,
-    insecure: bool,
-    certfile: Path | None,
-    keyfile: Path | None,
-    cors_origins: tuple[str, ...],
-    hosts: tuple[str, ...],
-    run_code: bool,
-    no_sandbox: bool,
-    max_body_mb: int,
-    max_samples: int,
-    max_memory_mb: int,
-    request_timeout: float,
-    drain_s: float,
-    access_log: bool,
-    otel: bool,
-    ground_truth_files: tuple[Path, ...],
-    ground_truth_tokenizer: str | None,
-    task_words: tuple[str, ...],
-    on_failure: float,
-    rewards: RewardOptions,
-) -> Serving:
+def command(rewards: RewardOptions, **given: Any) -> Serving:
     """Serve rewards over HTTP.
 
     Clients send samples to POST /score. The server also answers GET requests for /rewards, /metrics,
@@ -202,55 +178,120 @@ def command(
     from rewardkit.server.observability import logs
 
     logs.keep_standard_streams()
-    tokens = [*in_file("tokens", []), *_read_tokens(token_file)]
-    if not insecure:
-        _check_closed(host, tokens)
-    serving.check_certificate(certfile, keyfile)
-    options = rewards.read(in_file("options", {}))
-    given_to_run().keep_all()  # the rows are those of whoever asks
-    if not ground_truth_files:
-        refuse_given(("ground_truth_tokenizer",), "the tokenizer is used only for the prompts of --gold")
-    ground_truths = _index(ground_truth_files, ground_truth_tokenizer) if ground_truth_files else None
-    tasks: dict[str, TaskSet] = _task_sets(task_words, workers) if task_words else {}
-    _look_for_groups(tasks, ground_truths)
-    share = _share(scorers or len(os.sched_getaffinity(0)), workers)
-    exported_traces = _exported_traces() if otel else None
-    Scorer(options=options).close()  # what is wrong with the options is said once, here
+    asked = ServeOptions(**given)
+    serving.check_certificate(asked.certfile, asked.keyfile)
+    service = Service.prepare(asked, rewards)
+    return serving.Serving(
+        service.open_app, asked.host, asked.port, asked.workers, asked.drain_s, asked.certfile, asked.keyfile
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Options of the command, besides those of rewards."""
+
+    host: str
+    port: int
+    workers: int
+    scorers: int | None
+    token_file: Path | None
+    insecure: bool
+    certfile: Path | None
+    keyfile: Path | None
+    cors_origins: tuple[str, ...]
+    hosts: tuple[str, ...]
+    run_code: bool
+    no_sandbox: bool
+    max_body_mb: int
+    max_samples: int
+    max_memory_mb: int
+    request_timeout: float
+    drain_s: float
+    access_log: bool
+    otel: bool
+    ground_truth_files: tuple[Path, ...]
+    ground_truth_tokenizer: str | None
+    task_words: tuple[str, ...]
+    on_failure: float
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything that a server process needs to make its application; it has been read and checked once."""
+
+    asked: ServeOptions
+    timeout_s: float | None
+    """Time limit of one sample; None: each reward's own."""
+    options: dict[str, dict[str, Any]]
+    """Options of rewards, by data source."""
+    tokens: Sequence[str]
+    ground_truths: GroundTruthIndex | None
+    tasks: dict[str, TaskSet]
+    scorers: int
+    """Scoring processes of one server process."""
+    exported_traces: Callable[[], AbstractContextManager[Traces]] | None
+
+    @classmethod
+    def prepare(cls, asked: ServeOptions, rewards: RewardOptions) -> Service:
+        """Read what the options name.
+
+        Raises:
+            RewardkitError: the first thing that is wrong, before a process starts.
+        """
+        tokens = [*in_file("tokens", []), *_read_tokens(asked.token_file)]
+        if not asked.insecure:
+            _check_closed(asked.host, tokens)
+        options = rewards.read(in_file("options", {}))
+        given_to_run().keep_all()  # the rows are those of whoever asks
+        if not asked.ground_truth_files:
+            refuse_given(("ground_truth_tokenizer",), "the tokenizer is used only for the prompts of --gold")
+        ground_truths = (
+            _index(asked.ground_truth_files, asked.ground_truth_tokenizer)
+            if asked.ground_truth_files
+            else None
+        )
+        tasks: dict[str, TaskSet] = _task_sets(asked.task_words, asked.workers) if asked.task_words else {}
+        _look_for_groups(tasks, ground_truths)
+        share = _share(asked.scorers or len(os.sched_getaffinity(0)), asked.workers)
+        exported_traces = _exported_traces() if asked.otel else None
+        Scorer(options=options).close()  # what is wrong with the options is said once, here
+        return cls(asked, rewards.timeout_s, options, tokens, ground_truths, tasks, share, exported_traces)
 
     @contextlib.contextmanager
-    def make_app() -> Iterator[FastAPI]:
+    def open_app(self) -> Iterator[FastAPI]:
+        """Make the application of a server process, with its scorer, until the block ends."""
         # Only now: the metrics look at the environment when they are imported.
         from rewardkit.server.app import create_app
+        from rewardkit.server.observability import logs
 
-        needs: dict[str, Callable[[], object]] = {} if no_sandbox else {"sandbox": levels.choose}
+        asked = self.asked
+        needs: dict[str, Callable[[], object]] = {} if asked.no_sandbox else {"sandbox": levels.choose}
         with ExitStack() as stack:
-            stack.enter_context(logs.json_logs(access_log=access_log))
+            stack.enter_context(logs.json_logs(access_log=asked.access_log))
             stack.enter_context(logs.output_logged())
             scorer = stack.enter_context(
-                Scorer(options=options, workers=share, timeout_s=rewards.timeout_s, express=True)
+                Scorer(options=self.options, workers=self.scorers, timeout_s=self.timeout_s, express=True)
             )
             needs["models"] = scorer.warm_up
-            traces = stack.enter_context(exported_traces()) if exported_traces else None
+            traces = stack.enter_context(self.exported_traces()) if self.exported_traces else None
             yield create_app(
                 scorer,
-                tokens=tokens,
-                max_body_bytes=max_body_mb << 20,
-                max_samples=max(1, max_samples // workers),
-                max_bytes=(max_memory_mb << 20) // workers,
-                timeout_s=request_timeout,
-                cors_origins=cors_origins,
-                hosts=hosts,
-                access_log=access_log,
-                sandbox=stack.enter_context(Pool(share)) if run_code else None,
+                tokens=self.tokens,
+                max_body_bytes=asked.max_body_mb << 20,
+                max_samples=max(1, asked.max_samples // asked.workers),
+                max_bytes=(asked.max_memory_mb << 20) // asked.workers,
+                timeout_s=asked.request_timeout,
+                cors_origins=asked.cors_origins,
+                hosts=asked.hosts,
+                access_log=asked.access_log,
+                sandbox=stack.enter_context(Pool(self.scorers)) if asked.run_code else None,
                 needs=needs,
-                ground_truths=ground_truths,
-                on_failure=on_failure,
-                processes=workers,
-                tasks=tasks,
+                ground_truths=self.ground_truths,
+                on_failure=asked.on_failure,
+                processes=asked.workers,
+                tasks=self.tasks,
                 begin_trace=traces.begin if traces else None,
             )
-
-    return serving.Serving(make_app, host, port, workers, drain_s, certfile, keyfile)
 
 
 def _check_closed(host: str, tokens: Sequence[str]) -> None:
