@@ -20,24 +20,32 @@ class MathFunction(NamedTuple):
     """True if it is nearly constant far from 0."""
     reads_last_digits: bool = False
     """True if its value depends on the last digits of its argument, which differ between precisions."""
+    takes_integers: bool = False
+    """True if its variables are integers."""
+    keeps_zero: bool = False
+    """True if it is 0 at 0."""
+    of_complex: bool = False
+    """True if it is a part of a complex number."""
+    has_sign: bool = False
+    """True if formulas write it with a sign such as `!!` and never with this name."""
 
 
 FUNCTIONS = {
-    "sin": MathFunction("sin", "sin"),
+    "sin": MathFunction("sin", "sin", keeps_zero=True),
     "cos": MathFunction("cos", "cos"),
-    "tan": MathFunction("tan", "tan"),
+    "tan": MathFunction("tan", "tan", keeps_zero=True),
     "cot": MathFunction("cot", "cot"),
     "sec": MathFunction("sec", "sec"),
     "csc": MathFunction("csc", "csc"),
-    "arcsin": MathFunction("asin", "asin", breaks_at_one=True, is_branch=True),
+    "arcsin": MathFunction("asin", "asin", breaks_at_one=True, is_branch=True, keeps_zero=True),
     "arccos": MathFunction("acos", "acos", breaks_at_one=True, is_branch=True),
-    "arctan": MathFunction("atan", "atan", is_branch=True),
+    "arctan": MathFunction("atan", "atan", is_branch=True, keeps_zero=True),
     "arccot": MathFunction("acot", is_branch=True),
     "arcsec": MathFunction("asec", "asec", breaks_at_one=True, is_branch=True),
     "arccsc": MathFunction("acsc", "acsc", breaks_at_one=True, is_branch=True),
-    "sinh": MathFunction("sinh", "sinh"),
+    "sinh": MathFunction("sinh", "sinh", keeps_zero=True),
     "cosh": MathFunction("cosh", "cosh"),
-    "tanh": MathFunction("tanh", "tanh", levels_off=True),
+    "tanh": MathFunction("tanh", "tanh", levels_off=True, keeps_zero=True),
     "coth": MathFunction("coth", "coth", levels_off=True),
     "sech": MathFunction("sech", "sech"),
     "csch": MathFunction("csch", "csch"),
@@ -52,21 +60,21 @@ FUNCTIONS = {
     "abs": MathFunction("Abs"),
     "floor": MathFunction("floor", reads_last_digits=True),
     "ceil": MathFunction("ceiling", reads_last_digits=True),
-    "factorial": MathFunction("factorial"),
-    "factorial2": MathFunction("factorial2"),
-    "binom": MathFunction("binomial"),
+    "factorial": MathFunction("factorial", takes_integers=True),
+    "factorial2": MathFunction("factorial2", takes_integers=True, has_sign=True),
+    "binom": MathFunction("binomial", takes_integers=True),
     "max": MathFunction("Max"),
     "min": MathFunction("Min"),
-    "gcd": MathFunction("gcd", reads_last_digits=True),
-    "lcm": MathFunction("lcm", reads_last_digits=True),
-    "mod": MathFunction("Mod", reads_last_digits=True),
+    "gcd": MathFunction("gcd", reads_last_digits=True, takes_integers=True),
+    "lcm": MathFunction("lcm", reads_last_digits=True, takes_integers=True),
+    "mod": MathFunction("Mod", reads_last_digits=True, takes_integers=True),
     "sgn": MathFunction("sign", reads_last_digits=True),
-    "re": MathFunction("re", "re"),
-    "im": MathFunction("im", "im"),
-    "arg": MathFunction("arg", "arg", is_branch=True, reads_last_digits=True),
+    "re": MathFunction("re", "re", of_complex=True),
+    "im": MathFunction("im", "im", of_complex=True),
+    "arg": MathFunction("arg", "arg", is_branch=True, reads_last_digits=True, of_complex=True),
     "erf": MathFunction("erf", "erf", levels_off=True),
     "gamma": MathFunction("gamma", "gamma"),
-    "root": MathFunction("real_root"),
+    "root": MathFunction("real_root", has_sign=True),
 }
 """Functions by their name in the tree (`Fn.name`). `reading.words` has the spellings."""
 

@@ -14,6 +14,7 @@ from rewardkit.rewards.math.comparing.agreement import DIGITS, close, surely
 from rewardkit.rewards.math.comparing.numeric import Evaluator
 from rewardkit.rewards.math.comparing.points import Env, Functions, Point, branch_points, pieces, points
 from rewardkit.rewards.math.comparing.rational import Irrational, exact
+from rewardkit.rewards.math.functions import named
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.tree.nodes import (
     MINUS_ONE,
@@ -36,14 +37,13 @@ from rewardkit.rewards.math.tree.nodes import (
 from rewardkit.rewards.math.tree.rebuild import rebuild, substitute
 
 _GOOD_POINTS = 3
-_PARTS = frozenset({"re", "im", "arg"})
-"""Functions of complex numbers."""
+_OF_COMPLEX = named("of_complex")
 
 
 def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
     """Return whether two trees have the same value for all variables; None if that remains open."""
     functions = Functions.of(a, b, names)
-    if any(isinstance(part, Fn) and part.name in _PARTS for part in functions.parts):
+    if any(isinstance(part, Fn) and part.name in _OF_COMPLEX for part in functions.parts):
         a, b = _complex(a, names), _complex(b, names)
         functions = Functions.of(a, b, sorted(symbols(a) | symbols(b)))
     rational = not any(map(_is_irrational, functions.parts))

@@ -55,6 +55,7 @@ _MOST_ON_LINES = 48
 """Maximum number of points in the pieces of all lines together."""
 _MOST_INTEGER_POINTS = 48
 _BRANCHES = named("is_branch")
+_OF_INTEGERS = named("takes_integers")
 
 
 _CHOOSING = frozenset({Fn, Pow, BigOp, Const, App, Degree})
@@ -121,7 +122,7 @@ def _integer_names(parts: list[Node]) -> frozenset[str]:
         match part:
             case Fn(name="floor" | "ceil") | Fn(name="mod", args=(_, Num(num=1, den=1))):
                 found |= symbols(part) & _INTEGER_LETTERS
-            case Fn(name="factorial" | "factorial2" | "binom" | "mod" | "gcd" | "lcm"):
+            case Fn(name=name) if name in _OF_INTEGERS:
                 found |= symbols(part)
             case Pow(base=base, exponent=exponent) if not isinstance(exponent, Num) and _is_negative(base):
                 found |= symbols(exponent)

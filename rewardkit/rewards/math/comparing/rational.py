@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
+from rewardkit.rewards.math.functions import named
 from rewardkit.rewards.math.guards import MAX_BITS, MAX_TERMS, TooLarge, spend
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -27,6 +28,7 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 MAX_FACTORIAL = 3_000
+_KEEP_ZERO = named("keeps_zero")
 
 
 class Irrational(Exception):
@@ -178,7 +180,7 @@ class _Exact:
                 return self._logarithm(first, values[1])
             case "ln" | "log" if first == 1:
                 return Fraction(0)
-            case "sin" | "tan" | "arcsin" | "arctan" | "sinh" | "tanh" if first == 0:
+            case _ if first == 0 and name in _KEEP_ZERO:
                 return Fraction(0)
             case _:
                 raise Irrational(name)

@@ -154,11 +154,13 @@ def led_choice(text: str) -> tuple[str, str] | None:
 def choice_run(text: str) -> tuple[str, ...] | None:
     """Return the letters of several choices without separators, `ABD`; None unless they ascend."""
     run = tuple(text)
-    return run if 1 < len(run) < 8 and set(run) <= set("ABCDEFGH") and list(run) == sorted(set(run)) else None
+    return run if 1 < len(run) < 8 and set(run) <= set(_LISTED) and list(run) == sorted(set(run)) else None
 
 
+_LISTED = "ABCDEFGH"
+"""Letters of choices in a list; `I` and `J` are numbers and variables as well."""
 _LISTING = re.compile(r"[,、，]| and ")
-_BRACKETED_LETTER = re.compile(r"\(([A-H])\)")
+_BRACKETED_LETTER = re.compile(rf"\(([{_LISTED}])\)")
 
 
 def choice_list(text: str, source: str) -> tuple[str, ...] | None:
@@ -171,7 +173,7 @@ def choice_list(text: str, source: str) -> tuple[str, ...] | None:
     text = _BRACKETED_LETTER.sub(r"\1", text)
     letters = text.replace(" and ", ",").replace("、", ",").replace("，", ",").replace(" ", ",").split(",")
     found = tuple(sorted(letter for letter in letters if letter))
-    return found if len(found) > 1 and all(len(x) == 1 and x in "ABCDEFGH" for x in found) else None
+    return found if len(found) > 1 and all(len(x) == 1 and x in _LISTED for x in found) else None
 
 
 def circled(text: str) -> str | None:

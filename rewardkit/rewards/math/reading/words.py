@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from rewardkit.rewards.math import functions
 from rewardkit.rewards.math.reading.nouns import table as table
 
-_CIRCULAR = table("sin cos tan cot sec csc")
-_HYPERBOLIC = table("sinh cosh tanh coth sech csch")
-INVERSES = {name: f"arc{name}" for name in _CIRCULAR | _HYPERBOLIC}
+INVERSES = {name: f"arc{name}" for name in functions.FUNCTIONS if f"arc{name}" in functions.FUNCTIONS}
 """Name of the inverse, by function."""
 _INVERSE_NAMES = {
     **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("a", "arc")},
-    **{f"ar{name}": INVERSES[name] for name in _HYPERBOLIC},
+    **{f"ar{name}": inverse for name, inverse in INVERSES.items() if name.endswith("h")},
 }
-FUNCTIONS = (INVERSES.keys() | _INVERSE_NAMES.keys()) | table(
-    "ln log lg exp det gcd lcm max min sgn sign "
-    "arg Re Im re im floor ceil abs sqrt cbrt factorial binomial binom deg dim tr trace rank Var erf gamma "
-    "frac mod cis"
+FUNCTIONS = (functions.FUNCTIONS.keys() - functions.named("has_sign") | _INVERSE_NAMES.keys()) | table(
+    "lg exp det sign Re Im sqrt cbrt binomial deg dim tr trace rank Var frac cis"
 )
 FUNCTION_NAMES = {
     **_INVERSE_NAMES, "Re": "re", "Im": "im", "binomial": "binom", "sign": "sgn", "trace": "tr",
