@@ -14,6 +14,7 @@ from typing import Any, Literal
 from rewardkit.errors import GateError, IncompleteError, InputError, OptionsError, did_you_mean
 from rewardkit.evaluation.comparison import Comparison
 from rewardkit.evaluation.evaluation import OVERALL, Figures
+from rewardkit.evaluation.intervals import ends
 
 Counted = Literal["point", "interval"]
 """The mean counts, or the lower end of its interval."""
@@ -198,6 +199,5 @@ def _too_many(name: str, missing: int, whole: int, what: str) -> str:
 
 
 def _interval(low: float | None, high: float | None, sign: str = "") -> str:
-    if low is None or high is None:
-        return ""
-    return f" (95 % interval {low:{sign}.4f} to {high:{sign}.4f})"
+    found = ends(low, high, lambda value: f"{value:{sign}.4f}")
+    return found and f" (95 % interval {found})"

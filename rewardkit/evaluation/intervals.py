@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, product
@@ -36,6 +36,11 @@ class Estimate:
     prompts: int
     n: int
     """Responses."""
+
+
+def ends(low: float | None, high: float | None, show: Callable[[float], str]) -> str:
+    """Return the ends of an interval as text; empty without one, since a single prompt has none."""
+    return "" if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
 def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estimate | None:

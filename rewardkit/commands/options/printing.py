@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from rewardkit.evaluation.intervals import ends
 from rewardkit.types import Score
 
 err = Console(stderr=True)
@@ -47,4 +48,4 @@ def signed(value: float) -> str:
 
 def interval(low: float | None, high: float | None, show: Callable[[float], str] = figure) -> str:
     """Return the ends of an interval as they stand in a table; a dash where one prompt gives none."""
-    return "-" if low is None or high is None else f"{show(low)} to {show(high)}"
+    return ends(low, high, show) or "-"

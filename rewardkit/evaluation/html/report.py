@@ -13,7 +13,7 @@ from rewardkit.evaluation.evaluation import OVERALL, AtK, Figures, figures_by_so
 from rewardkit.evaluation.html.charts import Chart, axis, draw, draw_rows
 from rewardkit.evaluation.html.page import cards, write_page
 from rewardkit.evaluation.html.payload import STATUSES, Payload
-from rewardkit.evaluation.intervals import Estimate
+from rewardkit.evaluation.intervals import Estimate, ends
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
 
 
@@ -56,9 +56,8 @@ def _headline(whole: Figures, payload: Payload) -> str:
 
 
 def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return "no interval for one prompt"
-    return f"95 %: {estimate.low:,.4f} to {estimate.high:,.4f}"
+    found = ends(estimate.low, estimate.high, "{:,.4f}".format)
+    return f"95 %: {found}" if found else "no interval for one prompt"
 
 
 def _table(figures: dict[str, Figures]) -> str:
@@ -86,9 +85,8 @@ def _cells(name: str, one: Figures) -> dict[str, str]:
 def _with_interval(estimate: Estimate | None) -> str:
     if estimate is None:
         return "-"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:,.4f}"
-    return f"{estimate.mean:,.4f} <small>{estimate.low:,.3f} to {estimate.high:,.3f}</small>"
+    found = ends(estimate.low, estimate.high, "{:,.3f}".format)
+    return f"{estimate.mean:,.4f}" + (f" <small>{found}</small>" if found else "")
 
 
 # --- charts ------------------------------------------------------------------------------------------------
