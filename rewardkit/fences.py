@@ -18,6 +18,16 @@ def last_fence(text: str, *languages: str) -> str:
     return (found or [text])[-1].strip()
 
 
+def without_fence(text: str) -> str:
+    """Return the content of a code fence that surrounds the whole text; any other text unchanged."""
+    whole = text.strip()
+    if not (whole.startswith("```") and whole.endswith("```")):
+        return text
+    language, newline, content = whole[3:-3].partition("\n")
+    several = any(line.lstrip().startswith("```") for line in content.split("\n"))
+    return text if not newline or several or "`" in language else content
+
+
 def fences(text: str) -> list[tuple[str, str]]:
     """Return language and content of each code fence, but of those within an HTML comment."""
     found = []

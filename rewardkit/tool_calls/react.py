@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rewardkit.fences import last_fence
+from rewardkit.fences import last_fence, without_fence
 from rewardkit.tool_calls import pythonic
 from rewardkit.tool_calls.call import (
     Call,
@@ -58,7 +58,7 @@ class _Part(NamedTuple):
 
 def read(text: str) -> tuple[str, list[Call]]:
     """Return the text before the call, and the call, if there is one."""
-    inner = _without_fence(text)
+    inner = without_fence(text)
     parts = _until_observed(_parts(inner))
     told = [part for part in parts if part.label in ("action", "action input", "final answer")]
     stated = None if told else _object_in(inner)
@@ -74,13 +74,6 @@ def read(text: str) -> tuple[str, list[Call]]:
 def attempts(text: str) -> bool:
     """Return True where a text has a label of a call."""
     return any(part.label in ("action", "action input") for part in _parts(text))
-
-
-def _without_fence(text: str) -> str:
-    inner = text.strip()
-    if inner.startswith("```") and inner.endswith("```") and inner.count("```") == 2:
-        return inner[3:-3].partition("\n")[2]
-    return text
 
 
 def _parts(text: str) -> list[_Part]:

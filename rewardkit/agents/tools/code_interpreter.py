@@ -15,6 +15,7 @@ from rewardkit.agents.tools.declare import tool
 from rewardkit.agents.tools.results import called
 from rewardkit.agents.types import Observation
 from rewardkit.errors import ConfigError
+from rewardkit.fences import without_fence
 from rewardkit.sandbox import Job, Limits, Outcome, Pool
 from rewardkit.sandbox.fusion_client import FusionClient
 
@@ -91,9 +92,10 @@ class CodeInterpreter:
             memory_mb=self._memory_mb,
             output_bytes=1 << 20,
         )
-        outcome = await self._run(program(self._cells, _code(code)), limits)
+        cell = without_fence(code.strip("\n"))
+        outcome = await self._run(program(self._cells, cell), limits)
         if outcome.exit_code == FINISHED:
-            self._cells.append(_code(code))
+            self._cells.append(cell)
             self._replay_s = outcome.cpu_s
         return Observation(_shown(outcome, self._cpu_s, self._memory_mb), metrics={"cpu_s": outcome.cpu_s})
 
@@ -114,14 +116,6 @@ class CodeInterpreter:
         if outcome.status in ("sandbox_error", "cancelled", "wall_timeout"):
             raise RuntimeError(f"the sandbox failed: {outcome.detail or outcome.status}")
         return outcome
-
-
-def _code(text: str) -> str:
-    """The code without a fence around it, which models like to write."""
-    body = text.strip("\n")
-    if body.lstrip().startswith("```") and body.rstrip().endswith("```"):
-        body = body.strip().partition("\n")[2].rpartition("```")[0]
-    return body
 
 
 def _shown(outcome: Outcome, cpu_s: float, memory_mb: int) -> str:
