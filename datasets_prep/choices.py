@@ -34,8 +34,8 @@ from rewardkit.datasets_prep.common.recipe import Recipe, RowContext
 from rewardkit.datasets_prep.common.schema import Row, chat
 from rewardkit.datasets_prep.common.sources import Hub, Record
 from rewardkit.errors import InputError
+from rewardkit.rewards.choice import LETTERS
 
-LETTERS = "ABCDEFGHIJ"
 INSTRUCTION = "Give the letter of the right option, as in: The answer is (A)."
 
 _BRACKETED = re.compile(r"\s*\[[^\]]*\]")

@@ -61,6 +61,10 @@ EXTRA_INFO = ("extra_info",)
 GROUP = "prompt_id"
 """The names of each field, in order of precedence, the more telling first: the first that a table or row has
 counts. A dot reaches into a struct. What logs of others call so less clearly is in `logs.naming`."""
+IMAGES = ("images", "image")
+"""Columns of images, by their usual names."""
+MEDIA = (*IMAGES, "videos", "video", "audio", "audios")
+"""Columns of images, videos and audio, by their usual names."""
 
 
 class Fields(NamedTuple):

@@ -17,13 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from rewardkit.checks.items import MEDIA
 from rewardkit.checks.training import AGENT_NAME, refuse_media, training_names, training_row
 from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError, Records, parse_all
-from rewardkit.rows import RowNames, ground_truth_text, value_at
+from rewardkit.rows import MEDIA, RowNames, ground_truth_text, value_at
 from rewardkit.tables import column_of, top_level
 from rewardkit.text import writable
 from rewardkit.trainer.batch import PromptRow

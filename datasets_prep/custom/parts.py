@@ -12,9 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.checks.items import MEDIA
 from rewardkit.errors import InputError
-from rewardkit.rows import ground_truth_text, plain, value_at
+from rewardkit.rows import IMAGES, MEDIA, ground_truth_text, plain, value_at
 
 PASSAGES = ("context", "passage", "paragraph", "article", "document", "story")
 """Columns with the text that a question refers to: SQuAD and similar datasets have the first, BoolQ, DROP,
@@ -229,7 +228,7 @@ def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
     """
     folded = name.casefold()
     if folded in MEDIA:
-        adds = "it" if folded in ("image", "images") else None
+        adds = "it" if folded in IMAGES else None
         option = f"add {adds} with --images-key {name}" if adds else "only text and images can be added"
     elif folded in OPTIONS:
         option = f"add it with --choices-key {name}"

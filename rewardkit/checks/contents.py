@@ -17,12 +17,12 @@ from rewardkit.checks.agents import (
 )
 from rewardkit.checks.findings import FindingLevel, Findings
 from rewardkit.checks.forms import FileForm
-from rewardkit.checks.items import MEDIA, Item
+from rewardkit.checks.items import Item
 from rewardkit.errors import MissingDependencyError, UnknownDataSourceError, did_you_mean
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.messages import message_text
 from rewardkit.registry import Registry
-from rewardkit.rows import ground_truth_text, value_at
+from rewardkit.rows import MEDIA, ground_truth_text, value_at
 from rewardkit.types import Message
 
 ROLES = ("system", "user", "assistant", "tool", "developer")

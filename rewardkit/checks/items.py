@@ -10,11 +10,8 @@ from rewardkit.files.formats import RowFile
 from rewardkit.files.records import BadRowError, RawRow, Records
 from rewardkit.logs.samples import parsed
 from rewardkit.messages import message_text
-from rewardkit.rows import RowNames, ground_truth_text, plain_mapping, prompt_of, value_at
+from rewardkit.rows import MEDIA, RowNames, ground_truth_text, plain_mapping, prompt_of, value_at
 from rewardkit.types import Message
-
-MEDIA = ("images", "image", "videos", "video", "audio", "audios")
-"""Columns of what is looked at or heard, by their usual names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from rewardkit.checks.items import MEDIA
 from rewardkit.errors import InputError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.messages import plain_message
-from rewardkit.rows import RowNames, find_names, has_value, to_sample, value_at
+from rewardkit.rows import MEDIA, RowNames, find_names, has_value, to_sample, value_at
 from rewardkit.tables import type_of
 
 PROMPT_KEY = "prompt"

@@ -38,7 +38,6 @@ MAX_CHARS = 100_000
 """Maximum length of a response, in characters. A longer one is wrong without being read."""
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_KINDS = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,8 @@ def _is_schema(given: Any) -> bool:
     if not isinstance(given, dict):
         return False
     return "$schema" in given or (
-        given.get("type") in _KINDS[:2] and isinstance(given.get("properties", given.get("items")), dict)
+        given.get("type") in ("object", "array")
+        and isinstance(given.get("properties", given.get("items")), dict)
     )
 
 
