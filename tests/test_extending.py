@@ -497,3 +497,39 @@ from rewardkit.rewards.judge.file import judge_of_file
 print(judge_of_file(Path("judge.yaml")).make_options({}).verdicts)
 """
     assert "'Yes': 1.0" in copy.run("-c", use)
+
+
+@pytest.mark.slow
+@added("A metric and its chart")
+def test_a_metric_and_its_chart_are_added_in_three_files(copy: Place) -> None:
+    steps = train_two_steps(copy)
+    assert all(0 <= step["response_length/full_share"] <= 1 for step in steps)
+    copy.run("-m", "rewardkit", "view", "out")
+    assert "Full responses" in (copy.root / "out" / "metrics.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_additions_pass_the_linters(tmp_path: Path) -> None:
+    """All of them in one copy: style, format, and the direction of imports."""
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, tmp_path / room, symlinks=True)
+    for name in ("pyproject.toml", "extras", "rewardkit_extras"):
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
+    touched = set()
+    for text in sections().values():
+        for name, after, code in BLOCK.findall(text):
+            _add(tmp_path / name, after, code)
+            touched.add(name)
+    for text in filter(None, map(row_of, sections().values())):
+        (tmp_path / f"{text.module}.py").write_text(text.source, encoding="utf-8")
+    place = Place(tmp_path, sys.executable, str(tmp_path))
+    files = sorted(touched)
+    lint = place.tried("-m", "ruff", "check", *files)
+    assert lint.returncode == 0, lint.stdout
+    style = place.tried("-m", "ruff", "format", "--check", "--diff", *files)
+    assert style.returncode == 0, style.stdout
+    imports = place.tried(
+        "-c", "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    )
+    assert imports.returncode == 0, imports.stdout

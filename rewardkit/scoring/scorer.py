@@ -265,11 +265,8 @@ class Scorer:
         Raises:
             UnknownDataSourceError: there is none.
         """
-        reward, _ = self._configured(data_source)
-        composed = hasattr(reward.target, "composition")  # its members have deadlines of their own
-        if self._timeout_s is None or composed:
-            return reward
-        return reward.with_running(timeout_s=self._timeout_s)
+        plan = self._plans.get(data_source)
+        return plan.reward if isinstance(plan, ScoringPlan) else self._reward_and_options(data_source)[0]
 
     def options_for(self, data_source: str) -> Any:
         """Return the options, an instance of the reward's own dataclass, that apply to a data source.
@@ -277,7 +274,17 @@ class Scorer:
         Raises:
             UnknownDataSourceError: it has no reward.
         """
-        return self._configured(data_source)[1]
+        plan = self._plans.get(data_source)
+        return (
+            plan.runner.options if isinstance(plan, ScoringPlan) else self._reward_and_options(data_source)[1]
+        )
+
+    def _reward_and_options(self, data_source: str) -> tuple[Reward, Any]:
+        reward, options = self._configured(data_source)
+        composed = hasattr(reward.target, "composition")  # its members have deadlines of their own
+        if self._timeout_s is not None and not composed:
+            reward = reward.with_running(timeout_s=self._timeout_s)
+        return reward, options
 
     def _configured(self, data_source: str) -> tuple[Reward, Any]:
         reward = self._registry.resolve(data_source)
@@ -382,10 +389,9 @@ class Scorer:
                 "invalid", f"data_source has more than {_MAX_NAME} characters: {data_source:.40}..."
             )
         try:
-            reward = self.reward_for(data_source)
+            reward, options = self._reward_and_options(data_source)
         except UnknownDataSourceError as error:
             return failure("invalid", str(error))
-        options = self.options_for(data_source)
         return ScoringPlan(reward, RewardRunner(reward, options), partial(self._job, reward, options))
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
