@@ -89,20 +89,23 @@ def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
     """Return the rows of all installed packages, by table. They are looked for once in a process."""
     from importlib.metadata import distributions  # takes as long as all else here, and few need it
 
-    found: dict[str, list[AddedRow]] = {}
-    seen: set[str] = set()
+    found: dict[tuple[str, str, str], AddedRow] = {}
     for distribution in distributions():
         ours = [entry for entry in distribution.entry_points if entry.group.startswith(PREFIX)]
-        if not ours or distribution.name.lower() in seen:  # the first on the path is the one that is imported
-            continue
-        seen.add(distribution.name.lower())
         for entry in ours:
             extra = entry.module.partition(".")[0] == EXTRAS
             package = EXTRAS if extra else f"{distribution.name} {distribution.version}"
             table = entry.group.removeprefix(PREFIX)
             target = f"{entry.module}:{entry.attr}" if entry.attr else entry.module
-            found.setdefault(table, []).append(AddedRow(table, entry.name, target, package))
-    return {table: tuple(rows) for table, rows in found.items()}
+            # One distribution may be found twice: installed, and as the metadata that a build left beside its
+            # source, which may be older. The first on the path is the one that is imported.
+            found.setdefault(
+                (distribution.name.lower(), table, entry.name), AddedRow(table, entry.name, target, package)
+            )
+    tables: dict[str, tuple[AddedRow, ...]] = {}
+    for row in found.values():
+        tables[row.table] = (*tables.get(row.table, ()), row)
+    return tables
 
 
 class Table(Mapping[str, T], Generic[T]):

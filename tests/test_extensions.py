@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,43 @@ def test_a_row_is_imported_when_it_is_used(tmp_path: Path, monkeypatch: pytest.M
 def test_a_shipped_row_may_be_imported_on_first_use() -> None:
     found = Table("functions", object, {"join": "os.path:join"})["join"]
     assert found is __import__("os").path.join  # type: ignore[comparison-overlap]
+
+
+def test_old_metadata_beside_a_source_does_not_hide_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build leaves such metadata, and it comes first on the path of those who run in that folder."""
+    install(tmp_path, monkeypatch, {"numbers": {"two": "plug_new:TWO"}}, name="plug_new", source="TWO = 2\n")
+    source = tmp_path / "source"
+    install(source, monkeypatch, {"other": {"x": "plug_new:TWO"}}, name="plug_new", source="TWO = 2\n")
+    assert dict(table()) == {"one": 1, "two": 2}
+
+
+@pytest.mark.slow
+def test_a_broken_package_stops_only_those_who_use_its_kinds(tmp_path: Path) -> None:
+    folder = tmp_path / "plugs"
+    with pytest.MonkeyPatch.context() as path:
+        rows = {name: {"broken": "plug_broken:ROW"} for name in ("languages", "estimators", "trackers")}
+        rows |= {name: {"broken": "plug_broken:ROW"} for name in ("datasets", "generation_engines")}
+        install(folder, path, rows, name="plug_broken", source="raise RuntimeError('boom')\n")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+
+    def tried(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rewardkit", *words]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+
+    files = ("data.train_files=data/train.parquet", "data.val_files=data/test.parquet")
+    for words in (
+        ("prep", "arithmetic", "--level", "tiny", "--out", "data"),
+        ("score", "sample://responses.jsonl", "--out", "scored.jsonl"),
+        ("train", "--explain", "--config", "tiny-cpu", *files, "algorithm.adv_estimator=grpo"),
+    ):
+        found = tried(*words)
+        assert "boom" not in found.stdout + found.stderr, found.stderr
+    found = tried("doctor")
+    assert found.returncode == 1 and "SQLite" in found.stdout and "plug_broken 1.0" in found.stdout
+    found = tried("prep", "broken", "--out", "data")
+    assert found.returncode and "plug_broken 1.0" in found.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

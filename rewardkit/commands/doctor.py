@@ -86,11 +86,13 @@ class Standing:
 def _languages(level: IsolationLevel) -> list[Standing]:
     found = []
     with Sandbox(level) as sandbox:
-        for name, language in RUNNERS.items():
+        for name in RUNNERS:
             try:
-                found.append(Standing(name, language.title, sandbox.prove(name), None))
+                found.append(Standing(name, RUNNERS[name].title, sandbox.prove(name), None))
             except SandboxUnavailable as error:
-                found.append(Standing(name, language.title, None, str(error)))
+                found.append(Standing(name, RUNNERS[name].title, None, str(error)))
+            except ExtensionError:
+                continue  # of an installed package, and printed with the kinds
     return found
 
 

@@ -215,7 +215,9 @@ MULTI_TURN_ONLY = (
 
 def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool) -> None:
     """Refuse settings that the engine or the rows of a run do not use."""
-    others = {name for one in ENGINES.values() for name in one.settings} - set(ENGINES[engine].settings)
+    others = {name for one in ENGINES.shipped for name in ENGINES[one].settings} - set(
+        ENGINES[engine].settings
+    )
     on_unused(others, f"the engine {engine} does not use it")
     if not multi_turn:
         on_unused(MULTI_TURN_ONLY, "no row has a multi-turn agent, and nothing else asks for one")

@@ -34,9 +34,6 @@ def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Ru
     )
 
 
-BY_TURNS = [name for name, estimator in ESTIMATORS.items() if estimator.by_turns]
-
-
 REFUSED: tuple[Rule, ...] = (
     *needing_packages(lambda c: (c.actor_rollout_ref.model, c.critic.model)),
     (
@@ -91,10 +88,13 @@ REFUSED: tuple[Rule, ...] = (
         ),
     ),
     (
-        lambda c: c.algorithm.turn_advantages == "per_turn" and c.algorithm.adv_estimator not in BY_TURNS,
+        lambda c: (
+            c.algorithm.turn_advantages == "per_turn" and not ESTIMATORS[c.algorithm.adv_estimator].by_turns
+        ),
         "algorithm.turn_advantages=per_turn does not work with "
-        f"algorithm.adv_estimator={{c.algorithm.adv_estimator}}; use {', '.join(BY_TURNS)} (gae and "
-        "reinforce_plus_plus use the rewards of turns without this setting)",
+        "algorithm.adv_estimator={c.algorithm.adv_estimator}; use grpo, rloo, opo or "
+        "reinforce_plus_plus_baseline (gae and reinforce_plus_plus use the rewards of turns without this "
+        "setting)",
     ),
     (
         lambda c: c.algorithm.turn_advantages == "per_turn" and c.reward.mode == "trajectory",

@@ -256,7 +256,7 @@ def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
             "rollout_is_threshold: the lower bound 5 ",
         ),
         (["reward_model.overlong_buffer.enable=true"], "overlong_buffer.len must be from 1 to"),
-        (["algorithm.turn_advantages=per_turn"], "adv_estimator=gae; use grpo, rloo, opo,"),
+        (["algorithm.turn_advantages=per_turn"], "adv_estimator=gae; use grpo, rloo, opo or"),
         (
             ["algorithm.turn_advantages=per_turn", "algorithm.adv_estimator=rloo"],
             "set reward.mode=turn or mixed",
