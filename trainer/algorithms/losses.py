@@ -7,20 +7,17 @@ the sum over the pieces is the whole, however the work is split. What all actor 
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
 from rewardkit.extensions import Table
-from rewardkit.trainer.algorithms.covariance import choose_by_lot, choose_largest
 from rewardkit.trainer.algorithms.objective import PerToken, PolicyLoss, PolicyOptions, Terms
 from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, masked_row_means, masked_sum
 
 
 def vanilla(terms: Terms, options: PolicyOptions) -> PerToken:
     """PPO (Schulman et al. 2017, arXiv:1707.06347) with dual clip (Ye et al. 2020, arXiv:1912.09729)."""
-    unclipped, clipped = _clipped(terms.ratio, terms.advantages, options)
+    unclipped, clipped = clip_surrogates(terms.ratio, terms.advantages, options)
     pessimistic = torch.maximum(unclipped, clipped)
     bound = -terms.advantages * options.clip_c
     negative = terms.advantages < 0
@@ -36,7 +33,7 @@ def gspo(terms: Terms, options: PolicyOptions) -> PerToken:
     mean, the gradient the token's."""
     log_mean = masked_row_means(terms.log_ratio, terms.mask).detach().unsqueeze(1)
     ratio = (terms.log_probs - terms.log_probs.detach() + log_mean).clamp(max=10).exp()
-    unclipped, clipped = _clipped(ratio, terms.advantages, options)
+    unclipped, clipped = clip_surrogates(ratio, terms.advantages, options)
     return torch.maximum(unclipped, clipped), {"pg_clipfrac": clipped > unclipped}
 
 
@@ -74,74 +71,8 @@ def geo_mean(terms: Terms, options: PolicyOptions) -> PerToken:
     }
 
 
-def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Clip-Cov (Cui et al. 2025, arXiv:2505.22617): PPO without the chosen tokens, whose update would cost
-    the most entropy. A chosen token that the ratio clips has no gradient already and keeps its loss."""
-    unclipped, clipped = _clipped(terms.ratio, terms.advantages, options)
-    left_out = terms.chosen & (clipped <= unclipped)
-    loss = torch.maximum(unclipped, clipped).masked_fill(left_out, 0)
-    return loss, {"pg_clipfrac": left_out}
-
-
-def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
-    """KL-Cov (Cui et al. 2025): no clip; |log-ratio| is penalised on the chosen tokens."""
-    penalty = options.ppo_kl_coef * terms.log_ratio.abs()
-    loss = -terms.advantages * terms.ratio + torch.where(terms.chosen, penalty, torch.zeros_like(penalty))
-    return loss, {}
-
-
-def dppo_tv(terms: Terms, options: PolicyOptions) -> PerToken:
-    """DPPO (arXiv:2602.04879) with the total variation: what is bounded is how far a probability moves."""
-    moved = terms.log_probs.exp() - (terms.log_probs - terms.log_ratio).exp()
-    within = torch.where(terms.advantages > 0, moved <= options.clip_high, moved >= -options.clip_low)
-    return _dppo(terms, within, options)
-
-
-def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
-    """DPPO with the KL of choosing the token or not; a token that moves back is always within bounds."""
-    new, old = terms.log_probs.exp(), (terms.log_probs - terms.log_ratio).exp()
-    kl = -old * terms.log_ratio + (1 - old) * ((1 - old + 1e-8) / (1 - new + 1e-8)).log()
-    up = (kl <= options.clip_high) | (new <= old)
-    down = (kl <= options.clip_low) | (new >= old)
-    return _dppo(terms, torch.where(terms.advantages > 0, up, down), options)
-
-
-def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
-    """REINFORCE on the tokens within bounds, weighted by the ratio, up to `clip_c`, as a constant."""
-    ratio = terms.ratio.detach()
-    weight = ratio.clamp(max=options.clip_c) * within
-    return -weight * terms.advantages * terms.log_probs, {
-        "pg_clipfrac": ~within,
-        "pg_clipfrac_lower": (ratio > options.clip_c) & within,
-    }
-
-
-def dro(terms: Terms, options: PolicyOptions) -> PerToken:
-    """DRO (after arXiv:2405.19107, as verl has it): no clip; the squared log-ratio holds the policy back."""
-    assert options.dro_beta is not None
-    return 0.5 * options.dro_beta * terms.log_ratio.square() - terms.advantages * terms.log_probs, {}
-
-
-def luspo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """LUSPO (arXiv:2602.05261): PPO with the sequence's geometric-mean ratio; longer responses count more."""
-    ratio = masked_row_means(terms.log_ratio, terms.mask).exp().unsqueeze(1)
-    unclipped, clipped = _clipped(ratio, terms.advantages, options)
-    return torch.maximum(unclipped, clipped), {"pg_clipfrac": clipped > unclipped}
-
-
-def vespo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """VESPO (arXiv:2602.10693): REINFORCE, weighted by a smooth function of the response's whole ratio that
-    is 1 at ratio 1 and falls to both sides."""
-    log_w = (terms.log_ratio.detach().clamp(-20, 20) * terms.mask).sum(dim=1, keepdim=True)
-    log_w = log_w.clamp(math.log(1e-8), 20)
-    positive = terms.advantages >= 0
-    k = torch.where(positive, options.vespo_k_pos, options.vespo_k_neg)
-    falling = torch.where(positive, options.vespo_lambda_pos, options.vespo_lambda_neg)
-    weight = (falling + k * log_w - falling * log_w.exp()).exp().to(terms.log_probs.dtype)
-    return -weight * terms.advantages * terms.log_probs, {}
-
-
-def _clipped(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
+def clip_surrogates(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
+    """Return the losses of PPO without and with a clip of the ratio, (B, T) each."""
     return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
 
 
@@ -155,13 +86,6 @@ POLICY_LOSSES: Table[PolicyLoss] = Table(
         "sapo": PolicyLoss(sapo, aggregation="seq-mean-token-mean"),
         "gpg": PolicyLoss(gpg),
         "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
-        "clip_cov": PolicyLoss(clip_cov, choose=choose_by_lot),
-        "dppo_tv": PolicyLoss(dppo_tv),
-        "dppo_kl": PolicyLoss(dppo_kl),
-        "dro": PolicyLoss(dro, at_zero="all"),
-        "luspo": PolicyLoss(luspo, aggregation="seq-mean-token-sum"),
-        "vespo": PolicyLoss(vespo),
-        "kl_cov": PolicyLoss(kl_cov, choose=choose_largest, at_zero="chosen"),
     },
 )
 """Losses by the names of `actor.policy_loss.loss_mode`; each row says what its loss needs."""

@@ -17,12 +17,12 @@ torch = pytest.importorskip("torch")
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS, discounted_returns, gae
 from rewardkit.trainer.algorithms.correction import rollout_weights
-from rewardkit.trainer.algorithms.covariance import covariance, largest
 from rewardkit.trainer.algorithms.estimation import Experience
 from rewardkit.trainer.algorithms.kl import PENALTIES, KlController
 from rewardkit.trainer.algorithms.losses import POLICY_LOSSES, value_loss
 from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, aggregate, count, masked_whiten
+from rewardkit_extras.policy_losses.covariance import covariance, largest
 from tests.trainer.algorithms.test_losses import PEERS
 
 FOLDER = Path(__file__).parent / "goldens"

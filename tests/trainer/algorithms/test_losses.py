@@ -11,10 +11,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rewardkit.trainer.algorithms.covariance import covariance, largest
 from rewardkit.trainer.algorithms.losses import POLICY_LOSSES, value_loss
 from rewardkit.trainer.algorithms.objective import PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import AGGREGATIONS, aggregate, count
+from rewardkit_extras.policy_losses.covariance import covariance, largest
 from tests.closeness import assert_same
 
 NAMES = ("log_probs", "old_log_probs", "advantages", "weights", "values", "old_values", "returns")

@@ -1,0 +1,1 @@
+"""Policy losses that few runs use: rows of the table `policy_losses`."""

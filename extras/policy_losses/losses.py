@@ -1,0 +1,89 @@
+"""Policy losses, token by token: Clip-Cov, KL-Cov, DPPO, DRO, LUSPO and VESPO."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from rewardkit.trainer.algorithms.losses import clip_surrogates
+from rewardkit.trainer.algorithms.objective import PerToken, PolicyLoss, PolicyOptions, Terms
+from rewardkit.trainer.algorithms.reductions import masked_row_means
+from rewardkit_extras.policy_losses.covariance import choose_by_lot, choose_largest
+
+
+def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
+    """Clip-Cov (Cui et al. 2025, arXiv:2505.22617): PPO without the chosen tokens, whose update would cost
+    the most entropy. A chosen token that the ratio clips has no gradient already and keeps its loss."""
+    unclipped, clipped = clip_surrogates(terms.ratio, terms.advantages, options)
+    left_out = terms.chosen & (clipped <= unclipped)
+    loss = torch.maximum(unclipped, clipped).masked_fill(left_out, 0)
+    return loss, {"pg_clipfrac": left_out}
+
+
+def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
+    """KL-Cov (Cui et al. 2025): no clip; |log-ratio| is penalised on the chosen tokens."""
+    penalty = options.ppo_kl_coef * terms.log_ratio.abs()
+    loss = -terms.advantages * terms.ratio + torch.where(terms.chosen, penalty, torch.zeros_like(penalty))
+    return loss, {}
+
+
+def dppo_tv(terms: Terms, options: PolicyOptions) -> PerToken:
+    """DPPO (arXiv:2602.04879) with the total variation: what is bounded is how far a probability moves."""
+    moved = terms.log_probs.exp() - (terms.log_probs - terms.log_ratio).exp()
+    within = torch.where(terms.advantages > 0, moved <= options.clip_high, moved >= -options.clip_low)
+    return _dppo(terms, within, options)
+
+
+def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
+    """DPPO with the KL of choosing the token or not; a token that moves back is always within bounds."""
+    new, old = terms.log_probs.exp(), (terms.log_probs - terms.log_ratio).exp()
+    kl = -old * terms.log_ratio + (1 - old) * ((1 - old + 1e-8) / (1 - new + 1e-8)).log()
+    up = (kl <= options.clip_high) | (new <= old)
+    down = (kl <= options.clip_low) | (new >= old)
+    return _dppo(terms, torch.where(terms.advantages > 0, up, down), options)
+
+
+def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
+    """REINFORCE on the tokens within bounds, weighted by the ratio, up to `clip_c`, as a constant."""
+    ratio = terms.ratio.detach()
+    weight = ratio.clamp(max=options.clip_c) * within
+    return -weight * terms.advantages * terms.log_probs, {
+        "pg_clipfrac": ~within,
+        "pg_clipfrac_lower": (ratio > options.clip_c) & within,
+    }
+
+
+def dro(terms: Terms, options: PolicyOptions) -> PerToken:
+    """DRO (after arXiv:2405.19107, as verl has it): no clip; the squared log-ratio holds the policy back."""
+    assert options.dro_beta is not None
+    return 0.5 * options.dro_beta * terms.log_ratio.square() - terms.advantages * terms.log_probs, {}
+
+
+def luspo(terms: Terms, options: PolicyOptions) -> PerToken:
+    """LUSPO (arXiv:2602.05261): PPO with the sequence's geometric-mean ratio; longer responses count more."""
+    ratio = masked_row_means(terms.log_ratio, terms.mask).exp().unsqueeze(1)
+    unclipped, clipped = clip_surrogates(ratio, terms.advantages, options)
+    return torch.maximum(unclipped, clipped), {"pg_clipfrac": clipped > unclipped}
+
+
+def vespo(terms: Terms, options: PolicyOptions) -> PerToken:
+    """VESPO (arXiv:2602.10693): REINFORCE, weighted by a smooth function of the response's whole ratio that
+    is 1 at ratio 1 and falls to both sides."""
+    log_w = (terms.log_ratio.detach().clamp(-20, 20) * terms.mask).sum(dim=1, keepdim=True)
+    log_w = log_w.clamp(math.log(1e-8), 20)
+    positive = terms.advantages >= 0
+    k = torch.where(positive, options.vespo_k_pos, options.vespo_k_neg)
+    falling = torch.where(positive, options.vespo_lambda_pos, options.vespo_lambda_neg)
+    weight = (falling + k * log_w - falling * log_w.exp()).exp().to(terms.log_probs.dtype)
+    return -weight * terms.advantages * terms.log_probs, {}
+
+
+CLIP_COV = PolicyLoss(clip_cov, choose=choose_by_lot)
+DPPO_TV = PolicyLoss(dppo_tv)
+DPPO_KL = PolicyLoss(dppo_kl)
+DRO = PolicyLoss(dro, at_zero="all")
+LUSPO = PolicyLoss(luspo, aggregation="seq-mean-token-sum")
+VESPO = PolicyLoss(vespo)
+KL_COV = PolicyLoss(kl_cov, choose=choose_largest, at_zero="chosen")
