@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,9 @@ from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.run_options import StepBar, note, on_ray, run_options
 from rewardkit.errors import InputError
+from rewardkit.evaluating.datasets import Benchmark
 from rewardkit.evaluating.parts import parts_of
+from rewardkit.evaluating.result import Evaluation
 from rewardkit.evaluation.gates import Counted, require_named
 from rewardkit.evaluation.scored import dumps_in
 from rewardkit.generation.settings import NAMES
@@ -75,20 +76,11 @@ from rewardkit.scoring.scorer import Scorer
 @run_options
 @reward_options
 def command(
-    words: tuple[str, ...],
-    show_list: bool,
-    model: str | None,
-    asked: BenchmarkOptions,
-    out: Path | None,
-    report: Path | None,
     gates: GateOptions,
-    fail_on: Counted,
-    config: Path | None,
     generation: dict[str, Any],
-    read_options: ReadOptions,
     run: RunOptions,
-    as_json: bool,
     rewards: RewardOptions,
+    **given: Any,
 ) -> int:
     """Evaluate a model on datasets, or evaluate existing responses.
 
@@ -99,34 +91,101 @@ def command(
     Prints figures with 95 % intervals, and counts failures. Exit code 1: rows are missing, or a data source
     has no score. Exit code 3: a gate failed (docs/evaluation.md).
     """
-    if show_list:
-        print_list(as_json)
+    options = EvalOptions(**given)
+    if options.show_list:
+        print_list(options.as_json)
         return 0
-    files, assigned = files_and_settings(words)
-    benchmarks = asked_benchmarks(files, asked)
-    given = read_evaluation_config(config, assigned) if config is not None or assigned else None
-    if benchmarks:
-        require_named(gates.limits, [one.name for one in benchmarks])
-    else:
-        files = files or _file_of(given)
-        read_options, rewards = _with_config(given, read_options, rewards)
-    run = on_ray(run, generation.get("engine"), given.cluster if given is not None else None)
     if not gates.limits:
         refuse_given({"fail_on"}, "there is no --fail-under")
-    if model is None and not benchmarks:
-        _refuse_without_effect(files, read_options, run)
-    options = rewards.read()
+    subject = Subject.of(options, run, rewards, generation.get("engine"))
+    if subject.benchmarks:
+        require_named(gates.limits, [one.name for one in subject.benchmarks])
+    if options.model is None:
+        generation = {}
+        subject.refuse_without_effect()
+    found = _evaluate(options, subject, generation)
+    results = found.gates(gates.limits, fail_on=options.fail_on)
+    if options.as_json:
+        click.echo(json.dumps(found.as_dict() | {"gates": gates_as_dicts(results)}, indent=2))
+    else:
+        print_evaluation(found, options.report)
+    return gates.report(found.summary(tuple(results)))
+
+
+@dataclass(frozen=True, slots=True)
+class EvalOptions:
+    """Options of the command, besides those of gates, generation, the run and rewards."""
+
+    words: tuple[str, ...]
+    show_list: bool
+    model: str | None
+    asked: BenchmarkOptions
+    out: Path | None
+    report: Path | None
+    fail_on: Counted
+    config: Path | None
+    read_options: ReadOptions
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Datasets or files to evaluate, and the options that hold for them with verl's file read."""
+
+    benchmarks: list[Benchmark]
+    files: tuple[str, ...]
+    """Empty if there are datasets."""
+    read_options: ReadOptions
+    run: RunOptions
+    rewards: RewardOptions
+
+    @classmethod
+    def of(cls, options: EvalOptions, run: RunOptions, rewards: RewardOptions, engine: str | None) -> Subject:
+        """Read the words of the command line, and `--config` if it is given.
+
+        Raises:
+            UsageError: there is nothing to evaluate.
+            InputError: a file of the options cannot be read.
+            OptionsError: options that do not go together.
+        """
+        files, assigned = files_and_settings(options.words)
+        benchmarks = asked_benchmarks(files, options.asked)
+        given = None
+        if options.config is not None or assigned:
+            given = read_evaluation_config(options.config, assigned)
+        run = on_ray(run, engine, given.cluster if given is not None else None)
+        if benchmarks:
+            return cls(benchmarks, (), options.read_options, run, rewards)
+        read_options, rewards = _with_config(given, options.read_options, rewards)
+        return cls([], files or _file_of(given), read_options, run, rewards)
+
+    def refuse_without_effect(self) -> None:
+        """Refuse options of generation, as there is no model, and those of scoring if all files have
+        scores."""
+        if self.benchmarks:
+            return
+        others = NAMES - ({"engine"} if self.run.ray is not None else set())
+        refuse_given({*others, "limit", "system"}, "nothing is generated without --model")
+        if all(
+            part.scored for part in parts_of([*map(dumps_in, self.files)], self.read_options, self.run.prefix)
+        ):
+            refuse_given(("out", "workers", "bad_rows", *REWARDS), SCORED.format(file=self.files[0]))
+
+
+def _evaluate(options: EvalOptions, subject: Subject, generation: dict[str, Any]) -> Evaluation:
+    run = subject.run
+    reward_options = subject.rewards.read()
     with (
-        Scorer(options=options, workers=run.workers, timeout_s=rewards.timeout_s) as scorer,
+        Scorer(options=reward_options, workers=run.workers, timeout_s=subject.rewards.timeout_s) as scorer,
         StepBar() as bar,
     ):
-        found = rewardkit.evaluate(
-            benchmarks or files,
-            model=model,
-            out=out,
-            report=report,
+        return rewardkit.evaluate(
+            subject.benchmarks or subject.files,
+            model=options.model,
+            out=options.out,
+            report=options.report,
             scorer=scorer,
-            options=replace(read_options, reward_options=options),
+            options=replace(subject.read_options, reward_options=reward_options),
             prefix=run.prefix,
             bad_rows=run.bad_rows,
             resume=run.resume,
@@ -134,21 +193,15 @@ def command(
             force=run.force,
             cluster=run.ray,
             workers=run.workers,
-            split=asked.split,
-            limit=asked.limit,
-            system=asked.system,
+            split=options.asked.split,
+            limit=options.asked.limit,
+            system=options.asked.system,
             given=given_to_run(),
             on_unused=refuse_given,
             on_progress=bar,
             on_note=note,
-            **(generation if model is not None else {}),
+            **generation,
         )
-    results = found.gates(gates.limits, fail_on=fail_on)
-    if as_json:
-        click.echo(json.dumps(found.as_dict() | {"gates": gates_as_dicts(results)}, indent=2))
-    else:
-        print_evaluation(found, report)
-    return gates.report(found.summary(tuple(results)))
 
 
 def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
@@ -173,11 +226,3 @@ def _with_config(
     if given.reward:
         rewards = replace(rewards, files=(*rewards.files, given.reward))
     return read_options, rewards
-
-
-def _refuse_without_effect(files: Sequence[str], read_options: ReadOptions, run: RunOptions) -> None:
-    """Refuse options of generation, as there is no model, and those of scoring if all files have scores."""
-    others = NAMES - ({"engine"} if run.ray is not None else set())
-    refuse_given({*others, "limit", "system"}, "nothing is generated without --model")
-    if all(part.scored for part in parts_of([*map(dumps_in, files)], read_options, run.prefix)):
-        refuse_given(("out", "workers", "bad_rows", *REWARDS), SCORED.format(file=files[0]))
