@@ -19,7 +19,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from rewardkit.trainer.config.hydra import compose
+from rewardkit.trainer.verl.hydra import compose
 from rewardkit.verl_keys import flatten
 
 DEFAULTS = Path(__file__).parents[1] / "rewardkit" / "verl_defaults"

@@ -117,7 +117,7 @@ def _help(name: str) -> str:
 def settings() -> str:
     """Return all settings of `rewardkit train` and `rewardkit sft`, by section, with anchors."""
     from rewardkit.trainer.config.explain import explain
-    from rewardkit.trainer.config.verl import PPO
+    from rewardkit.trainer.config.schema import PPO
     from rewardkit.trainer.sft.config import SETTINGS as SFT
 
     lines = ["# Settings of the trainer"]

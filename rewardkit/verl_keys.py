@@ -1,6 +1,6 @@
 """verl's keys at the doors of rewardkit: our names for them, or what is said of those that we have not.
 
-The tables are data: each door (training, generation, evaluation) has a `verl_keys.json`; verl's defaults by
+The tables are data: each door (training, generation, evaluation) has a JSON file; verl's defaults by
 release are in `verl_defaults/`. What the settings mean is with the door.
 """
 

@@ -108,9 +108,9 @@ def test_trainer_files_train_or_say_what_is_not_here() -> None:
     pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
     from omegaconf import OmegaConf
 
-    from rewardkit.trainer.config.hydra import compose
     from rewardkit.trainer.config.load import load_config
-    from rewardkit.trainer.config.verl import translate
+    from rewardkit.trainer.config.schema import PPO
+    from rewardkit.trainer.verl.hydra import compose
 
     trained = 0
     for path in files("ppo_trainer", "ppo_trainer_generated", "trainer_example", "sft_trainer", "other"):
@@ -119,7 +119,7 @@ def test_trainer_files_train_or_say_what_is_not_here() -> None:
             continue  # what they are made of comes to the same, as the test below says
         try:
             given: Any = OmegaConf.to_container(compose(path))
-            translate(given, name, processes=1)
+            PPO.translate(given, name, processes=1)
             if path.name == "ppo_trainer.yaml":
                 load_config(path, [*GIVEN, VLLM])
         except RewardkitError as error:
@@ -137,7 +137,7 @@ def test_the_parts_of_a_configuration_are_composed_as_by_hydra() -> None:
     pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip install 'rewardkit[train]'")
     from omegaconf import OmegaConf
 
-    from rewardkit.trainer.config.hydra import compose
+    from rewardkit.trainer.verl.hydra import compose
 
     by_hydra = [path for path in files("ppo_trainer_generated") if path.name == "_generated_ppo_trainer.yaml"]
     for path in by_hydra:

@@ -13,7 +13,7 @@ from omegaconf.errors import InterpolationResolutionError
 from rewardkit.field_docs import field_docs
 from rewardkit.trainer.config.allowed import allowed_of
 from rewardkit.trainer.config.load import flat_keys, merged, public_setting, read_layers
-from rewardkit.trainer.config.verl import PPO, Schema
+from rewardkit.trainer.config.schema import PPO, Schema
 
 UNSET = "???"
 ORIGINS = ("default", "recipe", "command line")

@@ -23,9 +23,10 @@ from omegaconf.errors import OmegaConfBaseException
 from rewardkit.errors import ConfigError, reason_of
 from rewardkit.http_addresses import recorded_options, shown
 from rewardkit.registry import REGISTRY
-from rewardkit.trainer.config.hydra import compose
 from rewardkit.trainer.config.root import Config, RunConfig
-from rewardkit.trainer.config.verl import PPO, C, Schema, Translation, leaves, translate
+from rewardkit.trainer.config.schema import PPO, C, Schema, leaves
+from rewardkit.trainer.verl.hydra import compose
+from rewardkit.trainer.verl.translation import Translation
 from rewardkit.verl_keys import flatten
 
 _KINDS = {
@@ -92,8 +93,8 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Sch
     empty = [f"{word} is empty and is ignored" for word in words if word.endswith("=")]
     plain: list[Any] = [OmegaConf.to_container(layer) for layer in (loaded, given)]
     processes = _processes(plain)
-    recipe_layer = translate(plain[0], str(recipe), processes, schema)
-    given_layer = translate(plain[1], "the command line", processes, schema)
+    recipe_layer = schema.translate(plain[0], str(recipe), processes)
+    given_layer = schema.translate(plain[1], "the command line", processes)
     engine = _default_engine(recipe_layer, given_layer) if schema is PPO else []
     return Layers(
         read_defaults(schema),

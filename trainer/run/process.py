@@ -16,8 +16,8 @@ from rewardkit.errors import ConfigError
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.load import Layers, load_settings, read_layers
 from rewardkit.trainer.config.root import Config, RunConfig, world_size
-from rewardkit.trainer.config.verl import PPO as PPO_SETTINGS
-from rewardkit.trainer.config.verl import Schema
+from rewardkit.trainer.config.schema import PPO as PPO_SETTINGS
+from rewardkit.trainer.config.schema import Schema
 from rewardkit.trainer.distributed import World, open_world, started_by_torchrun
 from rewardkit.trainer.rollout.engines import fall_back
 from rewardkit.trainer.run.preflight import check

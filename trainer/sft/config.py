@@ -1,6 +1,6 @@
 """Every setting of SFT, with the key names of verl's `sft_trainer_engine.yaml`.
 
-Older names are in `verl_keys.json`; checks across settings are in `checks.py`.
+Older names are in `verl/sft.json`; checks across settings are in `checks.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewardkit.trainer.config.allowed import (
     allowed,
 )
 from rewardkit.trainer.config.root import StageConfig
-from rewardkit.trainer.config.verl import Schema
+from rewardkit.trainer.config.schema import Schema
 from rewardkit.trainer.config.workers import (
     ActorConfig,
     CheckpointConfig,
@@ -29,6 +29,7 @@ from rewardkit.trainer.config.workers import (
     ModelConfig,
     OptimConfig,
 )
+from rewardkit.trainer.verl.translation import VerlNames
 
 
 @dataclass
@@ -107,8 +108,7 @@ class SftConfig:
     trainer: StageConfig = field(default_factory=lambda: StageConfig(total_epochs=4, experiment_name="sft"))
 
 
-_HERE = Path(__file__).parent
-SETTINGS = Schema.read(SftConfig, "sft_trainer", _HERE, _HERE / "verl_keys.json", "sft")
+SETTINGS = Schema(SftConfig, Path(__file__).parent, VerlNames.read("sft", "sft_trainer", "sft"))
 
 
 def actor_config(config: SftConfig) -> ActorConfig:

@@ -14,7 +14,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.allowed import Addresses, Interval, NamesOf, check_values
 from rewardkit.trainer.config.explain import explain
 from rewardkit.trainer.config.load import load_settings
-from rewardkit.trainer.config.verl import PPO
+from rewardkit.trainer.config.schema import PPO
 from rewardkit.trainer.sft.config import SETTINGS as SFT
 
 NEEDED = {

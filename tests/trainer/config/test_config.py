@@ -16,7 +16,7 @@ from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config.explain import explain
 from rewardkit.trainer.config.load import as_dict, as_yaml, load_config
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.verl import PPO, leaves
+from rewardkit.trainer.config.schema import PPO, leaves
 from rewardkit.trainer.run.build import needs_old_log_probs
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from rewardkit.trainer.run.preflight import check

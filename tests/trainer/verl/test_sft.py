@@ -12,10 +12,10 @@ pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip instal
 from omegaconf import OmegaConf
 
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.config.hydra import compose
 from rewardkit.trainer.config.load import load_settings, read_layers
-from rewardkit.trainer.config.verl import leaves, translate
+from rewardkit.trainer.config.schema import leaves
 from rewardkit.trainer.sft.config import SETTINGS, SftConfig
+from rewardkit.trainer.verl.hydra import compose
 from rewardkit.verl_keys import DEFAULTS
 from tests.test_verl_files import files, needs_corpus
 
@@ -33,7 +33,7 @@ def test_every_default_that_verl_had_is_taken_without_a_word() -> None:
             for section in sections:
                 inside = inside.setdefault(section, {})
             inside[name] = value
-            found = translate(tree, "verl", 1, SETTINGS)
+            found = SETTINGS.translate(tree, "verl", 1)
             assert found.notes == [] and set(found.values) <= set(known), (key, value)
 
 
@@ -41,10 +41,10 @@ def test_every_key_is_ours_or_a_change_of_it_is_named() -> None:
     known = dict(leaves(SftConfig()))
     unsaid = []
     for key in TABLE:
-        if key in known or SETTINGS.keys.ours(key) in known:
+        if key in known or SETTINGS.verl.keys.ours(key) in known:
             continue
         try:
-            line = " ".join(SETTINGS.keys.notes([key], {key: "changed"}, "x"))
+            line = " ".join(SETTINGS.verl.keys.notes([key], {key: "changed"}, "x"))
         except ConfigError as error:
             line = str(error)
         unsaid += [key] if "there is no such setting" in line else []
@@ -81,6 +81,6 @@ def test_the_files_of_every_release_train() -> None:
     found = files("sft_trainer")
     for path in found:
         given: Any = OmegaConf.to_container(compose(path))
-        layer = translate(given, str(path), 1, SETTINGS)
+        layer = SETTINGS.translate(given, str(path), 1)
         assert layer.notes == [], path
     assert len(found) >= 10

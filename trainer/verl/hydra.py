@@ -1,7 +1,7 @@
 """Reads a YAML file and the files that its `defaults` list names, as Hydra composes them.
 
 It supports what verl's configurations use: groups with packages, `_self_`, `override`, options that follow
-another group's, and a search path of folders. What the settings mean is in `verl.py`.
+another group's, and a search path of folders. `translation.py` translates the settings.
 """
 
 from __future__ import annotations

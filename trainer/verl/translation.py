@@ -1,37 +1,25 @@
-"""Translates the keys that users give, verl's included, into ours.
-
-What verl has and we do not is data: a stage's `verl_keys.json` says what becomes of each key,
-`rewardkit/verl_defaults` has verl's defaults by release. Our own settings are in `root.py` and `workers.py`,
-those of SFT in `sft/config.py`.
-"""
+"""Translates the keys that users give, verl's included, into ours."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from rewardkit.errors import MISSPELT, ConfigError, did_you_mean
-from rewardkit.trainer.config.root import Config
 from rewardkit.verl_keys import VerlKeys, flatten
-
-C = TypeVar("C")
 
 
 @dataclass(frozen=True, eq=False)
-class Schema(Generic[C]):
-    """The settings of one stage of training, and what verl calls them."""
+class VerlNames:
+    """verl's names for the settings of one stage of training."""
 
-    root: type[C]
-    """The dataclass of all settings."""
-    verl: str
+    config: str
     """verl's configuration for this stage."""
-    recipes: Path
-    """The folder of the YAML files that can be named without one."""
     keys: VerlKeys
     over_processes: list[str]
     """Globs over keys of verl's whose value is counted over all processes, ours in each."""
@@ -41,16 +29,12 @@ class Schema(Generic[C]):
     """Key of ours -> other names for its values."""
 
     @classmethod
-    def read(cls, root: type[C], verl: str, recipes: Path, tables: Path, *doors: str) -> Schema[C]:
-        """Return a schema with the tables of a JSON file; `doors` as for `VerlKeys.read`."""
+    def read(cls, stage: str, config: str, *doors: str) -> VerlNames:
+        """Return the names in `STAGE.json` beside this file; `doors` as for `VerlKeys.read`."""
+        tables = Path(__file__).with_name(f"{stage}.json")
         more = json.loads(tables.read_text("utf-8"))
         tables_of = [more[name] for name in ("over_processes", "rounded_up", "values")]
-        return cls(root, verl, recipes, VerlKeys.read(tables, *doors), *tables_of)
-
-
-_HERE = Path(__file__).parent
-PPO = Schema.read(Config, "ppo_trainer", _HERE.parent / "recipes", _HERE / "verl_keys.json", "training")
-KEYS = PPO.keys
+        return cls(config, VerlKeys.read(tables, *doors), *tables_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +50,22 @@ class Translation:
     such."""
 
 
-def leaves(section: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted keys of all settings of a config or a section of it, with their values."""
-    for f in fields(section):
-        value = getattr(section, f.name)
-        if is_dataclass(value):
-            yield from leaves(value, f"{prefix}{f.name}.")
-        else:
-            yield prefix + f.name, value
-
-
-def translate(given: Mapping[str, Any], where: str, processes: int, schema: Schema[Any] = PPO) -> Translation:
+def translate(
+    given: Mapping[str, Any], where: str, processes: int, known: Mapping[str, Any], names: VerlNames
+) -> Translation:
     """Translate a nested mapping of settings.
 
     Args:
-        where: names the layer in errors.
-        processes: of the run; a batch size that counts over all of them is divided by it.
+        given: Settings under our names or verl's.
+        where: Name of the layer in errors.
+        processes: Number of processes of the run; a batch size that counts over all of them is divided by it.
+        known: Our settings by dotted key, with their defaults.
+        names: verl's names for them.
 
     Raises:
         ConfigError: an unknown key (names the nearest known one), or a value of verl's that does not happen
             here (says why, and what to do).
     """
-    known = dict(leaves(schema.root()))
     flat = dict(flatten(given, known))
     values: dict[str, Any] = {}
     renamed: dict[str, Any] = {}
@@ -95,20 +73,20 @@ def translate(given: Mapping[str, Any], where: str, processes: int, schema: Sche
     foreign: list[str] = []
     unknown: list[str] = []
     for key, value in flat.items():
-        ours = key if key in known else schema.keys.ours(key)
-        if ours not in known:
+        ours = key if key in known else names.keys.ours(key)
+        if ours is None or ours not in known:
             if not _is_empty_section(key, value, known, where):
-                (foreign if schema.keys.knows(key) else unknown).append(key)
-        elif schema.keys.leaves_open(key, value):
+                (foreign if names.keys.knows(key) else unknown).append(key)
+        elif names.keys.leaves_open(key, value):
             by_default[ours] = known[ours]
         elif ours == key:
-            values[key] = _value(key, value, schema)
+            values[key] = _value(key, value, names)
         else:
-            if key in schema.rounded_up and isinstance(value, float):
+            if key in names.rounded_up and isinstance(value, float):
                 value = math.ceil(value)
-            shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in schema.over_processes)
-            renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value, schema))
-    notes = schema.keys.notes(foreign, flat, where)
+            shared = isinstance(value, int) and any(fnmatchcase(key, glob) for glob in names.over_processes)
+            renamed.setdefault(ours, max(1, value // processes) if shared else _value(ours, value, names))
+    notes = names.keys.notes(foreign, flat, where)
     twice = [
         f"{where} sets {ours} twice: {values[ours]} is used; {value}, under verl's name, is ignored"
         for ours, value in renamed.items()
@@ -118,16 +96,16 @@ def translate(given: Mapping[str, Any], where: str, processes: int, schema: Sche
         hint = (
             _near(key, known)
             or _siblings(key, known)
-            or (f"; verl {schema.verl} does not have this setting either")
+            or (f"; verl {names.config} does not have this setting either")
         )
         raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
     return Translation({**by_default, **renamed, **values}, notes, twice)
 
 
-def _value(key: str, value: Any, schema: Schema[Any]) -> Any:
+def _value(key: str, value: Any, names: VerlNames) -> Any:
     """Our value of a key for one that verl names otherwise; a switch by its name in JSON."""
     name = value if isinstance(value, str) else json.dumps(value, default=str)
-    return schema.values.get(key, {}).get(name, value)
+    return names.values.get(key, {}).get(name, value)
 
 
 def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str) -> bool:

@@ -12,9 +12,10 @@ pytest.importorskip("omegaconf", reason="the trainer needs omegaconf: pip instal
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.config.verl import KEYS, leaves, translate
+from rewardkit.trainer.config.schema import PPO, leaves
 from rewardkit.verl_keys import DEFAULTS
 
+KEYS = PPO.verl.keys
 OURS = dict(leaves(Config()))
 TABLE = json.loads((DEFAULTS / "training.json").read_text("utf-8"))
 RELEASES: list[str] = TABLE["releases"]
@@ -52,7 +53,7 @@ def test_verl_s_defaults_of_every_release_are_taken_without_a_word(release: str)
     held = TABLE["defaults"].items()
     tree = {key: value for key, values in held for value, spans in values if held_in(spans, release)}
     assert len(tree) > 120
-    found = translate(nested(tree), release, processes=1)
+    found = PPO.translate(nested(tree), release, processes=1)
     assert found.notes == []
     assert set(found.values) <= set(OURS)
 
@@ -89,7 +90,7 @@ def test_what_would_change_the_result_is_refused_with_the_value_and_what_to_do(
 ) -> None:
     key, _, value = word.partition("=")
     with pytest.raises(ConfigError) as found:
-        translate(
+        PPO.translate(
             nested({key: json.loads(value) if value in ("true", "0.5", "0.1") else value}),
             "a file",
             processes=1,
