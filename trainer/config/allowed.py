@@ -36,6 +36,8 @@ class Interval:
         return above and below and (value < math.inf or self.endless)
 
     def __str__(self) -> str:
+        if self.low == -math.inf:
+            return "a finite number"
         if self.high == math.inf:
             return f"above {self.low:g}" if self.open_low else f"{self.low:g} or more"
         if self.open_high:
@@ -85,6 +87,8 @@ NOT_NEGATIVE = Interval(0)
 ABOVE_0 = Interval(0, open_low=True)
 POSITIVE = Interval(0, open_low=True, endless=True)
 SEEDS = Interval(-(2**31), 2**31 - 1)
+FINITE = Interval(-math.inf, open_low=True)
+"""Any number but an infinite one."""
 COUNT_OR_ALL = Interval(-1)
 """-1 stands for all, or for none."""
 

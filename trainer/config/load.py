@@ -37,6 +37,7 @@ _KINDS = {
     list: "a list",
     dict: "a mapping",
 }
+_ITEMS = {int: "whole numbers", float: "numbers", str: "texts"}
 BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
 
@@ -142,22 +143,25 @@ def _refuse_misfit(layers: Layers) -> None:
             try:
                 OmegaConf.merge(layers.defaults, _nested({key: value}))
             except (OmegaConfBaseException, TypeError):
-                wanted = _in_words(_type_of(layers.defaults, key, settings[key]), value, settings[key])
+                wanted = _in_words(*_type_of(layers.defaults, key, settings[key]), value, settings[key])
                 raise ConfigError(f"{key} must be {wanted}; found {value!r} {where}") from None
 
 
-def _type_of(defaults: Any, key: str, default: Any) -> Any:
+def _type_of(defaults: Any, key: str, default: Any) -> tuple[Any, Any]:
+    """Return the type of a setting, and that of the items of a list."""
     section, _, name = key.rpartition(".")
     hint = get_type_hints(OmegaConf.get_type(OmegaConf.select(defaults, section)))[name]
     if isinstance(hint, UnionType):
         hint = next(one for one in get_args(hint) if one is not NoneType)
     kind = type(default) if hint is Any else get_origin(hint) or hint
-    return list if kind is tuple else kind
+    return list if kind is tuple else kind, next(iter(get_args(hint)), None)
 
 
-def _in_words(kind: Any, found: Any, default: Any) -> str:
+def _in_words(kind: Any, item: Any, found: Any, default: Any) -> str:
     """Return the type of a setting in words, with an example."""
     what = _KINDS.get(kind, "a text or a list")
+    if kind is list and item in _ITEMS:
+        what = f"a list of {_ITEMS[item]}"
     if kind is list and not isinstance(found, list | dict):
         return f"{what}, such as [{found}]"
     plain = kind is not bool and isinstance(default, int | float | list | tuple) and default != []

@@ -12,6 +12,7 @@ from rewardkit.trainer.config.allowed import (
     ABOVE_0,
     ADDRESSES,
     COUNT_OR_ALL,
+    FINITE,
     NOT_NEGATIVE,
     POSITIVE,
     SEEDS,
@@ -137,7 +138,7 @@ class AlgorithmConfig:
     `loss_agg_mode` to `seq-mean-token-sum-norm`."""
     gdpo_reward_keys: list[str] | None = None
     """GDPO: parts of the score to normalise separately. The names `score` and `acc` are also accepted."""
-    gdpo_reward_weights: list[float] | None = None
+    gdpo_reward_weights: list[float] | None = allowed(None, FINITE)
     """GDPO: weights of the parts in `gdpo_reward_keys`, in the same order. Null sets all weights to 1."""
     gamma: float = allowed(1.0, SHARE)
     """Discount factor per token."""
@@ -222,9 +223,9 @@ class OverlongBufferConfig:
     enable: bool = False
     """Enable DAPO's soft overlong penalty. The penalty grows linearly over the last `len` tokens of the
     maximum response length."""
-    len: int = 0
+    len: int = allowed(0, NOT_NEGATIVE)
     """Length of the overlong buffer, in tokens."""
-    penalty_factor: float = 1.0
+    penalty_factor: float = allowed(1.0, NOT_NEGATIVE)
     """Penalty for a response of the maximum length."""
     log: bool = False
     """Log the mean penalty and the share of responses with a penalty."""
@@ -276,14 +277,14 @@ class RewardConfig:
     """Position of the rewards of an episode. `trajectory` places the score of the episode on the last token.
     `turn` places the rewards from tools and interactions on the last token of each turn. `mixed` uses
     both."""
-    turn_weight: float = 1.0
+    turn_weight: float = allowed(1.0, FINITE)
     """Weight of the rewards of turns, with `mode=mixed`."""
-    trajectory_weight: float = 1.0
+    trajectory_weight: float = allowed(1.0, FINITE)
     """Weight of the score of the episode, with `mode=mixed`."""
     on_error: str = allowed("mask", ("mask", "raise", "value"))
     """Treatment of responses that could not be scored. `mask` excludes them from the loss, `raise` stops the
     run, and `value` gives them the score `reward.error_value`."""
-    error_value: float = 0.0
+    error_value: float = allowed(0.0, FINITE)
     """Score for responses that could not be scored, with `on_error=value`."""
     timeout_s: float = allowed(600.0, POSITIVE)
     """Time limit for scoring, in seconds, counted from the end of generation. Responses that are not scored
@@ -358,21 +359,19 @@ class StageConfig:
         instead="expected {known}; set trainer.device=cuda, or leave trainer.device out",
     )
     """Device to train on: `cuda`, `cpu`, or `auto`, which uses CUDA if it is available."""
-    save_freq: int = -1
+    save_freq: int = allowed(-1, COUNT_OR_ALL)
     """Number of steps between checkpoints. The last step is always saved. -1 saves only the last step."""
-    test_freq: int = -1
+    test_freq: int = allowed(-1, COUNT_OR_ALL)
     """Number of steps between validations. If `val_files` is set, the last step is always validated. -1
     validates only the last step."""
     val_before_train: bool = True
     """Validate before the first training step."""
-    profile_steps: Any = None
+    profile_steps: list[int] | None = allowed(None, ABOVE_0)
     """List of steps to trace with the PyTorch profiler. Traces are written to the folder `profile` in
     `default_local_dir`."""
     default_local_dir: str = "checkpoints/${trainer.project_name}/${trainer.experiment_name}"
     """Folder for checkpoints, the config and the log. If you train on several machines, the folder must be
     shared."""
-    default_hdfs_dir: str | None = None
-    """Not supported. Mount the remote storage, or copy files from `default_local_dir`."""
     resume_mode: str = allowed("auto", ("auto", "disable", "resume_path"))
     """`auto` resumes from the last checkpoint in `default_local_dir`, if there is one. `disable` starts a new
     run. `resume_path` resumes from `resume_from_path`."""
@@ -386,8 +385,6 @@ class StageConfig:
     max_critic_ckpt_to_keep: int | None = allowed(None, POSITIVE)
     """verl's name for `max_ckpt_to_keep`. If several of the `max_*ckpt_to_keep` settings are set, the largest
     value is used."""
-    del_local_ckpt_after_load: bool = False
-    """Must be false, because a run cannot be resumed again without its checkpoint."""
     launcher: str = allowed("torchrun", ("torchrun", "ray"))
     """Program that starts the processes: `torchrun` on this machine, or `ray` on a Ray cluster."""
     max_restarts: int = allowed(0, NOT_NEGATIVE)

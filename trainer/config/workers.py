@@ -14,6 +14,7 @@ from rewardkit.trainer.config.allowed import (
     BARE_ADDRESSES,
     BELOW_1,
     COUNT_OR_ALL,
+    FINITE,
     NOT_NEGATIVE,
     POSITIVE,
     SEEDS,
@@ -23,6 +24,8 @@ from rewardkit.trainer.config.allowed import (
     allowed,
 )
 
+RESUMED = ("model", "optimizer", "extra")
+"""Parts of a checkpoint that a resume needs; all are always saved."""
 DTYPE_NAMES = {
     "float32": "float32",
     "fp32": "float32",
@@ -97,7 +100,7 @@ class OptimConfig:
     """Final learning rate of the `cosine` schedule, as a fraction of `lr`."""
     num_cycles: float = allowed(0.5, ABOVE_0)
     """Number of periods of the `cosine` schedule. 0.5 decays once from `lr` to the minimum."""
-    total_training_steps: int = -1
+    total_training_steps: int = allowed(-1, COUNT_OR_ALL)
     """Step at which the `cosine` schedule ends. -1 uses the last step of the run."""
 
 
@@ -125,7 +128,7 @@ class FsdpConfig:
     reshard_after_forward: bool = True
     """Free the gathered weights of each layer after the forward pass and gather them again in the backward
     pass. This saves memory."""
-    fsdp_size: int = -1
+    fsdp_size: int = allowed(-1, COUNT_OR_ALL)
     """Number of processes per shard group. Every group holds a full copy of the model. -1 uses one group for
     all processes."""
     no_sync: bool = False
@@ -177,9 +180,9 @@ class PolicyLossConfig:
     """VESPO: lambda for negative advantages. See `vespo_k_pos`."""
     clip_cov_ratio: float = allowed(2e-4, POSITIVE)
     """Clip-Cov: fraction of the tokens of a step to exclude from the loss."""
-    clip_cov_lb: float = 1.0
+    clip_cov_lb: float = allowed(1.0, FINITE)
     """Clip-Cov: lower bound for the covariance of excluded tokens."""
-    clip_cov_ub: float = 5.0
+    clip_cov_ub: float = allowed(5.0, FINITE)
     """Clip-Cov: upper bound for the covariance of excluded tokens."""
     kl_cov_ratio: float = allowed(2e-4, POSITIVE)
     """KL-Cov: fraction of the tokens of a step to penalise. The tokens with the largest covariance are
@@ -192,7 +195,7 @@ class PolicyLossConfig:
 class CheckpointConfig:
     """Settings of the whole checkpoint, actor and critic; it stands with the actor, as in verl."""
 
-    save_contents: list[str] = field(default_factory=lambda: ["model", "optimizer", "extra"])
+    save_contents: list[str] = allowed(values=(*RESUMED, "hf_model"), factory=lambda: list(RESUMED))
     """Contents of a checkpoint. `model`, `optimizer` and `extra` (data position, random states and so on) are
     always saved. Add `hf_model` to save a Hugging Face model folder with every checkpoint instead of only
     with the last one."""
@@ -212,7 +215,7 @@ class ActorConfig:
     use_dynamic_bsz: bool = False
     """Limit the size of each forward and backward pass to `ppo_max_token_len_per_gpu` tokens, instead of a
     number of responses."""
-    ppo_max_token_len_per_gpu: int = 16384
+    ppo_max_token_len_per_gpu: int = allowed(16384, POSITIVE)
     """Maximum number of tokens per forward and backward pass, including prompts and padding. Used with
     `use_dynamic_bsz`."""
     ulysses_sequence_parallel_size: int = allowed(1, POSITIVE)
@@ -223,7 +226,7 @@ class ActorConfig:
     shuffle: bool = False
     """Shuffle the responses of a step before each pass, within each process. The mini-batches then depend on
     the number of processes."""
-    clip_ratio: float = 0.2
+    clip_ratio: float = allowed(0.2, NOT_NEGATIVE)
     """PPO clip range. The ratio of new to old probability is clipped to the range from 1 - clip_ratio to 1 +
     clip_ratio."""
     clip_ratio_low: float = allowed(II("actor_rollout_ref.actor.clip_ratio"), NOT_NEGATIVE)
@@ -252,7 +255,7 @@ class ActorConfig:
     kl_loss_type: str = allowed("low_var_kl", NamesOf("rewardkit.trainer.algorithms.kl:PENALTIES"))
     """Estimator of the KL in the loss: a name from `algorithm.kl_penalty`, optionally followed by `+`. Names
     with `+`, and `mse`, have the gradient of the KL. The gradient of `kl` without `+` is 0 on average."""
-    entropy_coeff: float = 0.0
+    entropy_coeff: float = allowed(0.0, FINITE)
     """Coefficient of the entropy bonus."""
     grad_clip: float = allowed(1.0, POSITIVE)
     """Maximum norm of the gradients."""
@@ -285,7 +288,9 @@ class RefConfig:
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
     """Limit the size of each forward pass to `log_prob_max_token_len_per_gpu` tokens, instead of a number of
     responses."""
-    log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
+    log_prob_max_token_len_per_gpu: int = allowed(
+        II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu"), POSITIVE
+    )
     """Maximum number of tokens per forward pass, with `log_prob_use_dynamic_bsz`."""
     strategy: str = allowed(II("actor_rollout_ref.actor.strategy"), ("fsdp2", "fsdp"))
     """Sharding strategy. Only `fsdp2` is supported. `fsdp` is accepted as another name for it."""
@@ -403,10 +408,10 @@ class RolloutConfig:
     """Ignore the end-of-sequence token and always generate the maximum response length."""
     calculate_log_probs: bool = True
     """Return the log probability of each token."""
-    parity_warn: float | None = None
+    parity_warn: float | None = allowed(None, POSITIVE)
     """Warn if `training/rollout_actor_kl` exceeds this value. Null uses 1e-7 in float32. For other data
     types, null uses 4 times the value in the first step, but at most 0.01."""
-    parity_error: float | None = None
+    parity_error: float | None = allowed(None, POSITIVE)
     """Stop the run if `training/rollout_actor_kl` exceeds this value, because the engine has wrong weights.
     Null uses 1e-5 in float32. For other data types, null uses 16 times the value in the first step, but at
     most 0.2."""
@@ -420,13 +425,15 @@ class RolloutConfig:
     log_prob_use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
     """Limit the size of each forward pass to `log_prob_max_token_len_per_gpu` tokens, instead of a number of
     responses."""
-    log_prob_max_token_len_per_gpu: int = II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu")
+    log_prob_max_token_len_per_gpu: int = allowed(
+        II("actor_rollout_ref.actor.ppo_max_token_len_per_gpu"), POSITIVE
+    )
     """Maximum number of tokens per forward pass, with `log_prob_use_dynamic_bsz`."""
     prompt_length: int = allowed(II("data.max_prompt_length"), POSITIVE)
     """Length to which prompts are padded, in tokens."""
     response_length: int = allowed(II("data.max_response_length"), POSITIVE)
     """Maximum number of tokens per response."""
-    max_model_len: int | None = None
+    max_model_len: int | None = allowed(None, POSITIVE)
     """Maximum number of tokens for a prompt and its response together. Null uses prompt_length +
     response_length."""
     tensor_model_parallel_size: int = allowed(1, POSITIVE)
@@ -492,10 +499,12 @@ class CriticConfig:
         II("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"), POSITIVE
     )
     use_dynamic_bsz: bool = II("actor_rollout_ref.actor.use_dynamic_bsz")
-    ppo_max_token_len_per_gpu: int = 32768
-    forward_micro_batch_size_per_gpu: int | None = II("critic.ppo_micro_batch_size_per_gpu")
+    ppo_max_token_len_per_gpu: int = allowed(32768, POSITIVE)
+    forward_micro_batch_size_per_gpu: int | None = allowed(
+        II("critic.ppo_micro_batch_size_per_gpu"), POSITIVE
+    )
     """Number of responses per forward pass when values are computed without an update."""
-    forward_max_token_len_per_gpu: int = II("critic.ppo_max_token_len_per_gpu")
+    forward_max_token_len_per_gpu: int = allowed(II("critic.ppo_max_token_len_per_gpu"), POSITIVE)
     """Maximum number of tokens per forward pass when values are computed, with `use_dynamic_bsz`."""
     ulysses_sequence_parallel_size: int = allowed(
         II("actor_rollout_ref.actor.ulysses_sequence_parallel_size"), POSITIVE
@@ -511,5 +520,5 @@ class CriticConfig:
         II("actor_rollout_ref.actor.loss_agg_mode"),
         NamesOf("rewardkit.trainer.algorithms.reductions:AGGREGATIONS"),
     )
-    loss_scale_factor: int = II("actor_rollout_ref.actor.loss_scale_factor")
+    loss_scale_factor: int = allowed(II("actor_rollout_ref.actor.loss_scale_factor"), POSITIVE)
     grad_clip: float = allowed(1.0, POSITIVE)

@@ -14,6 +14,7 @@ from rewardkit.trainer.algorithms.correction import read_bounds, read_rejections
 from rewardkit.trainer.config.allowed import check_values
 from rewardkit.trainer.config.root import Config, RunConfig, logger_names, world_size
 from rewardkit.trainer.config.workers import (
+    RESUMED,
     ActorConfig,
     CriticConfig,
     FsdpConfig,
@@ -23,7 +24,7 @@ from rewardkit.trainer.config.workers import (
 )
 from rewardkit.trainer.logging.logger import logger_choices, missing
 from rewardkit.trainer.rollout.engines import check_rollout
-from rewardkit.trainer.run.rules import REFUSED, REFUSED_EVERYWHERE, SAID, check_rules
+from rewardkit.trainer.run.rules import REFUSED, SAID, check_rules
 
 
 def _check_bounds(config: Config) -> None:
@@ -187,27 +188,17 @@ def check_loggers(config: RunConfig) -> list[str]:
     return notes
 
 
-ALWAYS_SAVED = {"model", "optimizer", "extra"}
-
-
-def _check_contents(config: Config) -> list[str]:
+def _note_contents(config: Config) -> list[str]:
     contents = config.actor_rollout_ref.actor.checkpoint.save_contents
-    return check_contents("actor_rollout_ref.actor.checkpoint.save_contents", contents)
+    return note_contents("actor_rollout_ref.actor.checkpoint.save_contents", contents)
 
 
-def check_contents(key: str, asked: Sequence[str]) -> list[str]:
-    """A checkpoint always holds what a resume needs, whatever else it is asked to hold."""
-    contents = set(asked)
-    if unknown := sorted(contents - ALWAYS_SAVED - {"hf_model"}):
-        raise ConfigError(
-            f"{key} must contain only model, optimizer, extra and hf_model; found: {', '.join(unknown)}"
-        )
-    if left_out := sorted(ALWAYS_SAVED - contents):
-        return [
-            f"{key} leaves out {', '.join(left_out)}, which a resume needs; rewardkit saves these parts "
-            "anyway"
-        ]
-    return []
+def note_contents(key: str, asked: Sequence[str]) -> list[str]:
+    """Return a line if a checkpoint is asked to leave out a part that a resume needs; it holds it anyway."""
+    left_out = [part for part in RESUMED if part not in asked]
+    if not left_out:
+        return []
+    return [f"{key} leaves out {', '.join(left_out)}, which a resume needs; rewardkit saves them anyway"]
 
 
 Check = Callable[[Any], Iterable[str] | None]
@@ -216,7 +207,7 @@ Check = Callable[[Any], Iterable[str] | None]
 SETTINGS: tuple[tuple[str, Check], ...] = (
     ("values", check_values),
     ("bounds of the rollout correction", _check_bounds),
-    ("mutually exclusive settings", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
+    ("mutually exclusive settings", lambda c: check_rules(c, REFUSED)),
     ("sharding", _check_sharding),
     (
         "settings that are replaced or ignored",
@@ -227,7 +218,7 @@ SETTINGS: tuple[tuple[str, Check], ...] = (
     ("rollout engine", lambda c: check_rollout(c, world_size(c))),
     ("shared sequences", _check_sharing),
     ("loggers", check_loggers),
-    ("contents of checkpoints", _check_contents),
+    ("contents of checkpoints", _note_contents),
 )
 """Checks of settings against each other and the installed packages; the rest is in `preflight.CHECKS`."""
 

@@ -178,23 +178,6 @@ REFUSED: tuple[Rule, ...] = (
     ),
 )
 
-REFUSED_EVERYWHERE: tuple[Rule, ...] = (
-    (
-        lambda c: not _is_list_of_steps(c.trainer.profile_steps or []),
-        "trainer.profile_steps must be a list of steps, such as [3,4]; found {c.trainer.profile_steps!r}",
-    ),
-    (
-        lambda c: c.trainer.default_hdfs_dir is not None,
-        "trainer.default_hdfs_dir is not supported; mount the folder and set trainer.default_local_dir",
-    ),
-    (
-        lambda c: c.trainer.del_local_ckpt_after_load,
-        "trainer.del_local_ckpt_after_load=true is not supported: a run killed after the deletion could not "
-        "be resumed; set trainer.max_ckpt_to_keep=1 to save space",
-    ),
-)
-"""The same in every stage."""
-
 SAID: tuple[Rule, ...] = (
     (
         lambda c: c.algorithm.use_kl_in_reward and c.actor_rollout_ref.actor.use_kl_loss,
@@ -246,7 +229,3 @@ def check_rules(config: RunConfig, rules: Sequence[Rule]) -> None:
     for broken, message in rules:
         if broken(config):
             raise ConfigError(message.format(c=config))
-
-
-def _is_list_of_steps(given: Any) -> bool:
-    return isinstance(given, list) and all(type(step) is int and step > 0 for step in given)

@@ -11,9 +11,9 @@ from rewardkit.trainer.config.allowed import check_values
 from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.config.workers import group_size
 from rewardkit.trainer.data import file_list
-from rewardkit.trainer.run.checks import Check, check_contents, check_loggers, check_sharding
+from rewardkit.trainer.run.checks import Check, check_loggers, check_sharding, note_contents
 from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
-from rewardkit.trainer.run.rules import REFUSED_EVERYWHERE, Rule, check_rules, needing_packages
+from rewardkit.trainer.run.rules import Rule, check_rules, needing_packages
 from rewardkit.trainer.sft.config import SftConfig
 
 REFUSED: tuple[Rule, ...] = (
@@ -79,12 +79,12 @@ def _check_model(config: SftConfig) -> None:
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("values", check_values),
-    ("mutually exclusive settings", lambda c: check_rules(c, (*REFUSED, *REFUSED_EVERYWHERE))),
+    ("mutually exclusive settings", lambda c: check_rules(c, REFUSED)),
     ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
     ("loggers", check_loggers),
     (
         "contents of checkpoints",
-        lambda c: check_contents("checkpoint.save_contents", c.checkpoint.save_contents),
+        lambda c: note_contents("checkpoint.save_contents", c.checkpoint.save_contents),
     ),
     ("checkpoint", check_resume),
     ("model", _check_model),

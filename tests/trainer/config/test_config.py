@@ -190,7 +190,7 @@ def test_what_a_resume_needs_is_saved_whatever_is_asked_for() -> None:
         "trainer.val_before_train=false",
     ]
     (line,) = run_checks(SETTINGS, load_config("tiny-cpu", [*NEEDED, *words, "trainer.test_freq=-1"]))
-    assert "leaves out extra, optimizer" in line
+    assert "leaves out optimizer, extra" in line
 
 
 def test_an_unknown_key_of_a_recipe_is_refused(tmp_path: Path) -> None:
