@@ -92,7 +92,7 @@ class JudgeAsking:
 
     def _read(self, answer: JudgeAnswer, marker: str, fields: Sequence[str]) -> list[JudgeVerdict]:
         if fields:
-            return json_verdicts(answer.text, fields, self.options)
+            return json_verdicts(answer.text, fields, self.options, marker)
         read: Callable[..., JudgeVerdict] = expected_verdict if self.options.logprobs else read_verdict
         return [read(answer if self.options.logprobs else answer.text, marker, self.options)]
 

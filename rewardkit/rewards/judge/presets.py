@@ -90,9 +90,9 @@ _SHIPPED: dict[str, dict[str, Any]] = {
     "simpleqa": {
         **_VERIFIER,
         "prompt": _TASK
-        + "Answer with one letter: A if it agrees, B if it does not, C if it gives no answer.",
+        + "Write one line, {marker} and a letter: A if it agrees, B if it does not, C if it gives no answer.",
         "verdicts": {"A": 1.0, "B": 0.0, "C": 0.0},
-        "max_tokens": 16,
+        "max_tokens": 64,
     },
     # Generative reward models: which of two is better, asked in both orders.
     "rm-r1": {

@@ -1,7 +1,8 @@
 """Reads a judge's answer: a number, a word of `verdicts`, or a field of a JSON object. Evaluates nothing.
 
-A verdict must be the end of the answer, except for closing marks. Further text could retract it in any
-language ("7, nein, sechs"), so the judge is asked once more.
+A verdict is the text directly after the marker, up to the end of the line or of the sentence. Prose may
+follow, but not another verdict: a number within the range, in digits or words, or another word of `verdicts`.
+Anything else could change the verdict ("7, nein, sechs"), so the judge is asked once more.
 """
 
 from __future__ import annotations
@@ -10,28 +11,54 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.fences import fences, without_fence
+from rewardkit.rewards.answers.place import reply
 from rewardkit.rewards.judge.options import JudgeOptions
-from rewardkit.special_tokens import behind_thoughts
 
 _READ_CHARS = 20_000
 """Number of characters at the end of an answer that are searched for a verdict."""
 
-_NUMBER = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?"
-_OUT_OF = ("/", "out of", "of", "von", "sur", "de", "su", "av", "uit", "z", "из", "分，满分")
+_NUMBER = r"-?(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})"
+_OUT_OF = ("/", "out of", "of", "von", "sur", "de", "su", "av", "uit", "z", "из", "，满分")
 """Text between a number and the end of its scale, as in `7/10`. The end must match the range's."""
-
-_OPENING = r"(?:\\boxed\{|[\s*`\"'“‘„«$(\[{])*+"
-_CLOSING = r"(?:</\w{1,20}>|[\s*`\"'”’“»$)\]}])*+"
-_END = rf"{_CLOSING}[.!。！]?{_CLOSING}\Z"
-_ON_SCALE = re.compile(
-    rf"{_OPENING}(?P<score>{_NUMBER}){_CLOSING}"
-    rf"(?:(?:{'|'.join(map(re.escape, _OUT_OF))})[\s*_]*+(?P<high>{_NUMBER})|(?P<percent>%))?{_END}"
+_SCALE = rf"(?:{'|'.join(map(re.escape, _OUT_OF))})[\s*_]*+"
+_POINTS = r"(?:\s?(?:points?|pts?\.?|Punkte|puntos|punti|分|点)(?![^\W_]))?"
+_NUMBER_WORDS = (
+    "zero two three four five six seven eight nine ten",
+    "null zwei drei vier fünf sechs sieben acht neun zehn",
+    "zéro deux trois quatre cinq six sept huit neuf dix",
+    "cero dos tres cuatro cinco seis siete ocho nueve diez",
+    "zero due tre quattro cinque sei sette otto nove dieci",
+    "nul twee drie vier vijf zes zeven acht negen tien",
+    "zero dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć",
+    "ноль два три четыре пять шесть семь восемь девять десять",
+    "zero dois três quatro cinco seis sete oito nove dez",
+    "noll två tre fyra fem sex sju åtta nio tio",
+    "零 二 三 四 五 六 七 八 九 十",
 )
-_FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>.*)\n\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+"""0 and 2 to 10 in the languages of `_OUT_OF` and in Portuguese. In most, the word for 1 is an article."""
+_VALUE_OF_WORD = {
+    word: float(value)
+    for words in _NUMBER_WORDS
+    for value, word in zip((0, *range(2, 11)), words.split(), strict=True)
+}
+_A_NUMBER = re.compile(rf"-?\d+(?:\.\d+)?|[{''.join(_NUMBER_WORDS[-1].split())}]|[^\W\d_]+")
+
+_OPENING = r"(?:\\boxed\{|<\w{1,20}>|[\s*`\"'“‘„«$(\[{])*+"
+_CLOSING = r"(?:</\w{1,20}>|[\s*`\"'”’“»$)\]}])*+"
+_END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}\Z")
+_SENTENCE_END = re.compile(
+    r"(?<=\s)[-–—](?=\s+[^\W\d_])|[.!](?=[*_`\"'”’“»)\]}]*(?:\s|\Z|</))|[。！]|\((?=\s*[^\W\d_])"
+)
+"""End of a sentence after a verdict, or the beginning of a remark in brackets or after a dash."""
+_ON_SCALE = re.compile(
+    rf"{_OPENING}(?P<score>{_NUMBER}){_POINTS}"
+    rf"(?:{_CLOSING}(?:{_SCALE}(?P<high>{_NUMBER})|(?P<percent>%)){_POINTS})?"
+)
 
 
 class NoVerdictError(ValueError):
@@ -59,7 +86,7 @@ def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdic
         NoVerdictError: there is none or several, or it is not among the `verdicts` or within `score_range`.
     """
     if options.score_field:
-        return json_verdicts(answer, [options.score_field], options)[0]
+        return json_verdicts(answer, [options.score_field], options, marker)[0]
     said = _said(answer)
     if options.score_pattern:
         text, before = _match(said, marker, options)
@@ -70,25 +97,21 @@ def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdic
     return JudgeVerdict(text, value, scaled(value, options), one_line(before))
 
 
-def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> list[JudgeVerdict]:
-    """Read verdicts from fields (`a.b` for nested objects) of an answer that is one JSON object.
+def json_verdicts(
+    answer: str, fields: Sequence[str], options: JudgeOptions, marker: str = ""
+) -> list[JudgeVerdict]:
+    """Read verdicts from fields (`a.b` for nested objects) of the JSON object in an answer.
+
+    The object is the whole answer, the text after the marker, or the content of the answer's only fence, with
+    which the answer begins or ends.
 
     Raises:
-        NoVerdictError: the answer is not a single JSON object (a fence around it is allowed), a field is
-            missing or duplicated, or its value is neither a JSON number within `score_range` nor one of
-            `verdicts`.
+        NoVerdictError: There is no such object, a field is missing or duplicated, or its value is neither a
+            JSON number within `score_range` nor one of `verdicts`.
     """
     said = _said(answer)
-    fenced = _FENCED.match(said)
-    try:
-        made = json.loads(
-            fenced["inside"] if fenced else said,
-            object_pairs_hook=_without_repeats,
-            parse_constant=_refuse_constant,
-        )
-    except (ValueError, RecursionError):
-        made = None
-    if not isinstance(made, dict):
+    made = next(filter(None, map(_object, _places_of_object(said, marker))), None)
+    if made is None:
         raise NoVerdictError(
             f"expected exactly one JSON object from the judge, found {one_line(said) or 'nothing'!r}"
         )
@@ -101,11 +124,32 @@ def json_verdicts(answer: str, fields: Sequence[str], options: JudgeOptions) -> 
 
 
 def _said(answer: str) -> str:
-    """Return the part of an answer after its thoughts."""
-    said = behind_thoughts(answer)
-    if said is None:
-        raise NoVerdictError("the judge's thinking block is not closed")
+    """Return the part of an answer after its thoughts, or its final channel."""
+    said = reply(answer)
+    if not said and answer.strip():
+        raise NoVerdictError("the judge's answer consists of a thought")
     return said
+
+
+def _places_of_object(said: str, marker: str) -> Iterator[str]:
+    yield without_fence(said)
+    if marker and marker in said:
+        yield without_fence(said.rpartition(marker)[2])
+    found = fences(said)
+    whole = said.strip()
+    if len(found) == 1 and (whole.startswith("```") or whole.endswith("```")):
+        inside = found[0][1]
+        if "{" not in said.replace(inside, ""):
+            yield inside
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object that makes up a text, or None."""
+    try:
+        made = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    return made if isinstance(made, dict) else None
 
 
 def _field(made: Any, field: str, options: JudgeOptions) -> str:
@@ -134,37 +178,99 @@ def _refuse_constant(name: str) -> float:
 
 
 def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
-    """Return the verdict's text and the text before it."""
+    """Return the verdict's text and the text before it.
+
+    Without a marker the verdict is the only text of the last line, or of the first.
+    """
     if marker:
         before, found, after = said.rpartition(marker)
         if not found:
             raise NoVerdictError(f"the judge's answer has no verdict: {one_line(said) or 'nothing'!r}")
-    else:
-        lines = said.rstrip().splitlines() or [""]
-        lines = lines[:-1] if len(lines) > 1 and lines[-1].strip() == "```" else lines
-        before, after = "\n".join(lines[:-1]), lines[-1]
-    return _verdict_alone(after, options), before
+        made = _object(without_fence(after))
+        return _only_value(made, options) if made else _verdict_before_prose(after, options), before
+    lines = said.strip().splitlines() or [""]
+    lines = lines[:-1] if len(lines) > 1 and lines[-1].strip() == "```" else lines
+    try:
+        return _verdict_alone(lines[-1], options), "\n".join(lines[:-1])
+    except NoVerdictError:
+        with contextlib.suppress(NoVerdictError):
+            text = _verdict_alone(lines[0], options)
+            if not _other_verdict("\n".join(lines[1:]), text, options):
+                return text, ""
+        raise
+
+
+def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
+    """Return the only verdict among the values of an object, as text."""
+    words = {str(word).casefold() for word in options.verdicts}
+    values = [json.dumps(value) if isinstance(value, bool) else value for value in made.values()]
+    found = [
+        str(value)
+        for value in values
+        if (str(value).strip().casefold() in words if words else isinstance(value, int | float))
+    ]
+    if len(found) != 1 or any(isinstance(value, list | dict) for value in values):
+        raise NoVerdictError(f"expected exactly one verdict in the JSON object, found {str(made)[:160]!r}")
+    return found[0].strip()
+
+
+def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
+    """Return the verdict at the beginning of a text, if it ends its line or sentence and the prose after it
+    has no other verdict."""
+    text, end = _verdict_at_start(after, options)
+    closing = re.compile(_CLOSING).match(after, end)
+    assert closing is not None  # it may be empty
+    prose = after[closing.end() :]
+    ends = not prose or "\n" in closing[0] or _SENTENCE_END.match(after, closing.end())
+    if not ends:
+        raise NoVerdictError(f"expected only a verdict after the marker, found {start_of(after)!r}")
+    if other := _other_verdict(prose, text, options):
+        raise NoVerdictError(f"the text after the verdict {text!r} contains {other!r}: {start_of(after)!r}")
+    return text
 
 
 def _verdict_alone(text: str, options: JudgeOptions) -> str:
     """Return the verdict that makes up a text, without surrounding marks."""
+    found, end = _verdict_at_start(text, options)
+    if not _END.match(text, end):
+        raise NoVerdictError(f"expected only a verdict, found {start_of(text)!r}")
+    return found
+
+
+def _verdict_at_start(text: str, options: JudgeOptions) -> tuple[str, int]:
+    """Return the verdict at the beginning of a text, and its end, which follows the end of the scale."""
     if options.verdicts:
         words = sorted(map(str, options.verdicts), key=len, reverse=True)
-        found = re.match(
-            rf"{_OPENING}(?P<score>{'|'.join(map(re.escape, words))}){_END}", text, re.IGNORECASE
-        )
+        pattern = rf"{_OPENING}(?P<score>{'|'.join(map(re.escape, words))})"
+        found = re.match(pattern, text, re.IGNORECASE)
         if found is None:
             raise NoVerdictError(
                 f"expected exactly one of {', '.join(words)}, found {start_of(text) or 'nothing'!r}"
             )
-        return found["score"]
+        return found["score"], found.end()
     found = _ON_SCALE.match(text)
     if found is None:
         raise NoVerdictError(f"expected only a number, found {start_of(text) or 'nothing'!r}")
     high = options.score_range[1]
     if (found["high"] is not None and float(found["high"]) != high) or (found["percent"] and high != 100):
         raise NoVerdictError(f"the verdict {start_of(text)!r} is not on the scale; the maximum is {high:g}")
-    return found["score"]
+    return found["score"], found.end()
+
+
+def _other_verdict(prose: str, text: str, options: JudgeOptions) -> str | None:
+    """Return the first text in prose that could be a verdict other than `text`."""
+    if options.verdicts:
+        others = [word for word in map(str, options.verdicts) if word.casefold() != text.casefold()]
+        pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, others))})(?!\w)"
+        found = re.search(pattern, prose, re.IGNORECASE) if others else None
+        return found and found[0]
+    low, high = options.score_range
+    for number in _A_NUMBER.finditer(prose):
+        word = number[0]
+        value = _VALUE_OF_WORD.get(word.casefold()) if not word[-1].isdigit() else float(word)
+        if value is not None and low <= value <= high and value != float(text):
+            return word
+    return None
 
 
 def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:

@@ -58,6 +58,10 @@ READ = [
     "{n}", " {n}", "**{n}**", "`{n}`", "\"{n}\"", "({n})", "[{n}]", "[[{n}]]", "*{n}*.", "{n}.", "{n}!", "{n} ", "\n{n}",
     "\n\n**{n}**\n", "{n}/10", "{n} / 10", "**{n}/10**", "**{n}**/10", "{n} out of 10", "{n} of 10", "{n}/10.0", "({n}/10)",
     "{n} von 10", "{n} sur 10", "{n} из 10", "\\boxed{{{n}}}", "{n}</verdict>", "{n}\n```",
+    "{n} points", "{n} out of 10 points", "{n} points out of 10", "{n}分", "<b>{n}</b>", "{n}<|im_end|>", "{n}<|eot_id|>\n",
+    "{n}. The response is good but short.", "**{n}**. Good.", "{n}/10. It was written in 1987.", "{n}\n\nI hope this helps!",
+    "{n}\n\n**Reason:** the dates are missing.", "{n} (good)", "{n} - a step is missing", "{n}。回答很好", '{{"score": {n}}}',
+    '```json\n{{"reason": "short", "score": {n}}}\n```', "\n```json\n{{\"score\": {n}}}\n```\n", "{n}\nA {n} is fair.",
 ]  # fmt: skip
 """What may stand behind the marker where {n} is the verdict."""
 
@@ -67,12 +71,20 @@ UNREADABLE = [
     "{n} out of a possible 100", "10点満点で{n}点", "满分10分，{n}分", "{n}½", "{n} + ½", "{n}²", "{n}、満足", "{n}?", "{n}, a good one",
     "{n}e1", "{n}k", "{n}th", "{n}x", "{n}_", "{n},5", "1.{n}.2", "{n} %", "{n}%", "between {n} and 9", "x{n}", "-{n}1", "N/A, else {n}",
     "{n} on style, 2 on content", "2 + {n}", "{n}/ten 4", "VIII or {n}", "{n}\nNo: six.", "{n}\nConfidence: 9",
+    "{n}. No, six.", "{n}. Nein, sechs.", "{n}.\nNon, six.", "{n} (or 4)", "{n} - or eight", "{n}\n\nOn reflection, 5.", "{n}\nИли шесть.",
+    '{{"score": {n}, "style": 2}}', '{{"score": {n}}} 4', '{{"scores": [{n}]}}', "{n}.. ", "{n}. 4", "{n}; 6", "{n} 分、または六", "{n} maybe",
 ]  # fmt: skip
 """What no number can be read from, whatever {n} is."""
 
 
 def test_more_than_five_hundred_endings_are_read_rightly_or_not_at_all() -> None:
-    befores = ["It lacks 2 of 4 facts.", "", "I end with V: and a number.", "<think>9?</think>"]
+    befores = [
+        "It lacks 2 of 4 facts.",
+        "",
+        "I end with V: and a number.",
+        "<think>9?</think>",
+        "<|channel|>analysis<|message|>V: 9?<|end|><|start|>assistant<|channel|>final<|message|>",
+    ]
     tried = [
         (f"{before}\nV: {ending.format(n=n)}", n if ending in READ else None)
         for before in befores

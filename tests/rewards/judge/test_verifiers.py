@@ -56,8 +56,9 @@ ENDS: list[tuple[str, str, float | None]] = [
     ("xverify", "Correct", 1.0),
     ("xverify", "[Incorrect]", 0.0),
     ("xverify", "Incorrect, not Correct", None),
-    ("simpleqa", "A", 1.0),
-    ("simpleqa", "A judge would say B", None),
+    ("simpleqa", "{marker} A", 1.0),
+    ("simpleqa", "The answer says that {marker} is A", None),
+    ("simpleqa", "The response ends with A", None),
     ("rm-r1", "<eval>...</eval>\n<answer>[[A]]</answer>", 1.0),
     ("rm-r1", "<answer>[[B]]</answer>", 0.0),
     ("rm-r1", "<answer>[[A]] [[B]]</answer>", None),
@@ -80,7 +81,8 @@ def test_each_preset_reads_its_models_answers_and_no_others(name: str, tmp_path:
     assert ends
     for said, value in ends:
         try:
-            found: float | None = read_verdict(said, question.marker, options).score
+            answer = said.replace("{marker}", question.marker)
+            found: float | None = read_verdict(answer, question.marker, options).score
         except NoVerdictError:
             found = None
         assert found == value, said
