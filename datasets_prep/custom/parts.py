@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.rewards.choice import readings
 from rewardkit.rows import IMAGES, MEDIA, ground_truth_text, plain, value_at
 
 PASSAGES = ("context", "passage", "paragraph", "article", "document", "story")
@@ -89,14 +90,15 @@ class QuestionParts:
     def letter(self, values: Values, ground_truth: str) -> str:
         """Return the letter of the option named by a ground truth, or else the ground truth itself.
 
-        It names an option by its label or its index, from 0.
+        Raises:
+            ValueError: The ground truth names two options, one by its label or index and one by its text.
         """
-        labels = [label for label, _ in self.options(values)]
-        label = ground_truth.strip().strip("(). ")
-        if label in labels:
-            return _LETTERS[labels.index(label)]
-        is_place = label.isascii() and label.isdecimal() and len(label) < 3 and int(label) < len(labels)
-        return _LETTERS[int(label)] if is_place else ground_truth
+        options = self.options(values)
+        found = readings(ground_truth, [label for label, _ in options], [text for _, text in options])
+        if len(found) > 1:
+            named = " and ".join(f"option {_LETTERS[i]} by its {how}" for i, how in found.items())
+            raise ValueError(f"the answer {ground_truth!r:.80} names {named}")
+        return _LETTERS[next(iter(found))] if found else ground_truth
 
     def pictures(self, values: Values) -> list[dict[str, Any]] | None:
         """Return the images of a row, each as its bytes or the path of its file.

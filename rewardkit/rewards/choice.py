@@ -29,6 +29,7 @@ import msgspec
 
 from rewardkit.rewards.answers.number import DENIED_FIRST, SENTENCE_WORDS
 from rewardkit.rewards.answers.place import FRAME_KINDS, Group, last_group, own_text
+from rewardkit.rewards.answers.same_value import DECORATION, same_value, text_key, without_latex
 from rewardkit.types import Sample, Score, failure
 
 
@@ -56,7 +57,7 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     """
     choices, right = read_question(sample)
     if right is None:
-        return failure("invalid", f"the ground truth {sample.ground_truth!r:.80} is not one of the options")
+        return failure("invalid", _why_invalid(sample, choices))
     text = own_text(sample.response, sample.prompt)
     group = last_group(text, *FRAME_KINDS, holds=lambda said: _speaks_of(said, choices))
     named = _agreed(group, choices) if group else _alone(text, choices)
@@ -130,13 +131,13 @@ def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
     """Return the options that the text of a frame names."""
     plain = _plain(text)
     if plain.startswith(_NEGATIONS) or plain.partition(" ")[0].casefold() in DENIED_FIRST:
-        return _exactly(plain, choices) if choices.texts.get(fold(plain)) is not None else _NONE
-    if named := _exactly(plain, choices):
+        return _exactly(text, choices) if choices.called(text) is not None else _NONE
+    if named := _exactly(text, choices):
         return named
     label = _LABEL.match(plain)
     if label and (named := _labelled_by(label, choices)):
         rest = plain[label.end() :]
-        is_sentence = not in_sentence and not SENTENCE_WORDS.isdisjoint(fold(rest).split())
+        is_sentence = not in_sentence and not SENTENCE_WORDS.isdisjoint(text_key(rest).split())
         return _NONE if is_sentence or _names_others(rest, named, choices) else named
     bracketed = set(_BRACKETED.findall(plain)) if in_sentence else ()
     named = _of_labels(bracketed, choices) if len(bracketed) == 1 else _NONE
@@ -148,18 +149,19 @@ def _exactly(text: str, choices: ChoiceList) -> Named:
     plain = _plain(text)
     if plain.startswith(_NEGATIONS):
         return _NONE
-    if (one := choices.texts.get(fold(plain))) is not None:
+    if (one := choices.called(text)) is not None:
         return frozenset((one,))
     label = _LABEL.match(plain)
     if label and (named := _labelled_by(label, choices)):
         rest = plain[label.end() :].strip(_AROUND)
-        if not rest or choices.texts.get(fold(rest)) in named:
+        whole = without_latex(text).lstrip(_BEFORE)[label.end() :]
+        if not rest or choices.called(rest) in named or choices.called(whole) in named:
             return named
     if _LISTED.fullmatch(plain):
         return _of_labels(re.findall("[A-Z]", plain), choices)
     behind = _LABEL_BEHIND.fullmatch(plain)
     named = _of_labels(behind["label"], choices) if behind else _NONE
-    return named if behind and choices.texts.get(fold(behind["text"])) in named else _NONE
+    return named if behind and choices.called(behind["text"]) in named else _NONE
 
 
 def _labelled_by(label: re.Match[str], choices: ChoiceList) -> Named:
@@ -180,7 +182,7 @@ def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
     """Return whether a text names an option that is not in `named`, by its letter or by its text."""
     if not _of_labels(_labels_in(rest, choices), choices) <= named:
         return True
-    said = f" {fold(rest)} "
+    said = f" {text_key(rest)} "
     begun = [text for text in choices.texts if said.startswith(f" {text} ")]
     if begun and choices.texts[max(begun, key=len)] not in named:
         return True
@@ -214,9 +216,7 @@ def _labels_in(text: str, choices: ChoiceList) -> set[str]:
 
 def _plain(text: str) -> str:
     """Remove the decoration of LaTeX and Markdown."""
-    if "\\" in text or "$" in text or "{" in text:
-        text = LATEX.sub("", text)
-    return text.rstrip(DECORATION).lstrip(_BEFORE)
+    return without_latex(text).rstrip(DECORATION).lstrip(_BEFORE)
 
 
 _NEGATIONS = ("!", "¬", "~", "≠")
@@ -228,13 +228,7 @@ _AROUND = " \t\r\n*_`\"'“”‘’.:：,;!。，…()[]（）–—-"
 LETTERS = "ABCDEFGHIJ"
 """Labels of options that have no labels of their own."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-DECORATION = " \t\r\n*_`\"'“”‘’.:：,;!。，…«»„‚‹›「」『』《》•▶►│║┃⭐✅✔☑👉👈➡→\ufe0f"
 _BEFORE = DECORATION.replace("!", "")
-LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|mathit|textit|operatorname)\s?\{|\\[,;!() \[\]]|[{}$]")
-_ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?=\w)")
-_TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|[-+/^=<>%×#]")
-_OF_PROSE = re.compile(r"[^\W\d_]{2,}")
-"""A word. A dash or slash between two words is punctuation, not arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +236,17 @@ class ChoiceList:
     """The options of one question, in the order shown."""
 
     labels: tuple[str, ...]
+    shown: tuple[str, ...]
+    """Texts as shown; empty without options."""
     texts: dict[str, int]
-    """Folded text -> index, without texts that two options share."""
+    """Key of a text (`text_key`) -> index, without texts that two options share."""
+
+    def called(self, text: str) -> int | None:
+        """Return the index of the only option with the value of a text, or None."""
+        if (at := self.texts.get(text_key(text))) is not None:
+            return at
+        found = [i for i, shown in enumerate(self.shown) if same_value(text, shown)]
+        return found[0] if len(found) == 1 else None
 
 
 def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
@@ -252,8 +255,12 @@ def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
     if not info:
         return _prepared(_NO_CHOICES.labels, (), sample.ground_truth)
     given = info.get("choices") or info.get("options") or info.get("endings")
-    if not given and isinstance(info.get("metadata"), str):
-        given = _kept(info["metadata"])
+    if not given and isinstance(info.get("metadata"), str) and (kept := _kept(info["metadata"])):
+        label = _plain_label(sample.ground_truth)
+        choices, right = _prepared_list(tuple(kept), sample.ground_truth)
+        if label in choices.labels:  # recipes write letters, also where an option's text is a letter
+            return choices, frozenset((choices.labels.index(label),))
+        return choices, right
     if type(given) is list and type(given[0]) is str:
         choices, right = _prepared_list(tuple(given), sample.ground_truth)
     else:
@@ -307,14 +314,15 @@ def _prepared(
 
 @lru_cache(maxsize=65_536)
 def _choices(labels: tuple[str, ...], texts: tuple[str, ...]) -> ChoiceList:
-    folded = [fold(text) for text in texts]
+    keys = [text_key(text) for text in texts]
     return ChoiceList(
-        tuple(label.strip("(). ").upper() for label in labels),
-        {text: i for i, text in enumerate(folded) if text and folded.count(text) == 1},
+        tuple(map(_plain_label, labels)),
+        texts,
+        {key: i for i, key in enumerate(keys) if key and keys.count(key) == 1},
     )
 
 
-_NO_CHOICES = ChoiceList(tuple(LETTERS), {})
+_NO_CHOICES = ChoiceList(tuple(LETTERS), (), {})
 
 
 def _right(ground_truth: str, choices: ChoiceList) -> frozenset[int] | None:
@@ -330,29 +338,38 @@ def _right(ground_truth: str, choices: ChoiceList) -> frozenset[int] | None:
 
 
 def _one_right(text: str, choices: ChoiceList) -> int | None:
-    label = text.strip("(). ").upper()
-    if label in choices.labels:
-        return choices.labels.index(label)
-    if text.isdecimal() and text.isascii() and int(text[:4]) < len(choices.labels):
-        return int(text[:4])
-    return choices.texts.get(fold(text))
+    found = readings(text, choices.labels, choices.shown)
+    return next(iter(found)) if len(found) == 1 else None
 
 
-def fold(text: str) -> str:
-    """Return a text for comparing options, without case, punctuation and leading articles."""
-    text = LATEX.sub("", text) if "\\" in text or "$" in text else text
-    plain = _ARTICLE.sub("", text.strip(DECORATION).casefold()).translate(_DASHES)
-    tokens = _TOKEN.findall(plain)
-    if "-" in tokens or "/" in tokens:
-        tokens = [token for i, token in enumerate(tokens) if token not in "-/" or _is_sign(tokens, i)]
-    return " ".join(tokens)
+def readings(ground_truth: str, labels: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
+    """Return the options that a ground truth names, by index, with the way in which it names each.
+
+    It names an option by its label, by its index from 0 if no label is equal, or by its text. Several options
+    make it ambiguous.
+    """
+    found: dict[int, str] = {}
+    label = _plain_label(ground_truth)
+    known = list(map(_plain_label, labels))
+    if label in known:
+        found[known.index(label)] = "label"
+    elif label.isdecimal() and label.isascii() and int(label[:4]) < len(labels):
+        found[int(label[:4])] = "index"
+    named = [i for i, text in enumerate(texts) if same_value(ground_truth, text)]
+    if len(named) == 1:
+        found.setdefault(named[0], "text")
+    return found
 
 
-_DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-"}
+def _plain_label(label: str) -> str:
+    return label.strip("(). \t\n").upper()
 
 
-def _is_sign(tokens: list[str], at: int) -> bool:
-    """Return whether a dash or slash is arithmetic: it is not the last token and not between two words."""
-    if at + 1 == len(tokens):
-        return False
-    return at == 0 or not (_OF_PROSE.fullmatch(tokens[at - 1]) and _OF_PROSE.fullmatch(tokens[at + 1]))
+def _why_invalid(sample: Sample, choices: ChoiceList) -> str:
+    """Return the reason why a ground truth does not name exactly one option."""
+    shown = f"the ground truth {sample.ground_truth!r:.80}"
+    found = readings(sample.ground_truth, choices.labels, choices.shown)
+    if len(found) < 2:
+        return f"{shown} is not one of the options"
+    named = " and ".join(f"option {choices.labels[i]} by its {how}" for i, how in found.items())
+    return f"{shown} names {named}; write the label of the right option"

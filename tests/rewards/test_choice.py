@@ -152,3 +152,38 @@ def test_the_options_of_a_prepared_row_are_read_from_its_metadata() -> None:
     assert scored("The answer is Lyon.", "B", info).correct
     assert not scored("The answer is (B) Nice.", "B", info).correct
     assert scored("The answer is (B).", "B", {"metadata": "no JSON"}).correct
+    assert scored("(A)", "A", {"metadata": '{"choices": ["O", "A", "AB"]}'}).correct
+
+
+@pytest.mark.parametrize(
+    ("choices", "said", "right"),
+    [
+        (["x ≥ 2", "x ≤ 2", "x > 2", "x < 2"], "x \\le 2", "B"),
+        (["A ∪ B", "A ∩ B", "∅", "B - A"], "A \\cap B", "B"),
+        (["n", "n!", "2n", "n^2"], "n!", "B"),
+        (["(1,2)", "[1,2]", "{1,2}", "1,2"], "[1, 2]", "B"),
+        (["\\frac{11}2", "\\frac1{12}", "12", "1"], "\\frac{1}{12}", "B"),
+        (["2", "\\sqrt{2}", "4", "8"], "√2", "B"),
+        (["1/3", "\\frac12", "2", "3"], "1/2", "B"),
+        (["120", "1200", "12", "1"], "1,200", "B"),
+    ],
+)
+def test_symbols_and_notations_of_an_options_text(choices: list[str], said: str, right: str) -> None:
+    for frame in ("\\boxed{%s}", "The answer is: %s", "<answer>%s</answer>", "\\boxed{(B) %s}"):
+        response = frame.replace("%s", said)
+        assert scored(response, right, {"choices": choices}).correct, response
+        for other in "ACD":
+            assert scored(response, other, {"choices": choices}).correct is False, response
+
+
+def test_a_truth_that_names_two_options_is_invalid() -> None:
+    numbers = {"choices": ["1", "2", "2.2", "2.5"]}
+    for truth, told in (
+        ("2", "option C by its index and option B by its text"),
+        ("1", "option B by its index"),
+    ):
+        found = scored("\\boxed{C}", truth, numbers)
+        assert found.status == "invalid" and told in found.detail
+    assert scored("C", "2.2", numbers).correct and scored("C", "C", numbers).correct
+    assert scored("A", "A", {"choices": ["B", "A"]}).status == "invalid"
+    assert scored("B", "1", {"choices": ["0", "1"]}).correct, "index and text agree"

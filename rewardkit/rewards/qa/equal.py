@@ -14,10 +14,10 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
 from functools import lru_cache
 
-from rewardkit.rewards.answers.number import Value, number_in
+from rewardkit.rewards.answers.number import Value
+from rewardkit.rewards.answers.same_value import is_mathematics, measured, same_value
 
 MAX_ANSWER = 1_000
 """Maximum number of characters of a short answer."""
@@ -34,11 +34,8 @@ _SHORT_FORMS = {"mt": "mount", "st": "saint"}
 _DECORATION = " \t\r\n*_`\"'.,;:!?“”‘’。，"
 _LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|emph)\s?\{|\\[,;!$%() ]|[{}$]")
 _RAISED = re.compile(r"(?<=[a-zA-Z)])(?=[²³⁴-⁹])")
-_SIGNS = frozenset("^/*<>=-")
-_SIGN = re.compile(
-    r"(?:(?<=[\d()])|(?<=\b[^\W\d_]))\s?(?:[\^/*<>=]|(?<!\d)-|-(?=\s?[^\W\d_]\b))(?=\s?(?:[\d(]|[^\W\d_]\b))"
-)
-"""Signs of arithmetic. A dash between two numbers is not one: `9-11` is `9/11`."""
+_BETWEEN_NUMBERS = re.compile(r"(?<=\d)\s?[-/]\s?(?=\d)")
+"""A dash or slash that is no arithmetic: `9-11` is `9/11`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,8 @@ class ComparedForm:
     words: tuple[str, ...]
     joined: str
     """The words without blanks, if deleting punctuation changes nothing else; otherwise empty."""
-    signs: str = ""
-    """Signs of arithmetic next to numbers and single letters: `x/2` is not `x^2`."""
+    mathematics: str = ""
+    """The text itself if it is mathematics, which is compared as such: `x/2` is not `x^2`."""
 
     @property
     def empty(self) -> bool:
@@ -73,17 +70,17 @@ def form(text: str) -> ComparedForm:
 
 @lru_cache(maxsize=65_536)
 def _form(text: str) -> ComparedForm:
+    mathematics = text.strip() if is_mathematics(_BETWEEN_NUMBERS.sub(" ", text)) else ""
     if not text.isascii():
         text = _RAISED.sub("^", text)
         text = unicodedata.normalize("NFKD", text.translate(_QUOTES))
         text = "".join(c for c in text if not unicodedata.combining(c))
-    number, unit = _measured(text.strip(" \t\r\n*_`\"'"))
+    number, unit = measured(text.strip(" \t\r\n*_`\"'"))
     text = (_LATEX.sub("", text) if "\\" in text else text).casefold()
     stripped = text.strip(_DECORATION)
     plain = not any(c.isdigit() or c in "+#" for c in stripped)
-    signs = "" if _SIGNS.isdisjoint(stripped) else "".join(map(str.strip, _SIGN.findall(stripped)))
     found = words(stripped)
-    return ComparedForm(number, unit, _date(stripped), found, "".join(found) if plain else "", signs)
+    return ComparedForm(number, unit, _date(stripped), found, "".join(found) if plain else "", mathematics)
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -93,49 +90,6 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(
         word.replace(",", "") if word[-1].isdigit() else _SHORT_FORMS.get(word, word) for word in found
     )
-
-
-# Numbers.
-
-_CURRENCIES = {
-    **dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), "USD"),
-    **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
-    **dict.fromkeys(("£", "gbp", "pound", "pounds"), "GBP"),
-    **dict.fromkeys(("¥", "jpy", "yen"), "JPY"),
-    **dict.fromkeys(("₹", "inr", "rupee", "rupees"), "INR"),
-}
-_CURRENCY_BEFORE = re.compile(
-    r"(?P<sign>[-+]?)\s?(?P<name>US\$|[$€£¥₹]|USD|EUR|GBP|JPY|INR)\s?(?=[\d.])", re.I
-)
-_UNIT = re.compile(r"(?P<number>.*\d[\d,.]*%?)[\s-]*(?P<unit>[^\d]{0,60}(?:[²³]|\^[23])?)", re.DOTALL)
-_SCALE = re.compile(r"\s*(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
-_PERCENT = ("", "%", "percent", "per cent")
-
-
-def _measured(text: str) -> tuple[Value | None, str]:
-    """Return the value of a number and its unit, in base units: `5 km` is 5000 of length."""
-    # Imported here, because responses without numbers do not need the math reward.
-    from rewardkit.rewards.math.reading.spelled import spelled_number
-    from rewardkit.rewards.math.units import read as read_unit
-
-    found = number_in(text.rstrip(".,;!"))
-    if found is None:
-        return spelled_number(text.rstrip(".,;!")), ""
-    if found.value is None:
-        return None, ""
-    before = _CURRENCY_BEFORE.match(text)
-    if before is not None:
-        return found.value, _CURRENCIES[before["name"].casefold()]
-    parts = _UNIT.fullmatch(text)
-    unit = _SCALE.sub("", parts["unit"]).strip(_DECORATION) if parts else ""
-    if unit.casefold() in _PERCENT:
-        return found.value, ""
-    if (code := _CURRENCIES.get(unit.casefold())) is not None:
-        return found.value, code
-    known = read_unit(unit)
-    if known.measure is None:
-        return found.value, " ".join(words(unit.casefold()))
-    return Fraction(found.value) * known.measure.factor, f"{known.measure.dimensions} {known.measure.pi}"
 
 
 # Dates.
@@ -199,8 +153,8 @@ def same(answer: ComparedForm, ground_truth: ComparedForm) -> bool:
         return answer.date == ground_truth.date
     if answer.number is not None or ground_truth.number is not None:
         return False
-    if answer.signs and ground_truth.signs and answer.signs != ground_truth.signs:
-        return False
+    if answer.mathematics and ground_truth.mathematics:
+        return same_value(answer.mathematics, ground_truth.mathematics)
     return answer.words == ground_truth.words or (
         bool(answer.joined) and answer.joined == ground_truth.joined
     )

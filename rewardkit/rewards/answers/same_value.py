@@ -1,0 +1,177 @@
+"""Compares two short texts as values: as texts with their symbols, as numbers with units, and as mathematics.
+
+`choice` and `qa` compare all answers in this way. Nothing is simplified with SymPy, so a comparison takes
+microseconds to milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+from functools import lru_cache
+
+from rewardkit import faults
+from rewardkit.rewards.answers.number import Value, number_in
+
+DECORATION = " \t\r\n*_`\"'“”‘’.:：,;!。，…«»„‚‹›「」『』《》•▶►│║┃⭐✅✔☑👉👈➡→\ufe0f"
+_FORMATS = r"\\(?:text|mathrm|mathbf|textbf|mathit|textit|operatorname)"
+_FORMATTED = re.compile(rf"{_FORMATS}\s?\{{([^{{}}]*)\}}")
+_LATEX = re.compile(rf"{_FORMATS}\s?\{{|\\[,;!() \[\]]|(?<!\\)[{{}}]|\$")
+_DELIMITERS = re.compile(r"\\[,;!() \[\]]|\$")
+_COMMAND = re.compile(rf"(?!{_FORMATS}\b)\\[a-zA-Z]+")
+_ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?=\w)")
+_TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|\\[a-zA-Z]+|(?<=[\w)\]}])!|[^\w\s]")
+_PROSE = re.compile(r"[^\W\d_]{3,}")
+_OF_PROSE = re.compile(r"[^\W\d_]{2,}")
+"""A word. A dash or slash between two words is punctuation, not arithmetic."""
+_ASCII_SYMBOLS = frozenset("%#@&^+-/<=>|~!")
+_BRACKETS = frozenset("()[]{}")
+_DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-", ord("&"): " and "}
+_MATHEMATICAL = re.compile(r"[\^+*/<=>\\√≤≥≠∪∩∈π∞±×·÷|!()\[\]{}-]")
+_DIGIT = re.compile(r"\d")
+LONGEST = 200
+"""Maximum number of characters of a text that is compared as a number or as mathematics."""
+
+
+def same_value(first: str, second: str) -> bool:
+    """Return True if two short texts have the same value in any notation.
+
+    Examples: `Paris` and `the paris.`, `1/2` and `\\frac12`, `1,200` and `1200`, `x \\ge 2` and `x ≥ 2`.
+    Symbols count: `x ≥ 2` is not `x ≤ 2`, and `n!` is not `n`. Units must be the same.
+    """
+    key = text_key(first)
+    return (bool(key) and key == text_key(second)) or _same_mathematics(first.strip(), second.strip())
+
+
+def without_latex(text: str) -> str:
+    """Return a text without LaTeX formatting; braces remain if they belong to a command such as `\\frac`."""
+    if "\\" not in text and "$" not in text:
+        return text
+    if _COMMAND.search(text):
+        plain = _DELIMITERS.sub(" ", _FORMATTED.sub(r"\1", _FORMATTED.sub(r"\1", text))).strip()
+    else:
+        plain = _LATEX.sub("", text)
+    return plain.replace("\\{", "{").replace("\\}", "}")
+
+
+@lru_cache(maxsize=65_536)
+def text_key(text: str) -> str:
+    """Return a text in a form for comparison: without case, punctuation, leading articles and formatting.
+
+    Symbols remain. Brackets remain in mathematics, not in prose, and so do braces after a LaTeX command.
+    """
+    text = without_latex(text)
+    is_prose = _PROSE.search(_COMMAND.sub("", text)) is not None
+    factorial = not is_prose and text.rstrip(DECORATION.replace("!", "")).endswith("!")
+    plain = text.strip(DECORATION) + "!" * factorial
+    plain = _ARTICLE.sub("", plain.casefold()).translate(_DASHES)
+    tokens = [token for token in _TOKEN.findall(plain) if _counts(token, is_prose)]
+    if "-" in tokens or "/" in tokens:
+        tokens = [token for i, token in enumerate(tokens) if token not in "-/" or _is_sign(tokens, i)]
+    return " ".join(tokens)
+
+
+def _counts(token: str, is_prose: bool) -> bool:
+    """Return True for words, numbers and symbols, and for brackets outside of prose."""
+    if len(token) > 1 or token.isalnum():
+        return True
+    if token in _BRACKETS:
+        return not is_prose
+    if token == "!":
+        return not is_prose
+    return token in _ASCII_SYMBOLS or unicodedata.category(token) in ("Sm", "Sc")
+
+
+def _is_sign(tokens: list[str], at: int) -> bool:
+    """Return True if a dash or slash is arithmetic: it is not the last token and not between two words."""
+    if at + 1 == len(tokens):
+        return False
+    return at == 0 or not (_OF_PROSE.fullmatch(tokens[at - 1]) and _OF_PROSE.fullmatch(tokens[at + 1]))
+
+
+def is_mathematics(text: str) -> bool:
+    """Return True if a text has an operator, a relation or a LaTeX command, and no words but functions."""
+    if not _MATHEMATICAL.search(text):
+        return False
+    from rewardkit.rewards.math.functions import FUNCTIONS  # imported only if a text needs it
+
+    return all(word in FUNCTIONS for word in _PROSE.findall(_COMMAND.sub("", without_latex(text))))
+
+
+def _same_mathematics(first: str, second: str) -> bool:
+    if max(len(first), len(second)) > LONGEST:
+        return False
+    if _DIGIT.search(first) and _DIGIT.search(second):
+        value, unit = measured(first)
+        other, other_unit = measured(second)
+        if value is not None and other is not None:
+            return value == other and unit == other_unit
+    return is_mathematics(first) and is_mathematics(second) and _same_tree(first, second)
+
+
+@lru_cache(maxsize=65_536)
+def _same_tree(first: str, second: str) -> bool:
+    """Return True if two texts are the same mathematics, without asking SymPy."""
+    # Imported here, because few responses need the maths reward.
+    from rewardkit.rewards.math.comparing.equality import equal
+    from rewardkit.rewards.math.comparing.sequences import is_point_for_list
+    from rewardkit.rewards.math.guards import Exhausted, TooLarge, budget
+    from rewardkit.rewards.math.policies import MathOptions
+    from rewardkit.rewards.math.reading.prepared import prepare
+
+    try:
+        with budget():
+            one, two = prepare(first).reading, prepare(second).reading
+            if one is None or two is None or is_point_for_list(one, two) or is_point_for_list(two, one):
+                return False
+            return equal(one, two, MathOptions(preset="strict").resolved) is True
+    except (Exhausted, TooLarge):
+        return False
+    except Exception as error:  # a comparison never ends a reward
+        faults.note("a comparison", error, f"{first} <- {second}")
+        return False
+
+
+_CURRENCIES = {
+    **dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), "USD"),
+    **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
+    **dict.fromkeys(("£", "gbp", "pound", "pounds"), "GBP"),
+    **dict.fromkeys(("¥", "jpy", "yen"), "JPY"),
+    **dict.fromkeys(("₹", "inr", "rupee", "rupees"), "INR"),
+}
+_CURRENCY_BEFORE = re.compile(
+    r"(?P<sign>[-+]?)\s?(?P<name>US\$|[$€£¥₹]|USD|EUR|GBP|JPY|INR)\s?(?=[\d.])", re.I
+)
+_UNIT = re.compile(r"(?P<number>.*\d[\d,.]*%?)[\s-]*(?P<unit>[^\d]{0,60}(?:[²³]|\^[23])?)", re.DOTALL)
+_SCALE = re.compile(r"\s*(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
+_PERCENT = ("", "%", "percent", "per cent")
+
+
+def measured(text: str) -> tuple[Value | None, str]:
+    """Return the value of a number in base units, and its unit: `5 km` is 5000 of length.
+
+    A unit is given by its dimensions, a currency by its code, any other by its words.
+    """
+    # Imported here, because responses without numbers do not need the math reward.
+    from rewardkit.rewards.math.reading.spelled import spelled_number
+    from rewardkit.rewards.math.units import read as read_unit
+
+    found = number_in(text.rstrip(".,;!"))
+    if found is None:
+        return spelled_number(text.rstrip(".,;!")), ""
+    if found.value is None:
+        return None, ""
+    before = _CURRENCY_BEFORE.match(text)
+    if before is not None:
+        return found.value, _CURRENCIES[before["name"].casefold()]
+    parts = _UNIT.fullmatch(text)
+    unit = _SCALE.sub("", parts["unit"]).strip(DECORATION) if parts else ""
+    if unit.casefold() in _PERCENT:
+        return found.value, ""
+    if (code := _CURRENCIES.get(unit.casefold())) is not None:
+        return found.value, code
+    known = read_unit(unit)
+    if known.measure is None:
+        return found.value, text_key(unit.strip("()[]{}"))
+    return Fraction(found.value) * known.measure.factor, f"{known.measure.dimensions} {known.measure.pi}"

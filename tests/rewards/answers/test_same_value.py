@@ -1,0 +1,71 @@
+"""Two short texts have the same value in any notation, and symbols and units count."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rewardkit.rewards.answers.same_value import same_value, text_key
+
+SAME = (
+    ("Paris", "the paris."),
+    ("Paris (France)", "Paris France"),
+    ("well-being", "well being"),
+    ("1/2", "\\frac12"),
+    ("0.5", "1/2"),
+    ("1,200", "1200"),
+    ("12 cm", "0.12 m"),
+    ("50%", "50"),
+    ("x \\ge 2", "x ≥ 2"),
+    ("\\sqrt{2}", "√2"),
+    ("sin(x)", "sin x"),
+    ("a^2+b^2", "b^2+a^2"),
+    ("−2", "-2"),
+    ("\\{1,2\\}", "{1,2}"),
+    ("(-∞, 2]", "(-\\infty,2]"),
+)
+DIFFERENT = (
+    ("x ≥ 2", "x ≤ 2"),
+    ("x \\ge 2", "x \\le 2"),
+    ("A ∪ B", "A ∩ B"),
+    ("A \\cup B", "A \\cap B"),
+    ("n!", "n"),
+    ("n! + 1", "n + 1"),
+    ("[1,2]", "(1,2)"),
+    ("{1,2}", "(1,2)"),
+    ("(-∞, 2]", "(-∞, 2)"),
+    ("\\frac1{12}", "\\frac{11}2"),
+    ("√2", "2"),
+    ("±2", "2"),
+    ("-2", "2"),
+    ("∞", "-∞"),
+    ("x < 2", "x > 2"),
+    ("12 cm", "12 m"),
+    ("A and C", "A or C"),
+    ("C++", "C"),
+    ("3:1", "31"),
+    ("f(x)=x^2", "f(x)=x^3"),
+    ("", "?"),
+)
+
+
+@pytest.mark.parametrize(("first", "second"), SAME)
+def test_notations_of_one_value_are_the_same(first: str, second: str) -> None:
+    assert same_value(first, second) and same_value(second, first)
+
+
+@pytest.mark.parametrize(("first", "second"), DIFFERENT)
+def test_texts_that_differ_by_a_symbol_or_a_unit_differ(first: str, second: str) -> None:
+    assert not same_value(first, second) and not same_value(second, first)
+
+
+@given(st.text(alphabet="abx12 +-/^=<>≤≥∪∩!√()[]{}\\$.,%"), st.text(alphabet="abx12 +-/^=<>≤≥!√()[]{}\\$.,%"))
+def test_the_order_does_not_matter_and_nothing_raises(first: str, second: str) -> None:
+    assert same_value(first, second) == same_value(second, first)
+    assert same_value(first, first) == bool(text_key(first)) or same_value(first, first)
+
+
+def test_long_texts_are_compared_as_texts() -> None:
+    long = "(" * 10_000 + "1" + ")" * 10_000
+    assert same_value(long, long) and not same_value(long, "1")
