@@ -15,7 +15,7 @@ _OF_ERRORS = frozenset(
 """Keys that may accompany an error that is a string, or that occur in an error that is an object."""
 
 _UNFINISHED = frozenset({"failed", "cancelled", "queued", "in_progress"})
-"""Statuses of OpenAI's responses without a result. `incomplete` has one, since the model was cut off."""
+"""Statuses of OpenAI's responses without a result. `incomplete` is not one, since its result is cut off."""
 
 _BROKEN = frozenset({"abort", "aborted", "error"})
 """Finish reasons of a choice that the server caused."""
@@ -56,7 +56,7 @@ def why_failed(answer: Mapping[str, Any]) -> str | None:
 
 
 def why_empty(answer: Mapping[str, Any]) -> str | None:
-    """Return a message about the part that an API response lacks, or None if it lacks none."""
+    """Return a message about the part that an API response lacks, or None if nothing is missing."""
     if "choices" in answer and not answer["choices"]:
         return "the API's answer has no choices"
     if not answer.get("candidates") and (
