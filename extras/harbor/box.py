@@ -138,8 +138,7 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
 
 
 def _job(script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> Job:
-    # The script is a function, which bash reads in full before it runs, since the archive could replace the
-    # file.
+    # The script is a function, which bash reads in full first, because the archive could replace the file.
     whole = f"main() {{\n{_UNPACK}\n{script}\n}}\nmain; exit $?\n"
     return Job(
         whole.encode("utf-8", "replace"),

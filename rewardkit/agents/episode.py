@@ -121,8 +121,7 @@ class Episode:
         self.ended: str | None = None
         """Reason for the end of the episode, one of `ENDED`. None while the episode is running."""
         self.status: Status = "ok"
-        """`ok` if the episode can be scored. Any other status means a failure that the model did not
-        cause."""
+        """`ok` if the episode can be scored. Any other status is a failure not caused by the model."""
         self.detail: str | None = None
         """Description of the failure in one line."""
         self.tool_rewards: dict[str, float] = {}
@@ -296,8 +295,7 @@ class Episode:
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
 
     def why_answered(self) -> str:
-        """Return the end reason for a loop that has returned: `answered`, or the limit that cut the
-        answer."""
+        """Return why an episode ends after its loop: `answered`, or the limit that cut the answer."""
         last = self.turns[-1] if self.turns else None
         if last is None or last.finish_reason != "length":
             return "answered"

@@ -1,7 +1,7 @@
 """Tests a chat template at the start of a run: which turns it can append, and which turns it rewrites.
 
-A template that cannot render the turns of a run's agents is refused, with the reason. If a template rewrites
-earlier turns when others follow, the user is told how it does, and that episodes keep the turns as generated.
+A template that cannot render the turns of a run's agents is refused with a reason. If a template rewrites
+earlier turns, the user is told how, and that episodes keep those turns as generated.
 """
 
 from __future__ import annotations

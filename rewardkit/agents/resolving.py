@@ -1,7 +1,7 @@
 """Resolves rows to episodes: determines the agent, tools and interaction of each row's episode in a run.
 
-Everything that a run is given applies to every row, and the keys of a row select from it. It is an error if a
-row names something that the run does not have, or if no row uses something that the run was given.
+The settings of a run apply to every row, and the keys of a row select among the run's tools and interactions.
+It is an error if a row names something that the run does not have, or if no row uses something that it has.
 """
 
 from __future__ import annotations
@@ -153,13 +153,12 @@ def resolve_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[Reso
 def refuse_unused(
     episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup, words: Mapping[str, str]
 ) -> None:
-    """Check that at least one row uses each thing that the run was given.
+    """Check that at least one row uses each tool, interaction, environment and agent of the run.
 
     Args:
         episodes: Episodes of all rows of the run.
         setting: Settings of the run.
-        words: How the run was given its `tools`, `interactions`, `env`, `default_agent` and `agents`, by
-            these keys.
+        words: Option names by `tools`, `interactions`, `env`, `default_agent` and `agents`, for messages.
 
     Raises:
         InputError: No row uses one of them. The message gives the reason.

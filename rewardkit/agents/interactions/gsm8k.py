@@ -41,7 +41,7 @@ class Gsm8k:
             raise InputError("the interaction 'gsm8k' needs a ground truth, but the row has none")
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Score the last answer strictly, by the number after `####`."""
+        """Score the last answer strictly by the number after `####`."""
         score = await score_answer("openai/gsm8k", last_answer(messages), self._ground_truth)
         if score.correct:
             return UserTurn("This is the right answer.", reward=1.0, done=True)

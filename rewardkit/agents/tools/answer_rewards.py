@@ -80,7 +80,7 @@ class _Answers:
 
 @tool(name="calc_gsm8k_reward")
 class Gsm8kAnswer(_Answers):
-    """Check an answer to a GSM8K problem."""
+    """Tool that scores answers to a GSM8K problem."""
 
     _data_source = "openai/gsm8k"
     _form = "#### %s"
@@ -96,7 +96,7 @@ class Gsm8kAnswer(_Answers):
 
 @tool(name="calc_geo3k_reward")
 class Geo3kAnswer(_Answers):
-    """Check an answer to a Geometry3K problem."""
+    """Tool that scores answers to a Geometry3K problem."""
 
     _data_source = "hiyouga/geometry3k"
     _form = "<think>\n</think>\n\\boxed{%s}"

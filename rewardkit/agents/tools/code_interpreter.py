@@ -24,7 +24,7 @@ _MAX_CODE_CHARS = 100_000
 _MAX_OUTPUT_CHARS = 20_000
 _UNDONE = "; what this code has done is undone"
 _REPLAY_FACTOR = 2.0
-"""Factor by which a replay may exceed the CPU time that the same cells took before."""
+"""Multiple of their earlier CPU time that replayed cells may take."""
 
 
 @functools.cache

@@ -257,8 +257,7 @@ def first_paragraph(text: str) -> str:
 
 
 def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
-    """Return a function that creates an instance. Raise ConfigError at once for an invalid configuration,
-    before a model is loaded."""
+    """Return a function that creates an instance. An invalid configuration raises ConfigError at once."""
     try:
         inspect.signature(found.target).bind(**config)
     except TypeError as error:
