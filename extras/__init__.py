@@ -1,5 +1,5 @@
-"""Kinds of languages, protocols and rewards that few people need, imported as `rewardkit_extras`.
+"""Rarely needed languages, protocols, rewards and losses, imported as `rewardkit_extras`.
 
-They reach rewardkit as those of any other package do: by the entry points in setup.cfg. Nothing in
-`rewardkit` imports them.
+They plug into rewardkit like any other package, through the entry points in setup.cfg. Nothing in `rewardkit`
+imports them.
 """

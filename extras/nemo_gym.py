@@ -1,7 +1,7 @@
-"""`nemo-gym:URL`: a NeMo-Gym resources server scores a response by its `/verify`.
+"""`nemo-gym:URL`: a NeMo-Gym resources server scores a response with its `/verify` endpoint.
 
-The row's fields go with the response, as the server's data sets have them. What the server masks, or cannot
-score, is an `error`; an answer without a reward is never a 0.
+The row's fields are sent with the response, as in the server's data sets. If the server masks a response or
+cannot score it, the status is `error`. A result without a reward is never a 0.
 """
 
 from __future__ import annotations
@@ -21,27 +21,26 @@ from rewardkit.types import Sample, Score, failure
 
 @dataclass(frozen=True)
 class NemoGymOptions(NetworkSettings):
-    """Server, and the form in which it gets a row."""
+    """Settings of the server, and the form in which it receives a row."""
 
     url: Address = NO_ADDRESS
     ground_truth_field: str = "expected_answer"
-    """The field of the row in which the server looks for the ground truth; what `extra_info` says goes before
-    it."""
+    """Row field in which the server looks for the ground truth. Fields of `extra_info` take precedence."""
     session: Literal["auto", "always", "never"] = "auto"
-    """Call `/seed_session` with the row first. auto: unless the server says that it keeps nothing."""
+    """Condition for calling `/seed_session` with the row first. `auto`: unless the server is stateless."""
     request_timeout_s: float = 60.0
     retries: int = 3
 
 
 def nemo_gym(spec: ForeignSpec) -> Reward:
-    """Return the reward of a server. It is not asked before the first sample."""
+    """Return the reward of a server. The first request is sent with the first sample."""
     return made(
         spec, score, NemoGymOptions, url=True, summary=f"NeMo-Gym's /verify of {Address(spec.target)}"
     )
 
 
 async def score(sample: Sample, options: NemoGymOptions) -> Score:
-    """Score by the server's `/verify`."""
+    """Score a sample with the server's `/verify`."""
     server = Service(
         options.url,
         who="the NeMo-Gym server",
@@ -58,13 +57,13 @@ async def score(sample: Sample, options: NemoGymOptions) -> Score:
         if seeded:
             await _close(server, cookies)
     except ServiceError as error:
-        # 422: the row lacks a field that the server's data sets have.
+        # 422 means that the row lacks a field that the server's data sets have.
         return failure("invalid" if error.status == 422 else "error", str(error))
     return read_verdict(answer)
 
 
 def read_verdict(answer: Any) -> Score:
-    """Return what an answer of `/verify` says."""
+    """Return the score in an answer of `/verify`."""
     if not isinstance(answer, Mapping):
         return failure("error", f"/verify answered {answer!r:.80}; expected an object with a reward")
     kind = answer.get("failure_kind") or answer.get("_ng_failure_class")
@@ -88,7 +87,7 @@ async def _has_session(server: Service, session: str) -> bool:
     try:
         return bool(await server.json("GET", "/reverify_mode") != "stateless")
     except ServiceError as error:
-        if error.status in (404, 405):  # before 0.7 there was no such question
+        if error.status in (404, 405):  # versions before 0.7 do not have this route
             return True
         raise
 
@@ -97,7 +96,7 @@ async def _close(server: Service, cookies: dict[str, str]) -> None:
     try:
         await server.json("POST", "/close_session", {}, cookies=cookies)
     except ServiceError:
-        return  # the verdict has been given; servers before 0.7 have no such route
+        return  # the response is already scored, and servers before 0.7 do not have this route
 
 
 def _row(sample: Sample, ground_truth_field: str) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Rows as made by verl's own scripts, for `--like`: verl's columns and no others.
+"""Rows in the form that verl's own scripts produce, for `--like`. They have verl's columns and no others.
 
 They follow verl's data format (verl-project/verl, `examples/data_preprocess`, and the recipe ReTool), with
-its prompts and the settings of its tools and interactions. `verl` is the script named after the dataset,
-`verl:tool` its `*_multiturn_w_tool`, `verl:tool_agent` and `verl:interaction` the scripts of those names,
-`verl:retool` the rows of the recipe ReTool. `verl@0.7:tool` is the script of that release. The dataset's own
-file makes the rows of our schema.
+verl's prompts and the settings of its tools and interactions. `verl` is the script named after the dataset,
+`verl:tool` its `*_multiturn_w_tool`, and `verl:tool_agent` and `verl:interaction` the scripts of those names.
+`verl:retool` stands for the rows of the recipe ReTool. `verl@0.7:tool` is the script of that release. Rows in
+rewardkit's own schema are made by the dataset's own file.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ _RETOOL = "\nThe answer format must be: \\boxed{'The final answer goes here.'}"
 
 @dataclass(frozen=True, slots=True)
 class AskedProblem:
-    """A script whose prompt is the problem of a raw record."""
+    """Script whose prompt is the problem of a raw record."""
 
     data_source: str
     columns: tuple[str, str]
-    """Columns of the problem and of its solution; columns that the script does not use stay in its rows."""
+    """Columns of the problem and of its solution. Columns that the script does not use stay in the rows."""
     instruction: str
-    """Instruction after the problem, separated by a blank."""
+    """Instruction after the problem, separated by a space."""
     truth: Callable[[str], str | None] = str
-    """Returns the ground truth in a solution; None if there is none."""
+    """Function that returns the ground truth in a solution, or None if the solution has none."""
     keeps: bool = True
-    """True if `extra_info` has the problem and the solution."""
+    """True if `extra_info` contains the problem and the solution."""
     system: str = ""
     agent: str = ""
     tool: str = ""
     interaction: Mapping[str, str] | None = None
-    """Fields of `interaction_kwargs` besides the prompt and the ground truth; None: no interaction."""
+    """Fields of `interaction_kwargs` besides the prompt and the ground truth. None for no interaction."""
     images: bool = False
 
     def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-        """Return the row of a record; see `MakeRow`."""
+        """Return the row for a record, see `MakeRow`."""
         problem, solution = (record.text(column) for column in self.columns)
         truth = self.truth(solution)
         if truth is None:
@@ -95,7 +95,7 @@ def _tool(name: str, **create: object) -> dict[str, Any]:
 
 
 def _number(solution: str) -> str | None:
-    """Return the first number after `####`, without commas."""
+    """Return the first number after `####`, without commas, or None."""
     found = _NUMBER.search(solution)
     return found[1].replace(",", "") if found else None
 
@@ -121,7 +121,7 @@ def _search(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
 
 
 def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-    """Return the published row, with the settings of its tool."""
+    """Return the published row with the settings of its tool added."""
     truth = _dapo(record)["reward_model"]["ground_truth"]
     return {
         **record.values,
@@ -130,14 +130,14 @@ def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> Forme
 
 
 def _retool(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-    """Return the published row, with the answer format after its first message."""
+    """Return the published row with the answer format appended to its first message."""
     first, *others = _dapo(record)["prompt"]
     asked = {**first, "content": first["content"] + _RETOOL}
     return {**record.values, "prompt": [asked, *others], "agent_name": "tool_agent"}
 
 
 def _dapo(record: Record) -> dict[str, Any]:
-    """Return the columns of a row as published by DAPO."""
+    """Return the columns of a row published by DAPO, after checking its prompt and ground truth."""
     prompt, told = record.value("prompt"), record.value("reward_model")
     if not isinstance(prompt, list) or not prompt or not isinstance(told, dict) or "ground_truth" not in told:
         raise InputError(
@@ -186,7 +186,7 @@ _GEO3K = AskedProblem(
 )
 
 RELEASES = ("0.3.0", "0.4.0", "0.4.1", "0.5.0", "0.6.0", "0.6.1", "0.7.0", "0.7.1", "0.8.0", "0.9.0")
-"""Releases of verl whose scripts are known, oldest first."""
+"""Supported releases of verl, oldest first."""
 
 FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "gsm8k": {
@@ -231,16 +231,16 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "dapo-math": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool}},
     "aime": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool_aime}},
 }
-"""Makers of rows by dataset, by form, and by the first release of verl with these rows; None: it has none."""
+"""Row makers by dataset, by form, and by the first release with such rows. None if a release has none."""
 
 _LIKE = re.compile(r"(?P<who>\w+)(?:@v?(?P<release>[\w.]+))?(?P<script>:.*)?")
 
 
 def form_of(dataset: str, like: str) -> RowForm:
-    """Return the form that a user requested; without a release, that of the newest one.
+    """Return the form that a user requested. Without a release, the newest release is used.
 
     Raises:
-        InputError: the dataset has no such form, verl has no such release, or the release has no such script.
+        InputError: The dataset has no such form, verl has no such release, or the release has no such script.
     """
     forms = FORMS.get(dataset)
     if forms is None:
@@ -266,7 +266,7 @@ def form_of(dataset: str, like: str) -> RowForm:
 
 
 def _release(named: str | None, like: str) -> str:
-    """Return the newest release that matches a name: 0.7.1 for `0.7`. None means the newest of all."""
+    """Return the newest release that matches a name, such as 0.7.1 for `0.7`. None matches all releases."""
     fitting = [one for one in RELEASES if named is None or f"{one}.".startswith(f"{named}.")]
     if not fitting:
         known = ", ".join(RELEASES)
@@ -275,6 +275,6 @@ def _release(named: str | None, like: str) -> str:
 
 
 def _made_in(versions: Mapping[str, MakeRow | None], release: str) -> MakeRow | None:
-    """Return the maker of the rows in a release: that of the last change up to it."""
+    """Return the row maker of a release, which is the latest one introduced up to that release."""
     upto = RELEASES[: RELEASES.index(release) + 1]
     return next((versions[one] for one in reversed(upto) if one in versions), None)

@@ -1,8 +1,8 @@
-"""Runs what a Harbor task brings in our sandbox: commands in `/app`, then the grader, and reads its reward.
+"""Runs the commands and the grader of a Harbor task in the sandbox, and reads the grader's reward.
 
-The files of `/app` go from run to run as an archive that only the jail packs and unpacks. The grader's own
-files are written by the same script, which bash has read whole, after that archive was unpacked; so nothing
-in it can take their place.
+The files of `/app` pass from run to run as an archive that is packed and unpacked only inside the jail. The
+grader's own files are written after the archive is unpacked, by a script that bash has already read in full,
+so nothing in the archive can replace them.
 """
 
 from __future__ import annotations
@@ -26,64 +26,67 @@ _JSON = "logs/verifier/reward.json"
 _TEXT = "logs/verifier/reward.txt"
 _SAID = "logs/verifier/test-stdout.txt"
 _OUTPUT = 48 << 20
-"""Bytes of files that are handed back from a run."""
+"""Limit on the bytes of the files that a run returns."""
 
 _UNPACK = "mkdir -p /box/w/app && if [ -e app.tar ]; then tar -xf app.tar -C app; fi; rm -f /box/w/app.tar"
 _PACK = "tar -cf app.tar -C app ."
-# What is removed is named by its place in the jail: outside of it there is no such path.
+# The archive is removed by its path in the jail, which does not exist outside.
 
 
 class BoxError(RuntimeError):
-    """The sandbox failed, or what a run left cannot be kept; the message says why."""
+    """Raised if the sandbox failed or the files of a run cannot be saved. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoxRun:
-    """The result of a command."""
+    """Result of a command."""
 
     outcome: Outcome
     state: bytes
-    """The files of `/app` after it."""
+    """Archive of the files in `/app` after the command."""
 
     @property
     def text(self) -> str:
-        """Output of the command, and how it ended if not well."""
+        """Output of the command, followed by its status if it failed."""
         said = (self.outcome.stdout + self.outcome.stderr).decode("utf-8", "replace").strip()
         ended = "" if self.outcome.ok else f"[{self.outcome.status}, exit code {self.outcome.exit_code}]"
         return "\n".join(part for part in (said, ended) if part)
 
 
 def command_job(command: str, state: bytes, limits: Limits) -> Job:
-    """Return the run of a shell command in `/app`.
+    """Return a sandbox job for a shell command in `/app`.
 
     Args:
-        state: What an earlier run left there; empty: nothing.
+        command: Shell command.
+        state: Files of `/app` from an earlier run. Empty for none.
+        limits: Limits of the run.
     """
-    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # what it sets, and that it exits, ends with it
+    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell confines its settings and exit
     return _job(f"(cd /app && {inner})\ncode=$?\n{_PACK}\nexit $code", state, limits, (_STATE,))
 
 
 def read_command(outcome: Outcome, before: bytes) -> BoxRun:
-    """Return what came of a command.
+    """Return the result of a command's run.
 
     Args:
-        before: The state that it began with.
+        outcome: Outcome of the sandbox job.
+        before: Files of `/app` before the run.
 
     Raises:
-        BoxError: the sandbox failed, or `/app` has become too large to keep.
+        BoxError: The sandbox failed, or `/app` has become too large to save.
     """
     left = _fetched(outcome).get(_STATE)
     if left is not None:
         return BoxRun(outcome, left)
     if outcome.status in (*TIMED_OUT, *OVER_LIMIT):
-        return BoxRun(outcome, before)  # it was killed before it could be kept: as if it had not run
+        return BoxRun(outcome, before)  # killed before `/app` was saved, so the run has no effect
     raise BoxError(
         f"cannot save /app: the folder is larger than {_OUTPUT >> 20} MB, or the command prevented the save"
     )
 
 
 def grader_job(task: HarborTask, state: bytes) -> Job:
-    """Return the run of a task's grader on the files of `/app`."""
+    """Return a sandbox job that runs a task's grader on the files of `/app`."""
     lines = ["rm -rf /box/w/tests /box/w/logs", "mkdir -p tests logs/verifier"]
     for name, content in task.tests:
         path = shlex.quote(f"tests/{name}")
@@ -96,10 +99,10 @@ def grader_job(task: HarborTask, state: bytes) -> Job:
 
 
 def read_grade(outcome: Outcome, task: HarborTask) -> Score:
-    """Return the score that a grader's run came to.
+    """Return the score from a grader's run.
 
     Raises:
-        BoxError: the sandbox failed.
+        BoxError: The sandbox failed.
     """
     files = _fetched(outcome)
     if outcome.status in TIMED_OUT:
@@ -109,9 +112,9 @@ def read_grade(outcome: Outcome, task: HarborTask) -> Score:
 
 
 def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") -> Score:
-    """Return the score that a grader's files give.
+    """Return the score in a grader's files.
 
-    `reward.json` counts if it is there: of its numbers the one called `reward`, else the only one.
+    `reward.json` takes precedence. Its number named `reward` is the score, or else its only number.
     """
     if as_json is None and as_text is None:
         return failure("error", f"the grader wrote neither reward.json nor reward.txt; its output: {said}")
@@ -135,7 +138,7 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
 
 
 def _job(script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> Job:
-    # As a function: bash reads it whole before it runs, and unpacking could replace the script's file.
+    # The script is a function, which bash reads in full first, because the archive could replace the file.
     whole = f"main() {{\n{_UNPACK}\n{script}\n}}\nmain; exit $?\n"
     return Job(
         whole.encode("utf-8", "replace"),
@@ -147,10 +150,10 @@ def _job(script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> J
 
 
 def _fetched(outcome: Outcome) -> dict[str, bytes]:
-    """The files that a run left; one that was too large is not among them.
+    """Return the files that a run left, without files that were too large.
 
     Raises:
-        BoxError: the sandbox failed.
+        BoxError: The sandbox failed.
     """
     if outcome.status in ("sandbox_error", "cancelled"):
         raise BoxError(f"the sandbox failed: {outcome.detail or outcome.status}")

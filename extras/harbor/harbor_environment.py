@@ -1,6 +1,6 @@
-"""`harbor:FOLDER`: an episode of a Harbor task in our sandbox: the model has a shell, and then it is graded.
+"""`harbor:FOLDER`: an episode of a Harbor task in the sandbox. The model has a shell and is then graded.
 
-FOLDER is a task, or holds tasks, of which the row's `env_kwargs.task` names one.
+FOLDER is a task, or it contains tasks and the row's `env_kwargs.task` selects one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TOOL = {
 
 
 class HarborEnvironment:
-    """One try at a task. A turn without a call ends it; then the task's own grader looks at `/app`."""
+    """One attempt at a task. A turn without a call ends it, and then the task's own grader runs."""
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         self._task = cached_task(task_folder(Path(spec.target), row_arguments(row).get("task")))
@@ -47,11 +47,11 @@ class HarborEnvironment:
         self._state = b""
 
     async def open(self) -> Opening:
-        """Ask for what the task asks for."""
+        """Return the task's instruction and the shell tool."""
         return Opening([{"role": "user", "content": self._task.instruction}], tools=[_TOOL])
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """Run a command."""
+        """Run a shell command and return its output."""
         command = arguments.get("command")
         if not isinstance(command, str):
             return Observation("Error: bash takes a text, command", status="bad_call")
@@ -64,10 +64,10 @@ class HarborEnvironment:
         return Observation(done.text or "(no output)")
 
     async def say(self, text: str) -> None:
-        """End the episode."""
+        """Return None, so that the episode ends."""
 
     async def grade(self) -> Score:
-        """Run the grader."""
+        """Run the task's grader and return its score."""
         job = grader_job(self._task, self._state)
         try:
             return read_grade(await shared_pool().arun(job, caller=id(self)), self._task)
@@ -75,4 +75,4 @@ class HarborEnvironment:
             return failure("error", str(error))
 
     async def close(self) -> None:
-        """Release nothing: what is kept is kept here."""
+        """Do nothing, since the environment holds no resources."""

@@ -1,8 +1,8 @@
-"""`harbor:FOLDER`: a Harbor task's own grader scores a response, in our sandbox.
+"""`harbor:FOLDER`: a Harbor task's own grader scores a response in the sandbox.
 
-The response is a shell script that does the task (its last fenced block, or all of it), as the task's own
-`solve.sh` is; or, with the option `file`, the text of one file in `/app`. FOLDER is a task, or holds tasks by
-the name in `extra_info.task`.
+The response is a shell script that solves the task (its last fenced block, or all of it), like the task's own
+`solve.sh`. With the option `file` it is the text of one file in `/app`. FOLDER is a task, or it contains
+tasks and `extra_info.task` names one.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from rewardkit_extras.harbor.task import cached_task, read_task, task_folder
 
 @dataclass(frozen=True)
 class HarborOptions:
-    """Tasks, and the form of a response."""
+    """Options for the tasks, and for the form of a response."""
 
     folder: str = file_option("")
     file: str = ""
-    """Path in `/app` at which the response is put, such as `answer.txt`; empty: it is a script that is run
-    there."""
+    """Path in `/app` to which the response is written, such as `answer.txt`. If empty, the response is a
+    script that runs in `/app`."""
     cpu_s: float = 60.0
-    """CPU time of that script. The grader has the task's own limit."""
+    """CPU time of the response's script in seconds. The grader has the task's own limit."""
     level: Literal["auto", "full", "warm"] = "auto"
-    """The sandbox's isolation; scripts run only at levels with namespaces."""
+    """Isolation level of the sandbox. Scripts run only at levels with namespaces."""
 
 
 def harbor(spec: ForeignSpec) -> Reward:
-    """Return the reward of a task's folder, or of a folder of tasks.
+    """Return the reward for a task's folder, or for a folder of tasks.
 
     Raises:
-        InputError: it is no such folder, or a task that cannot be played here.
+        InputError: The folder does not exist, or is a task that is not supported.
     """
     folder = Path(spec.target).resolve()
     timeout_s = spec.timeout_s
@@ -64,7 +64,7 @@ def harbor(spec: ForeignSpec) -> Reward:
 
 
 def score(sample: Sample, options: HarborOptions) -> Score:
-    """Do in `/app` what the response says, and run the grader."""
+    """Apply the response to `/app` and run the grader."""
     try:
         task = cached_task(task_folder(Path(options.folder), sample.extra_info.get("task")))
         sandbox = sandbox_of_process(options.level)
@@ -79,8 +79,7 @@ def score(sample: Sample, options: HarborOptions) -> Score:
 
 
 def _digests(folder: Path) -> bytes:
-    """Return the files that decide scores in a folder of tasks: their settings and tests, by name and
-    checksum."""
+    """Return the names and checksums of the files that determine scores: the tasks' settings and tests."""
     files = sorted(path for path in folder.rglob("*") if path.name == "task.toml" or "tests" in path.parts)
     lines = (
         f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"

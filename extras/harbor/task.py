@@ -1,7 +1,7 @@
-"""A Harbor task as its folder says it: what is asked, how it is graded, and whether it can be played here.
+"""Reads a Harbor task from its folder: its instruction, its grader, and whether the sandbox supports it.
 
-Tasks whose image has more in it than a usual system are refused in words: nothing is built or pulled here.
-Reading alone; `box` runs what a task brings.
+Images are neither built nor pulled, so a task whose image has more than a basic system is refused with a
+reason. This module only reads files. `box` runs the task's commands.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from typing import Any
 from rewardkit.errors import InputError
 
 _BASES = ("alpine", "bash", "busybox", "debian", "python", "ubuntu")
-"""Images that hold no more than the sandbox shows anyway, for tests that are scripts."""
+"""Images that contain nothing beyond the sandbox's own system, provided that the tests are scripts."""
 _HARMLESS = ("FROM", "WORKDIR", "CMD", "LABEL")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _MOST_BYTES = 4 << 20
-"""Size of all files of the tests."""
+"""Limit on the total size of the test files in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class HarborTask:
-    """One task."""
+    """One Harbor task."""
 
     folder: Path
     instruction: str
     tests: tuple[tuple[str, bytes], ...]
-    """Relative paths and contents; `test.sh` is among them."""
+    """Relative paths and contents of the test files, including `test.sh`."""
     timeout_s: float = 600.0
     """Time limit of the grader in seconds."""
     agent_timeout_s: float | None = None
     memory_mb: int = 1024
     env: Mapping[str, str] = field(default_factory=dict)
-    """Environment of the grader; resolved with the environment of this process."""
+    """Environment of the grader, with variables resolved from the environment of this process."""
 
 
 def read_task(folder: Path) -> HarborTask:
     """Read the folder of a task.
 
     Raises:
-        InputError: it is none, or one that cannot be played without its image.
+        InputError: The folder is not a task, or the task needs its own image.
     """
     try:
         said = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
@@ -69,14 +69,14 @@ def read_task(folder: Path) -> HarborTask:
 
 
 cached_task = functools.lru_cache(maxsize=256)(read_task)
-"""`read_task`, which reads a folder once in a process."""
+"""`read_task` with a cache, so that a process reads each folder once."""
 
 
 def task_folder(root: Path, name: Any) -> Path:
-    """Return the folder of a row's task: `root` itself if that is one, else the folder in it of that name.
+    """Return the folder of a row's task: `root` if it is a task, or else the folder `name` in it.
 
     Raises:
-        InputError: there is none.
+        InputError: The task does not exist.
     """
     if (root / "task.toml").is_file():
         return root
@@ -89,7 +89,7 @@ def task_folder(root: Path, name: Any) -> Path:
 
 
 def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
-    """Return the reason why a task needs more than the sandbox has; None: it does not."""
+    """Return the reason why the sandbox cannot run a task, or None if it can."""
     environment = _table(said, "environment")
     image = str(environment.get("docker_image") or "")
     if (folder / "steps").is_dir() or said.get("steps"):
@@ -107,7 +107,7 @@ def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
 
 
 def _why_image(folder: Path) -> str | None:
-    """Return the reason why an environment's own image is needed; None: it holds nothing of its own."""
+    """Return the reason why an environment needs its own image, or None if it does not."""
     if any(folder.glob("docker-compose.y*ml")):
         return "the task has several containers"
     try:

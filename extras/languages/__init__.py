@@ -1,1 +1,1 @@
-"""Languages of the sandbox: rows of the table `languages`."""
+"""Additional languages of the sandbox, registered as rows of the table `languages`."""

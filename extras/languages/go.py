@@ -1,8 +1,8 @@
-"""Go by its own compiler and linker, which the jail runs one after the other, without the command `go`.
+"""Go, compiled and linked in the jail by its own tools, without the command `go`.
 
-`go list -export` compiles the packages of the standard library and of GOPATH into Go's build cache, once on a
-machine whose distribution does not include them compiled. If there is no cache (a user without a home), they
-go into a temporary folder of ours.
+`go list -export` compiles the packages of the standard library and of GOPATH into Go's build cache. It does
+so once per machine, unless the distribution includes compiled packages. If there is no cache, for example
+because the user has no home directory, a private temporary folder is used.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Files = tuple[tuple[str, bytes], ...]
 
 
 def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
-    """Return Go's toolchain.
+    """Find Go's toolchain.
 
     Args:
-        prepare: Returns, for a program, its file name for the compiler, and the files to compile; no files:
-            the program itself.
+        prepare: Function from a program to its file name for the compiler and the files to compile. With no
+            files, the program itself is compiled.
 
     Raises:
-        LanguageUnavailable: Go is not on PATH, or fails.
+        LanguageUnavailable: Go is not on PATH, or it fails.
     """
     go = program("go", "install it (Debian: apt-get install golang-go)")
     env = _environment(go)
@@ -60,7 +60,7 @@ def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
 
 
 def _packages(go: str, env: dict[str, str]) -> list[str]:
-    """Return the compiled packages that programs may import, as lines for the compiler and the linker."""
+    """Return the compiled packages that programs may import, as lines for the compiler and linker."""
     asked = ("list", "-export", "-f", _EXPORTS)
     found = ask(go, *asked, "std", env=env)
     for root in filter(None, os.environ.get("GOPATH", "").split(os.pathsep)):
@@ -72,8 +72,8 @@ def _packages(go: str, env: dict[str, str]) -> list[str]:
 
 
 def _environment(go: str) -> dict[str, str]:
-    """Return the environment of `go`: with its own cache of packages if possible, else with ours."""
-    cache = ask(go, "env", "GOCACHE", env=_ENV).strip()  # "off" without HOME
+    """Return the environment of `go`, with its own package cache if possible, or else a private cache."""
+    cache = ask(go, "env", "GOCACHE", env=_ENV).strip()  # "off" if HOME is not set
     return _ENV if os.path.isabs(cache) and can_hold(cache) else {**_ENV, "GOCACHE": private_folder("go")}
 
 

@@ -1,7 +1,8 @@
-"""Tests for `go test` in one file, compiled as `go.py` compiles a program.
+"""`go test` for tests in one file, compiled like a program in `go.py`.
 
-`go test` writes a `main` that passes its tests to the package `testing`. Here an `init` does so, because the
-file may have its own `main`. Examples and benchmarks are compiled but not run. For `/run_code` only.
+`go test` generates a `main` that passes its tests to the package `testing`. This module generates an `init`
+instead, because the file may have its own `main`. Examples and benchmarks are compiled but not run. The
+language is for `/run_code` only.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _RUN_TEST_MAIN = 'TestMain(all); return int(_reflect.ValueOf(all).Elem().FieldBy
 
 
 def with_runner(source: str) -> tuple[str, str]:
-    """Return the source of tests as a part of package main, and the file that runs them."""
+    """Return the test source as part of package main, and the source of the file that runs the tests."""
     tokens = list(_TOKEN.finditer(source))
     package = next((token for token in tokens if token["package"]), None)
     if package is not None:
@@ -70,7 +71,7 @@ def with_runner(source: str) -> tuple[str, str]:
 
 
 def _is_name(rest: str) -> bool:
-    """Return whether the rest of a name makes it a test: in `TestXxx`, `Xxx` does not start in lower case."""
+    """Return True if the rest of a name makes it a test: `Xxx` in `TestXxx` must not start in lower case."""
     return not rest[:1].islower()
 
 

@@ -1,4 +1,4 @@
-"""Tests for JUnit, which its console launcher runs. Programs and jar files are those of Java."""
+"""JUnit tests, run by JUnit's console launcher. Compiler, runtime and jar files are those of Java."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""TypeScript, and tests for Jest in it, by Node.js. Babel removes the types when a file is loaded.
+"""TypeScript, and Jest tests written in it, on Node.js. Babel strips the types when a file is loaded.
 
-As in tsx, types are not checked. Babel and Jest are npm packages, installed for all users.
+As with tsx, types are not checked. Babel and Jest are npm packages that are installed for all users.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ module.exports = (jest.default || jest).createTransformer(options)
 _JEST = {
     "rootDir": ".",
     "testEnvironment": "node",
-    "haste": {"forceNodeFilesystemAPI": True},  # otherwise it starts a process to search for files
+    "haste": {"forceNodeFilesystemAPI": True},  # otherwise Jest starts a process to search for files
     "watchman": False,
     "cacheDirectory": ".jest",
     "transform": {r"\.[jt]sx?$": "./.jest.transform.js"},
@@ -48,10 +48,10 @@ _JEST = {
 
 
 def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
-    """Return Node.js's output for an expression about required packages.
+    """Return Node.js's output for an expression that requires packages.
 
     Raises:
-        LanguageUnavailable: a package is missing.
+        LanguageUnavailable: A package is missing.
     """
     env = {"NODE_PATH": os.pathsep.join(package_folders(node))}
     try:

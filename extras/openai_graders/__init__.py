@@ -1,1 +1,1 @@
-"""OpenAI's graders as a reward: `grader` reads and runs their JSON, the other files are its parts."""
+"""OpenAI's graders as a reward. `grader` reads and runs their JSON with the help of the other files."""

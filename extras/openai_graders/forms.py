@@ -1,7 +1,6 @@
-"""The JSON of OpenAI's graders as typed trees, read and checked before anything is scored. `grader` runs
-them.
+"""Typed trees for the JSON of OpenAI's graders, checked before scoring starts. `grader` runs them.
 
-Fields that decide on nothing here (an image tag, how a run displays a grader) are ignored.
+Fields without an effect on the score (an image tag, display settings) are ignored.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from rewardkit_extras.openai_graders.similarity import METRICS, REFUSED, require
 from rewardkit_extras.openai_graders.template import check_template
 
 _DEEPEST = 5
-"""Graders of several within each other."""
+"""Largest nesting depth of `multi` graders."""
 
 
 class StringCheck(msgspec.Struct, frozen=True, tag="string_check"):
-    """1 or 0: `eq` and `ne` compare as they stand, `like` and `ilike` look for the reference in the input."""
+    """Check with the result 1 or 0. `eq` and `ne` compare exactly. `like` and `ilike` find the reference."""
 
     input: str
     reference: str
@@ -42,27 +41,27 @@ class TextSimilarity(msgspec.Struct, frozen=True, tag="text_similarity"):
 
 
 class PythonGrader(msgspec.Struct, frozen=True, tag="python"):
-    """`grade(sample, item) -> float` of a source, run in the sandbox."""
+    """Python source with a function `grade(sample, item) -> float`, which runs in the sandbox."""
 
     source: str
     name: str = ""
 
 
 class ModelMessage(msgspec.Struct, frozen=True):
-    """A message to the model that grades."""
+    """Message to the model that grades."""
 
     content: str | dict[str, Any] | list[Any]
     role: Literal["user", "assistant", "system", "developer"] = "user"
 
     @property
     def texts(self) -> list[str]:
-        """The templates in it. Raises InputError for what is no text."""
+        """Templates in the message. Raises ValueError for a part that is not text."""
         parts = self.content if isinstance(self.content, list) else [self.content]
         return [_text_of(part) for part in parts]
 
 
 class LabelModel(msgspec.Struct, frozen=True, tag="label_model"):
-    """1 if the label that a model chooses is a passing one, otherwise 0."""
+    """Label chosen by a model. The result is 1 for a passing label and 0 for any other label."""
 
     input: list[ModelMessage]
     labels: list[str]
@@ -72,7 +71,7 @@ class LabelModel(msgspec.Struct, frozen=True, tag="label_model"):
 
 
 class ScoreModel(msgspec.Struct, frozen=True, tag="score_model"):
-    """The number that a model gives, within `range` and not rescaled."""
+    """Number chosen by a model, within `range` and not rescaled."""
 
     input: list[ModelMessage]
     model: str = ""
@@ -83,7 +82,7 @@ class ScoreModel(msgspec.Struct, frozen=True, tag="score_model"):
 
 
 class Multi(msgspec.Struct, frozen=True, tag="multi"):
-    """A formula over the numbers of other graders."""
+    """Formula over the results of other graders."""
 
     graders: dict[str, AnyGrader]
     calculate_output: str
@@ -96,11 +95,11 @@ _decoder: msgspec.json.Decoder[AnyGrader] = msgspec.json.Decoder(AnyGrader)
 
 
 def read_grader(text: str | bytes) -> AnyGrader:
-    """Return the grader of a JSON text, with every template, formula and metric in it checked.
+    """Parse a grader's JSON, and check every template, formula and metric in it.
 
     Raises:
-        InputError: it is no grader, or one that cannot be run here; the message says why.
-        MissingDependencyError: a metric needs an extra that is not installed.
+        InputError: The text is not a grader, or the grader is not supported. The message gives the reason.
+        MissingDependencyError: A metric needs an extra that is not installed.
     """
     try:
         found = _decoder.decode(text)
@@ -111,7 +110,7 @@ def read_grader(text: str | bytes) -> AnyGrader:
 
 
 def members(grader: AnyGrader, path: str = "") -> Iterator[tuple[str, AnyGrader]]:
-    """Yield a grader and all that it is made of, each with its path, such as `tidy` or `both.tidy`."""
+    """Yield a grader and all graders inside it, each with its path, such as `tidy` or `both.tidy`."""
     yield path, grader
     if isinstance(grader, Multi):
         for name, one in grader.graders.items():
@@ -119,16 +118,16 @@ def members(grader: AnyGrader, path: str = "") -> Iterator[tuple[str, AnyGrader]
 
 
 def asking_members(grader: AnyGrader) -> dict[str, ModelGrader]:
-    """Return those of `members` that ask a model, by path."""
+    """Return the members that ask a model, by path."""
     return {path: one for path, one in members(grader) if isinstance(one, ModelGrader)}
 
 
 @functools.lru_cache(maxsize=64)
 def formula_of(text: str, names: frozenset[str]) -> Expression:
-    """Return a formula over the names of graders; each is read once.
+    """Parse a formula over the names of graders. Parsed formulas are cached.
 
     Raises:
-        BadExpression: it is no formula, or contains another name.
+        BadExpression: The text is not a formula, or contains an unknown name.
     """
     return Expression(text, names)
 

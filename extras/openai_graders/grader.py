@@ -1,7 +1,7 @@
-"""A grader of OpenAI's as a reward: each part is scored, and `multi` combines the parts by its formula.
+"""OpenAI's graders as a reward. Each part is scored, and `multi` combines the parts with its formula.
 
-A part that could not be graded makes the whole a failure, never 0. Only what the response itself lacks (a
-template asks for `sample.output_json.x` of a response that is no such JSON) is worth 0.
+If a part cannot be graded, the whole score is a failure, never 0. Only a defect of the response counts as 0:
+for example, if a template refers to `sample.output_json.x` and the response has no such JSON field.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _CHECK: Mapping[str, Callable[[str, str], bool]] = {
 
 
 class GradeFailed(RuntimeError):
-    """A grader that could not grade. `status`: whose fault it is."""
+    """Raised if a grader could not grade. `status` tells who is at fault."""
 
     def __init__(self, status: Status, why: str) -> None:
         super().__init__(why)
@@ -63,16 +63,16 @@ class GradeFailed(RuntimeError):
 
 
 ModelAnswers = Mapping[str, float | GradeFailed]
-"""Answers of the models, by the path of the grader that asked."""
+"""Results from models, by the path of the grader that asked for them."""
 
 
 def openai_grader(spec: ForeignSpec) -> Reward:
     """Return the reward of a grader's JSON file.
 
     Raises:
-        InputError: the file cannot be read, or holds no grader that can be run here.
-        OptionsError: it asks a model, and no `url` says where.
-        MissingDependencyError: a package that it needs is not installed.
+        InputError: The file cannot be read, or contains no supported grader.
+        OptionsError: The grader asks a model, and the option `url` is not set.
+        MissingDependencyError: A package that the grader needs is not installed.
     """
     text = _text(Path(spec.target))
     try:
@@ -105,12 +105,12 @@ def openai_grader(spec: ForeignSpec) -> Reward:
 
 
 def score(sample: Sample, options: GraderOptions) -> Score:
-    """Score by a grader that asks no model."""
+    """Score a sample with a grader that asks no model."""
     return _scored(sample, options, {})
 
 
 async def score_by_model(sample: Sample, options: GraderOptions) -> Score:
-    """Score by a grader that asks models: all at once, and then the rest."""
+    """Score a sample with a grader that asks models. All models are asked concurrently."""
     asked = asking_members(_grader(options.grader))
     bill = JudgeBill()
     answers = await asyncio.gather(*(_ask(one, sample, options, bill) for one in asked.values()))
@@ -138,7 +138,7 @@ def _correct(grader: AnyGrader, value: float) -> bool | None:
 
 
 class _Grading:
-    """The grading of one response."""
+    """Evaluation of a grader on one response."""
 
     def __init__(self, fields: Mapping[str, Any], answers: ModelAnswers, options: GraderOptions) -> None:
         self.fields = fields
@@ -148,10 +148,10 @@ class _Grading:
         self.notes: list[str] = []
 
     def value_of(self, grader: AnyGrader, path: str) -> float:
-        """Return the number of a grader and note it under its path.
+        """Return the result of a grader and record it under its path.
 
         Raises:
-            GradeFailed: it could not grade.
+            GradeFailed: The grader could not grade.
         """
         try:
             value = self._value(grader, path)
@@ -217,7 +217,7 @@ def _call(source: str, fields: Mapping[str, Any], options: GraderOptions) -> flo
     """Call `grade(sample, item)` of a source in the sandbox.
 
     Raises:
-        GradeFailed: it raised, took too long, or returned no number.
+        GradeFailed: The function raised an exception, took too long, or returned no number.
     """
     limits = Limits(cpu_s=options.cpu_s, memory_mb=options.memory_mb)
     try:

@@ -1,7 +1,7 @@
-"""Questions to a grader's model and the reading of its answer: as a judge whose verdict is a field of one
-JSON object. The judge asks, with its cache, limits and budget; nothing in an answer is run.
+"""Builds the questions for a grader's model. A judge asks them and reads its verdict from a JSON object.
 
-The grader's messages go out as they stand, and one more says in which form to answer.
+The judge applies its cache, limits and budget, and nothing in an answer is executed. The grader's messages
+are sent unchanged, followed by a message that describes the form of the answer.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rewardkit_extras.openai_graders.template import fill
 
 
 def question_of(grader: ModelGrader, fields: Mapping[str, Any], judge: JudgeOptions) -> JudgeQuestion:
-    """Return what the model is asked.
+    """Return the question for the grader's model.
 
     Raises:
-        FieldMissing: a template's path leads nowhere.
+        FieldMissing: A path in a template does not exist.
     """
     messages = [
         {
@@ -35,10 +35,10 @@ def question_of(grader: ModelGrader, fields: Mapping[str, Any], judge: JudgeOpti
 
 
 def judge_of(grader: ModelGrader, options: GraderOptions) -> JudgeOptions:
-    """Return whom a grader asks and how the answer is read.
+    """Return the judge settings of a grader: the model to ask, and how its answer is parsed.
 
     Raises:
-        ValueError: a value that cannot work.
+        ValueError: A setting is invalid.
     """
     asked: dict[str, Any] = {
         "url": options.url,

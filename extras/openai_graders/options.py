@@ -1,4 +1,4 @@
-"""Options that the user gives to an OpenAI grader, besides its JSON."""
+"""Options of an OpenAI grader that are not part of its JSON."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from rewardkit.rewards.judge.spending import JudgeSpending
 
 @dataclass(frozen=True)
 class GraderOptions(NetworkSettings, JudgeSpending):
-    """The grader itself, which models it asks and what they may cost, and what its Python may use."""
+    """Options for the grader, the models it asks, their costs, and the resources of its Python code."""
 
     grader: str = text_option()
-    """Its JSON."""
+    """JSON of the grader."""
     url: Address = NO_ADDRESS
-    """Base of an OpenAI-compatible API for `label_model` and `score_model`."""
+    """Base URL of an OpenAI-compatible API for `label_model` and `score_model`."""
     model: str = ""
-    """Asked instead of the model that the grader names."""
+    """Model that is asked in place of the grader's own."""
     api_key_env: str = ""
     request_timeout_s: float = 60.0
     retries: int = 4
     cpu_s: float = 10.0
-    """CPU time of one call of a `python` grader."""
+    """CPU time of one call of a `python` grader in seconds."""
     memory_mb: int = 1024
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """The sandbox's isolation."""
+    """Isolation level of the sandbox."""
 
     def __post_init__(self) -> None:
         NetworkSettings.__post_init__(self)
@@ -35,5 +35,5 @@ class GraderOptions(NetworkSettings, JudgeSpending):
 
     @property
     def spending(self) -> JudgeSpending:
-        """The limits alone: graders with the same share them, as judges do."""
+        """Spending limits without the other options. As with judges, graders with equal limits share them."""
         return JudgeSpending(**{one.name: getattr(self, one.name) for one in fields(JudgeSpending)})

@@ -1,9 +1,9 @@
-"""The metrics of a `text_similarity` grader, 0 to 1: of two texts, no model is asked.
+"""Metrics of a `text_similarity` grader, from 0 to 1, computed from two texts without a model.
 
-fuzzy_match is rapidfuzz's ratio, bleu sacrebleu's for one sentence with effective order, rouge_l the
-F-measure of rapidfuzz's longest common subsequence. gleu is the lesser of precision and recall over 1 to 4
-words (Wu et al. 2016), rouge_N the F-measure over N words. OpenAI does not publish its own settings, so
-numbers may differ from its service in the last digits.
+`fuzzy_match` is rapidfuzz's ratio, `bleu` is sacrebleu's sentence BLEU with effective order, and `rouge_l` is
+the F-measure of rapidfuzz's longest common subsequence. `gleu` is the lesser of precision and recall over 1
+to 4 words (Wu et al. 2016), and `rouge_N` is the F-measure over N words. OpenAI does not publish its own
+settings, so results may differ from its service in the last digits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rewardkit.errors import require
 from rewardkit.rewards.structure.overlap import words
 
 _MAX_CHARS = 20_000
-"""Length of the starts that are compared of longer texts: time grows with the product of the lengths."""
+"""Number of leading characters that are compared, since the time grows with the product of the lengths."""
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
-"""Packages that a metric needs, of the extra `metrics`."""
+"""Package that a metric needs, from the extra `metrics`."""
 REFUSED = {
     "cosine": "cosine needs OpenAI's own embeddings, which rewardkit does not have",
     "meteor": "meteor needs WordNet's data, which rewardkit does not have",
@@ -25,7 +25,7 @@ REFUSED = {
 
 
 def similarity(metric: str, said: str, reference: str) -> float:
-    """Return how alike two texts are."""
+    """Return the similarity of two texts."""
     return METRICS[metric](said[:_MAX_CHARS], reference[:_MAX_CHARS])
 
 

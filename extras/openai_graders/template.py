@@ -1,8 +1,7 @@
-"""Templates of OpenAI's graders: `{{ item.answer }}` and `{{ sample.output_text }}`, and what they
-stand for.
+"""Templates of OpenAI's graders, with fields such as `{{ item.answer }}` and `{{ sample.output_text }}`.
 
-A template is filled in one pass, so text that is filled in is never read as a template. A path is names and
-numbers alone: nothing is called.
+A template is filled in a single pass, so inserted text is never treated as a template. A path consists only
+of names and numbers. Nothing is called.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|\[['\"]([^'\"]*)['\"]\]")
 
 
 class FieldMissing(LookupError):
-    """A path that leads nowhere. `of_response`: it is the response that lacks it, and not the row."""
+    """Raised if a path does not exist. `of_response` is True if it belongs to the response, not the row."""
 
     def __init__(self, path: str) -> None:
         self.of_response = path.startswith("sample")
@@ -30,11 +29,11 @@ class FieldMissing(LookupError):
 
 
 def fields_of(sample: Sample) -> dict[str, Any]:
-    """Return what the paths of a template begin with.
+    """Return the root objects of paths in a template.
 
-    `item` has the row's ground truth, data source and prompt, then the fields of a ground truth that is a
-    JSON object, then those of `extra_info`. `sample` has `output_text`, `output_tools`, `choices`, and
-    `output_json` where the response is JSON.
+    `item` has the row's ground truth, data source and prompt, then the fields of the ground truth if it is a
+    JSON object, then the fields of `extra_info`. `sample` has `output_text`, `output_tools`, `choices`, and
+    `output_json` if the response is JSON.
     """
     truth = _json(sample.ground_truth)
     item = {
@@ -53,10 +52,10 @@ def fields_of(sample: Sample) -> dict[str, Any]:
 
 
 def check_template(text: str) -> None:
-    """Refuse a template with a path that no row could have.
+    """Check that every path in a template is valid.
 
     Raises:
-        ValueError: the message names the path.
+        ValueError: A path is invalid. The message names the path.
     """
     for path in paths_in(text):
         if _PATH.fullmatch(path) is None:
@@ -66,15 +65,15 @@ def check_template(text: str) -> None:
 
 
 def paths_in(text: str) -> Iterator[str]:
-    """Yield the paths of a template."""
+    """Yield the paths in a template."""
     return (found[1] for found in _PLACE.finditer(text))
 
 
 def fill(text: str, fields: Mapping[str, Any]) -> str:
-    """Return a template with the values of its paths; one that is no text becomes JSON.
+    """Replace the paths in a template with their values. A value that is not a string is inserted as JSON.
 
     Raises:
-        FieldMissing: a path leads nowhere.
+        FieldMissing: A path does not exist.
     """
     return _PLACE.sub(lambda found: _as_text(_at(found[1], fields)), text)
 
@@ -95,7 +94,7 @@ def _as_text(value: Any) -> str:
 
 
 def _json(text: str) -> Any:
-    """Return the value of a text that is JSON; None where it is none."""
+    """Return the value of a JSON text, or None if the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

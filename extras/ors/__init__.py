@@ -1,1 +1,1 @@
-"""Servers of the Open Reward Standard as rewards and as environments."""
+"""Open Reward Standard servers as rewards and as environments."""

@@ -1,7 +1,7 @@
-"""One session of an Open Reward Standard server: its prompt, its tools, and calls of them with their rewards.
+"""Client for one session of an Open Reward Standard server: its prompt, its tools, and calls with rewards.
 
-Used by the reward `ors` and by episodes (`rewardkit_extras.ors.ors_environment`). Calls are not repeated once
-they have been sent: a tool might be applied twice.
+The reward `ors` and the environment in `rewardkit_extras.ors.ors_environment` use it. A call that has been
+sent is never repeated, because a tool might be applied twice.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from rewardkit.json_objects import NOT_JSON
 from rewardkit.types import Message
 
 PING_S = 30.0
-"""Between two signs of life: servers end a session after 900 s without one."""
+"""Seconds between two pings. Servers end a session after 900 s without one."""
 _LONGEST = 16 << 20
-"""Characters of one answer."""
+"""Largest number of characters in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrsTool:
-    """A tool as the server describes it."""
+    """Tool as described by the server."""
 
     name: str
     description: str
@@ -43,22 +43,22 @@ class OrsTools:
 
     tools: tuple[OrsTool, ...]
     terminal: tuple[str, str] | None = None
-    """The tool that takes the model's plain message, and the name of its argument; None: there is none."""
+    """Tool that accepts the model's plain message, and its argument. None if the server has no such tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrsOutcome:
-    """The result of a call."""
+    """Result of a tool call."""
 
     text: str
     reward: float | None = None
     finished: bool = False
     refused: bool = False
-    """The call did not fit: the model's fault, and the episode goes on."""
+    """True if the server rejected the call. This is the model's mistake, and the episode continues."""
 
 
 class OrsSession:
-    """One session; `open` begins it, and `close` has to end it."""
+    """Session on a server. Call `open` to start it and `close` to end it."""
 
     def __init__(self, service: Service, environment: str) -> None:
         self._service = service
@@ -67,13 +67,13 @@ class OrsSession:
         self._pinging: asyncio.Task[None] | None = None
 
     async def open(self, task: Mapping[str, Any]) -> None:
-        """Begin a session.
+        """Start a session.
 
         Args:
-            task: `split` and `index`, or `task_spec`.
+            task: Either `split` and `index`, or `task_spec`.
 
         Raises:
-            ServiceError: the server cannot be reached, or has no such task.
+            ServiceError: The server cannot be reached, or the task does not exist.
         """
         if not self._environment:
             self._environment = await first_environment(self._service)
@@ -87,12 +87,12 @@ class OrsSession:
         self._pinging = asyncio.ensure_future(self._ping())
 
     async def prompt(self) -> list[Message]:
-        """Return what the model is asked. Raises ServiceError, as everything here."""
+        """Return the prompt of the task. Raises ServiceError if the request fails."""
         blocks = await self._get("prompt")
         return [{"role": "user", "content": text_of(blocks)}]
 
     async def tools(self) -> OrsTools:
-        """Return the tools of the session's task, or where the server knows no such, of all tasks."""
+        """Return the tools of the session's task, or of all tasks if the server cannot list them per task."""
         try:
             found = await self._get("task_tools")
         except ServiceError as error:
@@ -105,7 +105,7 @@ class OrsSession:
             raise ServiceError(f"{self._service.who} returned no list of tools: {found!r:.80}") from None
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> OrsOutcome:
-        """Call a tool once."""
+        """Call a tool once and return the result."""
         body = {"name": name, "input": dict(arguments), "task_id": None}
         pieces: list[str] = []
         async for kind, data in self._events(f"/{self._environment}/call", body):
@@ -118,7 +118,7 @@ class OrsSession:
         return self._outcome("".join(pieces))
 
     async def close(self) -> None:
-        """End the session; a server that is gone has none to end."""
+        """End the session. If the server cannot be reached, do nothing."""
         if self._pinging is not None:
             self._pinging.cancel()
         if self._headers:
@@ -132,7 +132,7 @@ class OrsSession:
     async def _ping(self) -> None:
         while True:
             await asyncio.sleep(PING_S)
-            with contextlib.suppress(ServiceError):  # the next call says what is wrong
+            with contextlib.suppress(ServiceError):  # the next call reports the problem
                 await self._service.json("POST", "/ping", {}, headers=self._headers)
 
     async def _events(self, path: str, body: Any) -> AsyncIterator[tuple[str, str]]:
@@ -161,7 +161,7 @@ async def first_environment(service: Service) -> str:
     """Return the name of a server's first environment.
 
     Raises:
-        ServiceError: it has none, or is no server of this kind.
+        ServiceError: The server has no environment, or is not an Open Reward Standard server.
     """
     names = await service.json("GET", "/list_environments")
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
@@ -172,7 +172,7 @@ async def first_environment(service: Service) -> str:
 
 
 def text_of(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of blocks; one that is no text is named."""
+    """Return the text of content blocks. A block of another type is replaced by the name of the type."""
     texts = (
         str(one.get("text") or "") if one.get("type") == "text" else f"[{one.get('type')}]" for one in blocks
     )
@@ -180,7 +180,7 @@ def text_of(blocks: Sequence[Mapping[str, Any]]) -> str:
 
 
 async def events(answer: aiohttp.ClientResponse) -> AsyncIterator[tuple[str, str]]:
-    """Yield the server-sent events of an answer: kind and data. Comments are left out."""
+    """Yield the type and data of each server-sent event in an HTTP response, without comments."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     kind, data, rest = "message", list[str](), ""
     async for piece in answer.content.iter_any():

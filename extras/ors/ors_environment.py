@@ -1,4 +1,4 @@
-"""`ors:URL`: an episode of a server of the Open Reward Standard. The row names its task."""
+"""`ors:URL`: an episode on an Open Reward Standard server. The row selects the task."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rewardkit_extras.ors.ors_client import OrsOutcome, OrsSession
 from rewardkit_extras.ors.ors_reward import task_of
 
 REQUEST_S = 600.0
-"""Seconds for one request; the episode's own limits end it earlier."""
+"""Time limit of one request in seconds. The episode's own limits usually end it earlier."""
 
 
 class OrsEnvironment:
-    """One session. A turn without a call goes to the tool that takes plain messages, if the server has it."""
+    """Session for one episode. If the server has a tool for plain messages, turns without a call go to it."""
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         task = task_of(row_arguments(row))
@@ -33,7 +33,7 @@ class OrsEnvironment:
         self._terminal: tuple[str, str] | None = None
 
     async def open(self) -> Opening:
-        """Open the task's session."""
+        """Start a session of the task, and return its prompt and tools."""
         await self._session.open(self._task)
         found = await self._session.tools()
         self._terminal = found.terminal
@@ -55,14 +55,14 @@ class OrsEnvironment:
         return _observation(await self._session.call(name, arguments))
 
     async def say(self, text: str) -> Observation | None:
-        """Hand in a plain message."""
+        """Pass a plain message to the server, or return None if no tool accepts it."""
         if self._terminal is None:
             return None
         name, argument = self._terminal
         return _observation(await self._session.call(name, {argument: text}))
 
     async def grade(self) -> None:
-        """Give nothing: each call has its reward."""
+        """Return None, since each call has its own reward."""
 
     async def close(self) -> None:
         """End the session."""

@@ -1,7 +1,8 @@
-"""`ors:URL`: a server of the Open Reward Standard scores a response as the last word of an episode.
+"""`ors:URL`: an Open Reward Standard server scores a response as the final turn of an episode.
 
-The response goes to the tool that takes the model's plain message; where the server has none, to its one tool
-that takes one text, or to the one that the options name. Without a reward from the server there is no score.
+The response is passed to the tool for the model's plain message. If the server has no such tool, it is passed
+to the tool that the options name, or to the server's only tool if that has a single string argument. Without
+a reward from the server there is no score.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from rewardkit_extras.ors.ors_client import OrsSession, OrsTools
 
 @dataclass(frozen=True)
 class OrsOptions(NetworkSettings):
-    """Server and environment, and the tool that gets the response."""
+    """Options for the server, its environment, and the tool that receives the response."""
 
     url: Address = NO_ADDRESS
     environment: str = ""
-    """Empty: the server's first."""
+    """Environment of the server. If empty, the server's first."""
     tool: str = ""
-    """The tool that gets the response; empty: the one that takes a plain message, or the only one."""
+    """Tool that receives the response. If empty, the tool for plain messages, or else the only tool."""
     argument: str = ""
-    """The argument of that tool; empty: its only text."""
+    """Argument of the tool that receives the response. If empty, the tool's only string argument."""
     request_timeout_s: float = 60.0
     retries: int = 3
 
 
 def ors(spec: ForeignSpec) -> Reward:
-    """Return the reward of a server. It is not asked before the first sample."""
+    """Return the reward of a server. The first request is sent with the first sample."""
     return made(
         spec, score, OrsOptions, url=True, summary=f"The Open Reward Standard server {Address(spec.target)}"
     )
 
 
 async def score(sample: Sample, options: OrsOptions) -> Score:
-    """Open the row's task, hand in the response, and return the reward that comes back."""
+    """Start a session of the row's task, submit the response, and return the server's reward."""
     task = task_of(sample.extra_info)
     if task is None:
         return failure("invalid", "the row has no task: extra_info needs split and index, or task_spec")
@@ -64,7 +65,7 @@ async def score(sample: Sample, options: OrsOptions) -> Score:
 
 
 def task_of(extra_info: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return which task a row stands for, as `/create` takes it; None: it does not say."""
+    """Return the task that a row names, in the form that `/create` expects, or None if it names no task."""
     if isinstance(extra_info.get("task_spec"), Mapping):
         return {"task_spec": dict(extra_info["task_spec"])}
     split, index = extra_info.get("split"), extra_info.get("index")
@@ -74,10 +75,10 @@ def task_of(extra_info: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def where_answers_go(found: OrsTools, tool: str = "", argument: str = "") -> tuple[str, str]:
-    """Return the tool that takes a whole response, and its argument.
+    """Return the tool that receives a whole response, and the argument for it.
 
     Raises:
-        LookupError: the server has none, or several; the message says what to set.
+        LookupError: No tool or several tools qualify. The message names the option to set.
     """
     if not tool and found.terminal is not None:
         return found.terminal

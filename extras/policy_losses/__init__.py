@@ -1,1 +1,1 @@
-"""Policy losses that few runs use: rows of the table `policy_losses`."""
+"""Rarely used policy losses, registered as rows of the table `policy_losses`."""

@@ -1,4 +1,4 @@
-"""Policy losses, token by token: Clip-Cov, KL-Cov, DPPO, DRO, LUSPO and VESPO."""
+"""Policy losses per token: Clip-Cov, KL-Cov, DPPO, DRO, LUSPO and VESPO."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from rewardkit_extras.policy_losses.covariance import choose_by_lot, choose_larg
 
 
 def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Clip-Cov (Cui et al. 2025, arXiv:2505.22617): PPO without the chosen tokens, whose update would cost
-    the most entropy. A chosen token that the ratio clips has no gradient already and keeps its loss."""
+    """Compute the Clip-Cov loss (Cui et al. 2025, arXiv:2505.22617).
+
+    This is PPO without the chosen tokens, whose update would cost the most entropy. A chosen token that the
+    ratio clips keeps its loss, since it has no gradient anyway.
+    """
     unclipped, clipped = clip_surrogates(terms.ratio, terms.advantages, options)
     left_out = terms.chosen & (clipped <= unclipped)
     loss = torch.maximum(unclipped, clipped).masked_fill(left_out, 0)
@@ -23,21 +26,24 @@ def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
-    """KL-Cov (Cui et al. 2025): no clip; |log-ratio| is penalised on the chosen tokens."""
+    """Compute the KL-Cov loss (Cui et al. 2025): no clip, a penalty on |log-ratio| of the chosen tokens."""
     penalty = options.ppo_kl_coef * terms.log_ratio.abs()
     loss = -terms.advantages * terms.ratio + torch.where(terms.chosen, penalty, torch.zeros_like(penalty))
     return loss, {}
 
 
 def dppo_tv(terms: Terms, options: PolicyOptions) -> PerToken:
-    """DPPO (arXiv:2602.04879) with the total variation: what is bounded is how far a probability moves."""
+    """Compute the DPPO loss (arXiv:2602.04879) with a bound on the total variation of a token."""
     moved = terms.log_probs.exp() - (terms.log_probs - terms.log_ratio).exp()
     within = torch.where(terms.advantages > 0, moved <= options.clip_high, moved >= -options.clip_low)
     return _dppo(terms, within, options)
 
 
 def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
-    """DPPO with the KL of choosing the token or not; a token that moves back is always within bounds."""
+    """Compute the DPPO loss with the KL between choosing a token and not choosing it.
+
+    A token whose update moves its probability back towards the old policy is always within the bounds.
+    """
     new, old = terms.log_probs.exp(), (terms.log_probs - terms.log_ratio).exp()
     kl = -old * terms.log_ratio + (1 - old) * ((1 - old + 1e-8) / (1 - new + 1e-8)).log()
     up = (kl <= options.clip_high) | (new <= old)
@@ -46,7 +52,7 @@ def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
-    """REINFORCE on the tokens within bounds, weighted by the ratio, up to `clip_c`, as a constant."""
+    """Return the REINFORCE loss of tokens within bounds, weighted by the detached ratio, at most `clip_c`."""
     ratio = terms.ratio.detach()
     weight = ratio.clamp(max=options.clip_c) * within
     return -weight * terms.advantages * terms.log_probs, {
@@ -56,21 +62,27 @@ def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
 
 
 def dro(terms: Terms, options: PolicyOptions) -> PerToken:
-    """DRO (after arXiv:2405.19107, as verl has it): no clip; the squared log-ratio holds the policy back."""
+    """Compute the DRO loss (arXiv:2405.19107, as in verl): no clip, a penalty on the squared log-ratio."""
     assert options.dro_beta is not None
     return 0.5 * options.dro_beta * terms.log_ratio.square() - terms.advantages * terms.log_probs, {}
 
 
 def luspo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """LUSPO (arXiv:2602.05261): PPO with the sequence's geometric-mean ratio; longer responses count more."""
+    """Compute the LUSPO loss (arXiv:2602.05261): PPO with the sequence's geometric-mean ratio.
+
+    Longer responses have more weight.
+    """
     ratio = masked_row_means(terms.log_ratio, terms.mask).exp().unsqueeze(1)
     unclipped, clipped = clip_surrogates(ratio, terms.advantages, options)
     return torch.maximum(unclipped, clipped), {"pg_clipfrac": clipped > unclipped}
 
 
 def vespo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """VESPO (arXiv:2602.10693): REINFORCE, weighted by a smooth function of the response's whole ratio that
-    is 1 at ratio 1 and falls to both sides."""
+    """Compute the VESPO loss (arXiv:2602.10693).
+
+    This is REINFORCE, weighted by a smooth function of the whole response's ratio. The function is 1 at ratio
+    1 and falls on both sides.
+    """
     log_w = (terms.log_ratio.detach().clamp(-20, 20) * terms.mask).sum(dim=1, keepdim=True)
     log_w = log_w.clamp(math.log(1e-8), 20)
     positive = terms.advantages >= 0

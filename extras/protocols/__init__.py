@@ -1,1 +1,1 @@
-"""Wire protocols of other trainers: rows of the table `protocols`."""
+"""Wire protocols of other trainers, registered as rows of the table `protocols`."""

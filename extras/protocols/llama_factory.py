@@ -1,8 +1,8 @@
-"""LLaMA-Factory's reward API of its PPO stage (`reward_model_type: api`).
+"""LLaMA-Factory's reward API for its PPO stage (`reward_model_type: api`).
 
     {"model": "model", "messages": [prompt + response, ...]} -> {"scores": [number, ...]}
 
-The texts are decoded with their special tokens and padding; no ground truth is sent.
+The texts contain special tokens and padding. No ground truth is sent.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LlamaFactoryAnswer(msgspec.Struct):
 
 
 TIMEOUT_S = 600.0
-"""Its client waits for ever; somewhere between is a proxy that does not."""
+"""Time limit of a request in seconds. The client waits without a limit, but a proxy in between may not."""
 
 _EXAMPLE = {"model": "model", "messages": ["<|user|>6 * 12 = ?<|assistant|>#### 72"]}
 
@@ -45,7 +45,7 @@ _decode: BodyDecoder[LlamaFactoryRequest] = BodyDecoder(LlamaFactoryRequest, "a 
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Routes `/llama_factory`, with a data source after it or not, and `/v1/score/evaluation`."""
+    """Return the routes `/llama_factory`, also with a data source, and `/v1/score/evaluation`."""
 
     async def score(body: bytes, data_source: str | None) -> Response:
         request = _decode(body)

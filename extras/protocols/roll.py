@@ -32,10 +32,10 @@ from rewardkit.types import Message, Score
 
 RUNNING = 1
 GONE = 2
-"""`errcode` of a sample being scored, and of one that is not known (any more)."""
+"""`errcode` of a sample that is being scored, and of an unknown or expired sample."""
 
 TIMEOUT_S = 300.0
-"""Its client polls for so long."""
+"""Time limit of a sample in seconds. The client stops polling after this time."""
 
 
 class Submission(msgspec.Struct):
@@ -43,7 +43,7 @@ class Submission(msgspec.Struct):
     prompt: str | list[Message] | None = None
     reward_info: Any = None
     timeout: float | None = None
-    """Seconds."""
+    """Time limit in seconds."""
 
 
 class Poll(msgspec.Struct):
@@ -58,7 +58,7 @@ _decode_poll: BodyDecoder[Poll] = BodyDecoder(Poll, "a poll of ROLL's reward sys
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Routes `/roll/submit`, with a data source after it or not, and `/roll/result`."""
+    """Return the routes `/roll/submit`, also with a data source, and `/roll/result`."""
     store = Store(context.admission)
 
     async def submit(body: bytes, data_source: str | None) -> Response:
@@ -105,7 +105,7 @@ def router(context: ProtocolContext) -> APIRouter:
 
 
 def _result(store: Store, request_id: str) -> Any:
-    """The answer to a poll, JSON-ready."""
+    """Return the JSON-ready answer to a poll."""
     kept = store.get(request_id)
     if kept is None:
         return _GONE
@@ -119,14 +119,14 @@ def _result(store: Store, request_id: str) -> Any:
 
 
 def _label(info: Any) -> Any:
-    """The ground truth within `reward_info`; all of it where it says more: a data source, or `extra_info`."""
+    """Return the ground truth in `reward_info`, or all of it if it has a data source or `extra_info`."""
     if not isinstance(info, dict) or "data_source" in info or {"ground_truth", "extra_info"} <= info.keys():
         return info
     return next((info[name] for name in ("ground_truth", "test_cases") if name in info), None)
 
 
 def _answer(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
-    """Dimensions are objects, not numbers: ROLL's client looks into each for `debug_info`."""
+    """Return the answer with the reward. Dimensions are objects, in which the client reads `debug_info`."""
     parts = parts_of(asked, score).items()
     answer = {
         "errcode": 0,

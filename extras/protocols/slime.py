@@ -1,7 +1,7 @@
-"""slime's remote reward model (`--rm-type remote_rm --rm-url`), also miles'.
+"""slime's remote reward model (`--rm-type remote_rm --rm-url`), which miles uses, too.
 
 {"prompt": text or messages, "response": text, "label": anything}
--> number under `/slime`; {"score": number, ...}, for `--reward-key score`, under `/slime_dict`
+-> a number under `/slime`, or {"score": number, ...} under `/slime_dict` for `--reward-key score`
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SlimeAnswer(msgspec.Struct):
 
 
 TIMEOUT_S = 115.0
-"""Its client waits 120 s, in which the answer must have arrived."""
+"""Time limit of a request in seconds. The client waits 120 s for the answer to arrive."""
 
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "label": "72"}
 
@@ -48,7 +48,7 @@ _decode: BodyDecoder[SlimeRequest] = BodyDecoder(SlimeRequest, "a slime reward r
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Routes `/slime` for a number and `/slime_dict` for a dict, each with a data source after it."""
+    """Return the routes `/slime` for a number and `/slime_dict` for a dict, also with a data source."""
 
     async def answer(body: bytes, data_source: str | None) -> tuple[SlimeAnswer, dict[str, str]]:
         request = _decode(body)

@@ -1,1 +1,1 @@
-"""Agents: episodes of several turns, the loops that drive them, tools and interactions. No torch here."""
+"""Agents: multi-turn episodes, the loops that drive them, tools and interactions. None of it needs torch."""

@@ -1,6 +1,7 @@
-"""Files of agents: loops of a user's own under names, and the settings of those that take some.
+"""Agent files: YAML files that register a user's own loops and give settings to loops that accept them.
 
-verl's form, a YAML list of `name` and `_target_`. Without `_target_` the name is that of one that is there.
+The format is verl's: a list of entries with `name` and `_target_`. An entry without `_target_` refers to an
+existing loop by its name.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from rewardkit.errors import ConfigError, InputError, OptionsError, reason_of
 
 
 def register_agents(path: str | None, option: str) -> tuple[str, ...]:
-    """Register the agents of a file, and return their names; None: there is none.
+    """Register the agents of a file and return their names, or an empty tuple if `path` is None.
 
     Args:
-        option: What named the file, for messages.
+        path: Path of the agent file.
+        option: Name of the option that gave the path, for messages.
 
     Raises:
-        InputError: the file cannot be read, is no such list, or names a loop that does not exist.
-        ConfigError: a target is not a loop, or its settings do not fit.
+        InputError: The file cannot be read, is not such a list, or names a loop that does not exist.
+        ConfigError: A target is not a loop, or its settings do not fit.
     """
     if path is None:
         return ()
@@ -54,7 +56,7 @@ def register_agents(path: str | None, option: str) -> tuple[str, ...]:
 
 
 def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
-    """Return the settings of a loop, made from its entry in the file."""
+    """Return the settings object of a loop, built from its entry in the file."""
     if found.settings is None:
         if settings:
             raise ConfigError(
@@ -73,7 +75,7 @@ def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
 
 
 def _target(name: str, target: str) -> Agent:
-    """The loop of `path.py:name` or `package.module.name`."""
+    """Return the loop at `path.py:name` or `package.module.name`."""
     if target.partition(":")[0].endswith(".py"):
         return load_agent(target)
     module, _, attribute = target.replace(":", ".").rpartition(".")

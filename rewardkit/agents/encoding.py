@@ -1,7 +1,7 @@
-"""Tokenises text that tools and users wrote so that none of it becomes a special token.
+"""Tokenises text from tools and users so that no part of it becomes a special token.
 
-Such text may hold the text of a template's marker, which a tokenizer would turn into the marker itself. Here
-it becomes the ordinary tokens of its characters.
+The text may contain the spelling of a template marker, which a tokenizer would turn into the marker itself.
+This module encodes the spelling as ordinary tokens instead.
 """
 
 from __future__ import annotations
@@ -14,59 +14,59 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def plain_text(value: Any) -> str:
-    """Return text that can be written as UTF-8: undecodable bytes and lone surrogates become U+FFFD."""
+    """Return the value as text that UTF-8 can encode. Undecodable bytes and lone surrogates become U+FFFD."""
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
     return _SURROGATES.sub("\ufffd", value if isinstance(value, str) else str(value))
 
 
 class TextEncoder:
-    """Encodes with a Hugging Face tokenizer, and knows which of its tokens are not text."""
+    """Encoder around a Hugging Face tokenizer that separates special tokens from ordinary text."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         added = {str(token): token_id for token, token_id in tokenizer.get_added_vocab().items()}
-        # A single character cannot be split, and stands for itself, unless the tokenizer says it is special.
+        # A single character cannot be split. It is not protected unless the tokenizer declares it special.
         self.protected = frozenset(tokenizer.all_special_ids) | {
             token_id for text, token_id in added.items() if len(text) > 1
         }
-        """Ids that may come from a template or the model, and never from untrusted text."""
+        """Ids that only a template or the model may produce, never untrusted text."""
         texts = sorted({*added, *tokenizer.all_special_tokens}, key=len, reverse=True)
         pattern = "|".join(re.escape(text) for text in texts if len(text) > 1)
         self._markers = re.compile(pattern) if pattern else None
 
     def trusted(self, text: str) -> list[int]:
-        """Return the ids of a template's own text: its markers become special tokens."""
+        """Return the ids of a template's own text. Markers in the text become special tokens."""
         ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"] if text else []
         return ids
 
     def untrusted(self, text: str) -> list[int]:
-        """Return the ids of any text. None of them is in `protected`."""
+        """Return the ids of arbitrary text. None of the ids is in `protected`."""
         ids = [token_id for piece in self._split(text) for token_id in self.trusted(piece)]
         if self.protected.isdisjoint(ids):
             return ids
-        # A normaliser has made a marker of what was none: no piece of one character can.
+        # A normaliser has produced a marker that was not in the text. Single characters cannot form a marker.
         ids = [token_id for character in text for token_id in self.trusted(character)]
         return [token_id for token_id in ids if token_id not in self.protected]
 
     def has_markers(self, text: str) -> bool:
-        """Return whether a text contains the text of an added or special token."""
+        """Return True if a text contains the spelling of an added or special token."""
         return self._markers is not None and self._markers.search(text) is not None
 
     def between(self, ids: Iterable[int]) -> list[int]:
-        """Return those of the ids that are protected, in order."""
+        """Return the protected ids among `ids`, in order."""
         return [token_id for token_id in ids if token_id in self.protected]
 
     def decode(self, ids: Iterable[int], *, special: bool = False) -> str:
-        """Return the text of ids. `special`: with the texts of special tokens."""
+        """Return the text of the ids, with the text of special tokens if `special` is True."""
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=not special)
         return text
 
     def _split(self, text: str) -> list[str]:
-        """Cut every marker in two; the pieces, tokenised one by one, hold none."""
+        """Cut every marker in two, so that no piece contains a marker when it is tokenised on its own."""
         pieces: list[str] = []
         start = 0
         while self._markers and (found := self._markers.search(text, start)):
-            pieces.append(text[start : found.start() + 1])  # what precedes a marker, and its first character
+            pieces.append(text[start : found.start() + 1])  # up to and including the marker's first character
             start = found.start() + 1
         return [*pieces, text[start:]]

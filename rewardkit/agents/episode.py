@@ -1,7 +1,7 @@
-"""One episode: its turns as messages and as token ids, what is left of its limits, and why it ended.
+"""One episode: its turns as messages and as token ids, its remaining limits, and the reason for its end.
 
-Loops drive it by four methods: `generate`, `execute`, `respond` and `append`. Each raises `EpisodeEnded` when
-a limit is reached, so a loop does not check limits itself. `runner.py` makes episodes and ends them.
+Loops drive an episode with four methods: `generate`, `execute`, `respond` and `append`. Each raises
+`EpisodeEnded` when a limit is reached, so loops need not check limits. `runner.py` creates and ends episodes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from rewardkit.users_code import running, told
 
 
 class EpisodeUnscored(Exception):
-    """Raised by what scores a whole episode and cannot; `status` says whose fault it is."""
+    """Raised if an episode cannot be scored. `status` tells who is at fault."""
 
     def __init__(self, status: Status, why: str) -> None:
         super().__init__(why)
@@ -53,11 +53,11 @@ class EpisodeUnscored(Exception):
 
 
 class EpisodeEnded(Exception):
-    """Raised in a loop whose episode has ended; `runner.py` catches it."""
+    """Raised inside a loop whose episode has ended. `runner.py` catches it."""
 
 
 class Episode:
-    """The state of one episode, from its prompt to its end."""
+    """State of one episode, from its prompt to its end."""
 
     def __init__(
         self,
@@ -74,14 +74,21 @@ class Episode:
         interaction: Interaction | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start with the prompt.
+        """Start an episode with its prompt.
 
         Args:
-            messages: The prompt; None: the row's messages.
-            schemas: Of the tools that the chat template or the chat endpoint shows.
-            tools_as_text: The text of the prompt describes the tools, and their observations are put into a
-                user message, `Observation: ...`.
-            clock: Returns seconds; a test may pass its own.
+            row: Row that the episode plays.
+            speaking: The model, and how it is called.
+            limits: Limits of the episode.
+            seed: Seed of the whole episode.
+            agent_name: Name of the agent. If empty, the row's.
+            messages: Messages of the prompt. If None, the row's.
+            schemas: Schemas of the tools that the chat template or the chat endpoint shows.
+            tools: Tools by name.
+            tools_as_text: True if the prompt's text describes the tools and observations are put into a user
+                message, `Observation: ...`.
+            interaction: User of the episode, if any.
+            clock: Function that returns the time in seconds. Tests may pass their own.
         """
         self.row = row
         self.limits = limits
@@ -91,42 +98,42 @@ class Episode:
         self.messages: list[Message] = [dict(one) for one in (row.messages if messages is None else messages)]
         """The prompt and all turns."""
         self.prompt_messages = len(self.messages)
-        """Number of messages that are the prompt."""
+        """Number of messages in the prompt."""
         self.schemas = list(schemas)
         self.tools: dict[str, Tool] = dict(tools or {})
-        """Tools by name, in the order in which they are offered."""
+        """Tools by name, in the order in which the model sees them."""
         self.tools_as_text = tools_as_text
         self.interaction = interaction
         self.prompt_ids: list[int] = []
-        """Empty before the first turn, and with a ChatModel."""
+        """Token ids of the prompt. Empty before the first turn, and always with a ChatModel."""
         self.response_ids: list[int] = []
-        """The tokens that the model produced and those appended between its turns. Empty with a ChatModel."""
+        """Tokens that the model generated and tokens appended between its turns. Empty with a ChatModel."""
         self.response_mask: list[int] = []
-        """1 for a token that the model produced, 0 for an appended one."""
+        """1 for a token that the model generated, 0 for an appended token."""
         self.log_probs: list[float] = []
-        """Log-probabilities in nats, as the engine gave them. 0.0 for appended tokens, and for all tokens if
-        the engine gives none."""
+        """Log-probabilities in nats, as reported by the engine. 0.0 for appended tokens, and for all tokens
+        if the engine reports none."""
         self.weight_versions: list[int] = []
-        """See `Reply.weight_versions`. 0 for appended tokens, and for all tokens if the engine gives none."""
+        """See `Reply.weight_versions`. 0 for appended tokens, and for all tokens if unknown."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
         """Values for the loop's own use."""
         self.ended: str | None = None
-        """Reason why it ended: one of `ENDED`. None while it goes on."""
+        """Reason for the end of the episode, one of `ENDED`. None while the episode is running."""
         self.status: Status = "ok"
-        """`ok`: the episode can be scored. `timeout`, `error`: it ended for a reason other than the model."""
+        """`ok` if the episode can be scored. Any other status is a failure not caused by the model."""
         self.detail: str | None = None
-        """One line: what failed."""
+        """Description of the failure in one line."""
         self.tool_rewards: dict[str, float] = {}
-        """The reward for each tool's state at the end, by the tool's name."""
+        """Reward for each tool's final state, by the tool's name."""
         self.interaction_score: float | None = None
         self.metrics: Counter[str] = Counter()
         """Sums of the metrics of observations and of the interaction's turns, by name."""
         self.branches: list[Episode] = []
-        """Earlier histories of a program that rewrites its own, each with a prompt of its own. The episode
-        itself is what was said last."""
+        """Earlier histories of a program that rewrites its history, each with its own prompt. The episode
+        itself contains the branch with the latest turn."""
         self.speaking = speaking
-        self._counted = 0  # tokens of a ChatModel's turns
+        self._counted = 0  # number of tokens in a ChatModel's turns
         self._clock = clock
         self._started = clock()
 
@@ -144,22 +151,22 @@ class Episode:
 
     @property
     def answer(self) -> str:
-        """The text of the model's last turn; empty if it has had none."""
+        """Text of the model's last turn, or an empty string before the first."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
 
     def count(self, *roles: str) -> int:
-        """Return how many turns there are of these roles."""
+        """Return the number of turns with one of these roles."""
         return sum(turn.role in roles for turn in self.turns)
 
     def end(self, reason: str, detail: str | None = None) -> None:
-        """Mark the episode as ended. Once it has ended, a further call changes nothing.
+        """Mark the episode as ended. Further calls have no effect.
 
         Args:
             reason: One of `ENDED`.
-            detail: One line on what failed.
+            detail: Description of the failure in one line.
 
         Raises:
-            ValueError: the reason is not one of `ENDED`.
+            ValueError: The reason is not one of `ENDED`.
         """
         if reason not in ENDED:
             raise ValueError(
@@ -171,7 +178,7 @@ class Episode:
             self.detail = detail
 
     def reward(self, value: float | None) -> None:
-        """Add to the reward of the model's last turn. None adds nothing."""
+        """Add a value to the reward of the model's last turn. None adds nothing."""
         turn = next((turn for turn in reversed(self.turns) if turn.role == "assistant"), None)
         if value is not None and turn is not None:
             turn.reward = (turn.reward or 0.0) + float(value)
@@ -179,17 +186,17 @@ class Episode:
     async def generate(
         self, *, stop: Sequence[str] = (), max_tokens: int | None = None, stop_token_ids: Sequence[int] = ()
     ) -> Reply:
-        """Generate the model's next turn, and return it with the calls that it makes.
+        """Generate the model's next turn and return it with its calls.
 
         Args:
-            stop: Texts that end the turn, besides those of the format of calls. The token that completes one
-                is the last that is kept.
-            max_tokens: Of this turn, if that is less than what the limits leave.
-            stop_token_ids: Tokens that end the turn, besides those of the format; without effect with a
-                ChatModel.
+            stop: Texts that end the turn, in addition to the texts of the call format. The token that
+                completes a stop text is kept as the last token.
+            max_tokens: Token limit of this turn, if lower than the remaining budget.
+            stop_token_ids: Tokens that end the turn, in addition to the tokens of the call format. They have
+                no effect with a ChatModel.
 
         Raises:
-            EpisodeEnded: no turn or no token is left, or the engine gave the request up.
+            EpisodeEnded: No turn or no token is left, or the engine aborted the request.
         """
         self._go_on()
         if self.speaking.transcript is not None and not self.prompt_ids:
@@ -210,14 +217,14 @@ class Episode:
         return reply
 
     async def execute(self, calls: Sequence[Call]) -> list[Observation]:
-        """Execute the calls of the model's last turn, append their observations, and return these.
+        """Execute the calls of the model's last turn, append their observations, and return the observations.
 
-        The first `limits.parallel_calls` calls are executed, all at once. The observation of a call that is
-        bad or not executed says why. Rewards of observations are added to the turn that made the calls.
+        The first `limits.parallel_calls` calls run concurrently. For a bad call or a call that was not
+        executed, the observation gives the reason. The rewards of observations are added to the turn that
+        made the calls.
 
         Raises:
-            EpisodeEnded: a tool failed beyond its retries, a tool says that the episode is done, or a limit
-                is reached.
+            EpisodeEnded: A tool failed after all retries, a tool ended the episode, or a limit is reached.
         """
         self._go_on()
         if not calls:
@@ -239,11 +246,11 @@ class Episode:
         return found
 
     async def respond(self) -> UserTurn:
-        """Ask the row's interaction for its answer to the last turn, append the answer and return it.
+        """Ask the row's interaction to answer the last turn, append the answer, and return it.
 
         Raises:
-            EpisodeEnded: the interaction failed, it says that the episode is done, or a limit is reached.
-            RuntimeError: the episode has no interaction.
+            EpisodeEnded: The interaction failed, the interaction ended the episode, or a limit is reached.
+            RuntimeError: The episode has no interaction.
         """
         self._go_on()
         if self.interaction is None:
@@ -271,31 +278,31 @@ class Episode:
         return said
 
     async def append(self, messages: Sequence[Message]) -> None:
-        """Append one turn that the model did not generate, as its chat template writes it, with mask 0.
+        """Append a turn that the model did not generate, rendered with the chat template and with mask 0.
 
-        A turn that does not fit into the token limits, or that no turn of the model can follow, is kept as
+        A turn that exceeds the token limits, or that cannot be followed by a turn of the model, is kept as
         messages and as a `Turn` without tokens.
 
         Args:
-            messages: All of the role `user`, or all of the role `tool`.
+            messages: Messages of the turn, all with the role `user` or all with the role `tool`.
 
         Raises:
-            EpisodeEnded: a limit is reached.
-            TemplateError: the template cannot take the messages behind a turn of the model.
+            EpisodeEnded: A limit is reached.
+            TemplateError: The template cannot append the messages to a turn of the model.
         """
         self._go_on()
         self._user_turn_left()
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
 
     def why_answered(self) -> str:
-        """Return why an episode ends whose loop returns: `answered`, or the limit that cut its answer."""
+        """Return why an episode ends after its loop: `answered`, or the limit that cut the answer."""
         last = self.turns[-1] if self.turns else None
         if last is None or last.finish_reason != "length":
             return "answered"
         return self._why_too_long(1) or "answered"
 
     def _append(self, messages: Sequence[Message], role: Role, statuses: Sequence[str]) -> None:
-        """Append messages as one turn, and end the episode if no turn of the model can follow."""
+        """Append messages as one turn, and end the episode if no turn of the model may follow."""
         start = len(self.response_ids)
         reason = self._why_no_turn()
         transcript = self.speaking.transcript
@@ -327,7 +334,7 @@ class Episode:
         if failed is None and not any(one.done for one in found):
             self._append(messages, "tool", statuses)
             return
-        # Nobody reads it any more: it is kept, without tokens.
+        # No further turn reads the messages, so they are kept without tokens.
         self._keep(messages, "tool", len(self.response_ids), statuses)
         if failed is None:
             self.end("done")
@@ -338,7 +345,7 @@ class Episode:
         self._go_on()
 
     def _observations(self, calls: Sequence[Call], found: Sequence[Observation]) -> list[Message]:
-        """The messages by which the model is told of the observations."""
+        """Return the messages that show the observations to the model."""
         if self.tools_as_text:
             return [{"role": "user", "content": "\n".join(f"Observation: {one.text}" for one in found)}]
         made = self.messages[-1].get("tool_calls") or []
@@ -349,7 +356,7 @@ class Episode:
         ]
 
     async def _continue(self, transcript: Transcript, wanted: TurnRequest) -> Reply:
-        """Ask a TokenModel for a turn, and keep its ids as they were produced."""
+        """Request a turn from a TokenModel and keep its token ids exactly as generated."""
         reply = await continue_ids(self.speaking, [*self.prompt_ids, *self.response_ids], wanted)
         ids = list(reply.token_ids)
         start = len(self.response_ids)
@@ -361,18 +368,20 @@ class Episode:
         return self._said(reply, turn, transcript.text_of(ids, special=True))
 
     async def _chat(self, wanted: TurnRequest) -> Reply:
-        """Ask a ChatModel for a turn."""
+        """Request a turn from a ChatModel."""
         reply = await continue_messages(self.speaking, list(self.messages), self.schemas, wanted)
-        # Where nobody counts, four characters are a token: a model that calls for ever comes to an end.
+        # If the endpoint reports no count, assume four characters per token, so that the limit still applies.
         self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
         turn = Turn("assistant", reply.text, finish_reason=reply.finish_reason, tokens=reply.tokens)
         return self._said(reply, turn, reply.text)
 
     def _said(self, reply: Reply, turn: Turn, text: str) -> Reply:
-        """Keep a turn of the model, and parse its calls.
+        """Record a turn of the model and parse its calls.
 
         Args:
-            text: Of the turn, special tokens included: the calls are in it.
+            reply: Turn that the model generated.
+            turn: Record of the turn.
+            text: Text of the turn with special tokens, from which calls are parsed.
         """
         content = reply.text
         calls = list(reply.calls or ())
@@ -400,7 +409,7 @@ class Episode:
         raise EpisodeEnded(self.ended)
 
     def _end_late(self, reason: str, detail: str) -> None:
-        """End as `seconds` if the episode's time is up, otherwise as `reason`."""
+        """End the episode with the reason `seconds` if its time is up, or else with `reason`."""
         left = self.seconds_left()
         self.end("seconds" if left is not None and left <= 0 else reason, detail)
 
@@ -423,7 +432,7 @@ class Episode:
         return None
 
     def _budget(self) -> int:
-        """Return how many tokens the next turn may have; end the episode if there are none."""
+        """Return the number of tokens that the next turn may have. End the episode if none are left."""
         reason = self._why_no_turn() or self._why_too_long(1)
         if reason is not None:
             self._stop(reason)
@@ -435,7 +444,7 @@ class Episode:
         return left if limits.turn_tokens is None else min(left, limits.turn_tokens)
 
     def _check_prompt(self) -> None:
-        """End the episode if what its environment asks is longer than a prompt may be."""
+        """End the episode if the prompt exceeds its limit, since an environment may have made it longer."""
         length, most = len(self.prompt_ids), self.limits.prompt_tokens
         if most is not None and length > most:
             self._stop(
@@ -443,7 +452,7 @@ class Episode:
             )
 
     def seconds_left(self) -> float | None:
-        """Return what is left of the episode's time; None: it has no limit."""
+        """Return the remaining time of the episode in seconds, or None if it has no time limit."""
         if self.limits.seconds is None:
             return None
         return self.limits.seconds - (self._clock() - self._started)

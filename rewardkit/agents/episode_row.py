@@ -1,4 +1,4 @@
-"""One row, as far as its episode needs it. What comes of it in a run is in `resolving.py`."""
+"""The parts of a row that an episode needs. `resolving.py` combines them with the settings of a run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """One row, as far as its episode needs it."""
+    """The parts of a row that an episode needs."""
 
     messages: Sequence[Message]
-    """The prompt."""
+    """Messages of the prompt."""
     data_source: str = ""
     ground_truth: str = ""
     extra_info: Mapping[str, Any] = field(default_factory=dict)
     agent_name: str | None = None
-    """None, an empty text and `single_turn_agent` name no agent: the run decides."""
+    """Name of the row's agent. The run chooses the agent if this is None, empty or `single_turn_agent`."""

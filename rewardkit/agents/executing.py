@@ -1,4 +1,4 @@
-"""Executes one call of a tool. The result is always an observation, after a bounded time."""
+"""Executes one tool call. The result is always an observation, within a bounded time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from rewardkit.users_code import raised, running, told
 
 T = TypeVar("T")
 _GRACE_S = 1.0
-"""Seconds that a cancelled task may take to end before it is no longer waited for."""
+"""Seconds that a cancelled task may take to end before it is abandoned."""
 
 
 async def execute_call(
     call: Call, tools: Mapping[str, Tool], limits: EpisodeLimits, seconds: float | None
 ) -> Observation:
-    """Return the observation of a call. For a bad call it says what is wrong.
+    """Execute a call and return its observation. For a bad call the observation describes the mistake.
 
     Args:
-        seconds: Time left to the episode; None: no limit.
+        call: Call of the model.
+        tools: Tools of the episode, by name.
+        limits: Limits of the episode.
+        seconds: Time left in the episode, or None for no limit.
     """
     tool = tools.get(call.name)
     if call.error is not None:
@@ -65,8 +68,8 @@ async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float
 
 
 async def _without_exit(work: Awaitable[T]) -> T:
-    """Turn a tool's attempt to end the program (argparse and click do so) into its failure, which does not
-    end the run."""
+    """Await the work and raise RuntimeError in place of SystemExit, so that a tool cannot end the run.
+    argparse and click, for instance, raise SystemExit."""
     try:
         return await work
     except SystemExit as error:
@@ -74,14 +77,16 @@ async def _without_exit(work: Awaitable[T]) -> T:
 
 
 async def within(work: Awaitable[T], seconds: float | None) -> T:
-    """Return what `work` returns. After `seconds` it is cancelled, and not waited for if it does not end
-    then.
+    """Return the result of an awaitable, and cancel it after a time limit.
+
+    A task that does not end after the cancellation is abandoned.
 
     Args:
-        seconds: None: no limit.
+        work: Awaitable to run.
+        seconds: Time limit, or None for no limit.
 
     Raises:
-        TimeoutError: it did not end in time, or raised this error itself.
+        TimeoutError: The awaitable did not end in time, or raised this error itself.
     """
     task = asyncio.ensure_future(_without_exit(work))
     try:
@@ -92,7 +97,7 @@ async def within(work: Awaitable[T], seconds: float | None) -> T:
     if not done:
         await _stop(task)
         raise TimeoutError
-    if task.cancelled():  # by itself, which is not that the episode is cancelled
+    if task.cancelled():  # the task cancelled itself; the episode was not cancelled
         raise RuntimeError("the call cancelled itself")
     return task.result()
 
@@ -101,7 +106,7 @@ async def _stop(task: asyncio.Future[Any]) -> None:
     task.cancel()
     await asyncio.wait({task}, timeout=_GRACE_S)
     if task.done() and not task.cancelled():
-        task.exception()  # looked at: nobody else will
+        task.exception()  # retrieve the exception, or asyncio logs it as never retrieved
     else:
         task.add_done_callback(_look_at)
 
@@ -112,10 +117,12 @@ def _look_at(task: asyncio.Future[Any]) -> None:
 
 
 def cut(text: str, limit: int, side: str) -> str:
-    """Return at most `limit` characters of a text, with verl's mark where it was cut.
+    """Shorten a text to `limit` characters plus verl's truncation mark.
 
     Args:
-        side: What is left out. `left` keeps the end, `right` the start, `middle` both.
+        text: Text to shorten.
+        limit: Number of characters to keep.
+        side: Side that is removed. `left` keeps the end, `right` the start, and `middle` both.
     """
     if len(text) <= limit:
         return text
@@ -128,5 +135,5 @@ def cut(text: str, limit: int, side: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return an exception in one line as the model may read it: without its place."""
+    """Return an exception as one line that the model may read, without the source location."""
     return public_text(raised(error).said)

@@ -1,11 +1,10 @@
-"""Loads the tools and interactions of a run from names and files. What is wrong with one is an error before
-a model loads.
+"""Loads the tools and interactions of a run from names and files. Mistakes are reported before a model loads.
 
-A source is YAML files (verl's `tools:` or `interaction:` list) and names, with commas between them. A name is
-that of one that ships with rewardkit, `path.py:name` or an import path for one of your own, `path.py` for all
-tools of a file (`@tool`), or that of an entry point of the group `rewardkit.tools` or
-`rewardkit.interactions`. An interaction is a class with `respond`, and perhaps `start`, `score` and `finish`,
-each a coroutine if it likes; or it has verl's methods.
+A source is a list of names and YAML files (with verl's `tools:` or `interaction:` list), separated by commas.
+A name refers to a built-in tool or interaction, to the user's own as `path.py:name` or an import path, to all
+`@tool` functions of a file as `path.py`, or to an entry point of the group `rewardkit.tools` or
+`rewardkit.interactions`. An interaction is a class with `respond` and optionally `start`, `score` and
+`finish`, any of which may be a coroutine, or a class with verl's methods.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from rewardkit.extensions import added_rows
 
 T = TypeVar("T")
 SourceNames = str | Path | Sequence[str]
-"""A path, a text of names and paths with commas between them, or a list of them."""
+"""A path, a comma-separated string of names and paths, or a list of them."""
 Maker = Callable[[], OpenInteraction]
-"""Makes the interaction of an episode."""
+"""Function that creates the interaction of an episode."""
 
 TOOLS = {
     "calculator": "rewardkit.agents.tools.calculator:calculator",
@@ -41,33 +40,33 @@ TOOLS = {
     "calc_gsm8k_reward": "rewardkit.agents.tools.answer_rewards:Gsm8kAnswer",
     "calc_geo3k_reward": "rewardkit.agents.tools.answer_rewards:Geo3kAnswer",
 }
-"""The tools that ship, by name."""
+"""Built-in tools by name."""
 MCP = "mcp"
-"""The name of all tools of MCP servers together. It needs a configuration."""
+"""Name that stands for all tools of the configured MCP servers. It requires a configuration."""
 INTERACTIONS = {
     "gsm8k": "rewardkit.agents.interactions.gsm8k:Gsm8k",
     "simulated_user": "rewardkit.agents.interactions.simulated_user:SimulatedUser",
 }
-"""The interactions that ship, by name."""
+"""Built-in interactions by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One kind of thing that is loaded: tools, or interactions."""
+    """Kind of object that is loaded: tools or interactions."""
 
     what: str
-    """Name of the kind in the singular, for messages."""
+    """Singular name of the kind, for messages."""
     key: str
-    """The key of a YAML file's list of entries."""
+    """Key of the list of entries in a YAML file."""
     fields: tuple[str, ...]
-    """The keys that an entry may have. `class_name` must be there."""
+    """Keys that an entry may have. `class_name` is required."""
     mappings: tuple[str, ...]
-    """Those of the fields whose value is a mapping, or null."""
+    """Fields whose value is a mapping or null."""
     shipped: Mapping[str, str]
     table: str
     """Name of the table to which packages add rows."""
     own: str
-    """Form in which a user names one of their own."""
+    """Form in which users refer to their own tool or interaction."""
 
 
 _TOOL = _Kind(
@@ -82,67 +81,75 @@ _INTERACTION = _Kind(
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools of a run, by name."""
+    """Tools of a run, by name."""
 
     kinds: Mapping[str, ToolKind]
 
     @property
     def schemas(self) -> list[Mapping[str, Any]]:
-        """OpenAI's function schema of each."""
+        """OpenAI function schemas of the tools."""
         return [kind.schema for kind in self.kinds.values()]
 
     @property
     def makers(self) -> dict[str, Callable[[], OpenTool]]:
-        """Return the functions that make a new tool for an episode, by name."""
+        """Functions that create a new tool for an episode, by name."""
         return {name: kind.open for name, kind in self.kinds.items()}
 
     def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:
-        """Return new tools for one episode.
+        """Create tools for one episode.
 
         Args:
-            names: Which; None: all of the run.
+            names: Names of the tools, or None for all tools of the run.
 
         Raises:
-            InputError: the run has no tool of that name.
+            InputError: The run has no tool with one of the names.
         """
         chosen = self.kinds if names is None else names
         return [_of(self.kinds, name, "tool").open() for name in chosen]
 
 
 def load_tools(source: SourceNames) -> Toolbox:
-    """Return the tools of a source. Their code is imported, their indexes are read and their servers asked.
+    """Load the tools of a source: import their code, read their indexes, and query their servers.
+
+    Args:
+        source: Names and YAML files of tools.
 
     Raises:
-        ConfigError: a tool does not exist, or its configuration does not fit.
-        InputError: a file cannot be read.
-        MissingDependencyError: a tool needs an extra that is not installed.
+        ConfigError: A tool does not exist, or its configuration does not fit.
+        InputError: A file cannot be read.
+        MissingDependencyError: A tool needs an extra that is not installed.
     """
     return _load_tools(_parts(source))
 
 
 def open_tools(source: SourceNames, extra_info: Mapping[str, Any] | None = None) -> list[OpenTool]:
-    """Return new tools for one episode.
+    """Create tools for one episode.
 
     Args:
-        source: As for `load_tools`. It is read once in a process.
-        extra_info: Of the row. If it has `tool_selection`, only those tools are returned.
+        source: Source as in `load_tools`. It is loaded once per process.
+        extra_info: Row's `extra_info`. If it has `tool_selection`, only the selected tools are returned.
 
     Raises:
-        ConfigError, MissingDependencyError: as `load_tools`.
-        InputError: the row selects a tool that `source` does not have, or a file cannot be read.
+        ConfigError: See `load_tools`.
+        MissingDependencyError: See `load_tools`.
+        InputError: The row selects a tool that `source` does not have, or a file cannot be read.
     """
     selected = (extra_info or {}).get("tool_selection")
     return load_tools(source).open(None if selected is None else list(selected))
 
 
 def tool_names(path: Path) -> list[str]:
-    """Return the names of the tools of a YAML file, without importing them.
+    """Return the names of the tools in a YAML file, without importing the tools.
 
-    A name is that of the entry's schema, else that of our tool for a class of verl's, else that of the class.
+    A tool is named by its entry's schema, or else by the built-in tool that replaces a class of verl, or else
+    by its class.
+
+    Args:
+        path: YAML file with a list of tools.
 
     Raises:
-        InputError: the file cannot be read.
-        ConfigError: it is no list of tools.
+        InputError: The file cannot be read.
+        ConfigError: The file does not contain a list of tools.
     """
     names = []
     for entry in _entries(path, _TOOL.key):
@@ -153,41 +160,47 @@ def tool_names(path: Path) -> list[str]:
 
 
 def load_interactions(source: SourceNames) -> Mapping[str, Maker]:
-    """Return the interactions of a source: by name, a function that makes a new one for an episode.
+    """Load the interactions of a source, and return a function for each name that creates it for an episode.
+
+    Args:
+        source: Names and YAML files of interactions.
 
     Raises:
-        ConfigError: an interaction does not exist, or its configuration does not fit.
-        InputError: a file cannot be read.
+        ConfigError: An interaction does not exist, or its configuration does not fit.
+        InputError: A file cannot be read.
     """
     return _load_interactions(_parts(source))
 
 
 def open_interaction(source: SourceNames, name: str) -> OpenInteraction:
-    """Return a new interaction for one episode.
+    """Create an interaction for one episode.
 
     Args:
-        source: As for `load_interactions`. It is read once in a process.
-        name: From the row's `interaction_kwargs`.
+        source: Source as in `load_interactions`. It is loaded once per process.
+        name: Name in the row's `interaction_kwargs`.
 
     Raises:
-        ConfigError: as `load_interactions`.
-        InputError: the row names an interaction that `source` does not have, or a file cannot be read.
+        ConfigError: See `load_interactions`.
+        InputError: The row names an interaction that `source` does not have, or a file cannot be read.
     """
     return _of(load_interactions(source), name, "interaction")()
 
 
 def interaction_names(path: Path) -> list[str]:
-    """Return the names of the interactions of a YAML file, without importing them.
+    """Return the names of the interactions in a YAML file, without importing the interactions.
+
+    Args:
+        path: YAML file with a list of interactions.
 
     Raises:
-        InputError: the file cannot be read.
-        ConfigError: it is no list of interactions.
+        InputError: The file cannot be read.
+        ConfigError: The file does not contain a list of interactions.
     """
     return [_name_of(entry) for entry in _entries(path, _INTERACTION.key)]
 
 
 def _of(known: Mapping[str, T], name: str, what: str) -> T:
-    """The tool or interaction that a row names."""
+    """Return the tool or interaction that a row names."""
     if name in known:
         return known[name]
     raise InputError(
@@ -205,10 +218,10 @@ def _load_tools(parts: tuple[str, ...]) -> Toolbox:
 
 
 def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
-    """The tools of one name, class path or file."""
+    """Return the tools for one name, class path or file."""
     name = verl.ours(entry["class_name"]) or entry["class_name"]
     config, schema = entry.get("config") or {}, entry.get("tool_schema")
-    if entry.get("mcp"):  # verl has the servers beside the config
+    if entry.get("mcp"):  # verl puts the servers next to the config
         if name != MCP:
             raise ConfigError(f"{name} does not accept MCP servers; the key 'mcp' requires class_name {MCP}")
         config = {**config, **entry["mcp"]}
@@ -230,7 +243,7 @@ def _kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] | No
 
 
 def _targets(name: str) -> list[Any]:
-    """The functions and classes behind a name."""
+    """Return the functions and classes that a name refers to."""
     module, attribute, where = _found(name, _TOOL)
     if module is None:
         return [attribute]
@@ -252,7 +265,7 @@ def _none_declared(module: ModuleType, where: str) -> list[Any]:
 
 
 def _declarations(module: ModuleType) -> list[Declared]:
-    """Yield the tools that `@tool` or verl's `@function_tool` declares."""
+    """Return the tools that `@tool` or verl's `@function_tool` declares in a module."""
     own = [one for one in map(declared, vars(module).values()) if one is not None]
     return [*own, *(verl.function_declared(one) for one in verl.function_tools(module))]
 
@@ -266,7 +279,7 @@ def _load_interactions(parts: tuple[str, ...]) -> Mapping[str, Maker]:
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:
-    """The name of an entry: as in verl, without one the class's, without `Interaction`, in lower case."""
+    """Return an entry's `name`, or as in verl its class name in lower case without `Interaction`."""
     class_name = str(entry.get("class_name") or "")
     if entry.get("name") or class_name in INTERACTIONS:
         return str(entry.get("name") or class_name)
@@ -280,7 +293,7 @@ def _maker(entry: Mapping[str, Any]) -> Maker:
     if hasattr(target, "generate_response"):
         shared = _made(target, name, {"config": dict(config)})
         return lambda: OpenInteraction(lambda: verl.interaction_parts(shared))
-    _made(target, name, config)  # that it can be made is seen here
+    _made(target, name, config)  # fail now if the class cannot be instantiated
     if not callable(getattr(target, "respond", None)):
         raise ConfigError(f"the interaction class {name} has no method 'respond'")
     return lambda: OpenInteraction(lambda: InteractionParts.of(target(**config)))
@@ -310,12 +323,14 @@ def _class(name: str) -> Any:
     return found
 
 
-# Names and files of both.
+# Names and files of tools and interactions.
 
 
 def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
-    """The module that a name is in, the name's attribute there, and what to call the module. Of an entry
-    point: no module, and what it loads."""
+    """Return the module that a name is in, the attribute in it, and the module's name for messages.
+
+    For an entry point, return None for the module and the loaded object for the attribute.
+    """
     if name in kind.shipped:
         module, _, attribute = kind.shipped[name].partition(":")
         return importlib.import_module(module), attribute, module
@@ -351,8 +366,7 @@ def _parts(source: SourceNames) -> tuple[str, ...]:
 def _open(
     parts: Sequence[str], kind: _Kind, opened: Callable[[Mapping[str, Any]], Iterable[tuple[str, T]]]
 ) -> dict[str, T]:
-    """Return the objects that names and files stand for, by name. A bare name is an entry with a `class_name`
-    alone."""
+    """Return the objects that names and files refer to, by name. A bare name is an entry with no settings."""
     found: dict[str, T] = {}
     for part in parts:
         for where, entry in _checked(Path(part), kind) if _is_file(part) else [("", {"class_name": part})]:
@@ -370,7 +384,7 @@ def _is_file(part: str) -> bool:
 
 
 def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
-    """The list of mappings under a key of a YAML file."""
+    """Return the list of mappings under a key of a YAML file."""
     try:
         found = yaml.safe_load(path.read_text())
     except OSError as error:
@@ -384,7 +398,7 @@ def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
 
 
 def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each entry of a file that has the form, after where it stands."""
+    """Check each entry of a file, and yield it after a description of its position for messages."""
     for place, entry in enumerate(_entries(path, kind.key), 1):
         where = f"{path}, {kind.what} {place}: "
         unknown = entry.keys() - set(kind.fields)
@@ -400,7 +414,7 @@ def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 @contextlib.contextmanager
 def _said_of(where: str) -> Iterator[None]:
-    """Put `where` in front of the message of an error that is raised within."""
+    """Prefix the messages of errors that are raised in the block with the position `where`."""
     try:
         yield
     except (ConfigError, InputError, MissingDependencyError) as error:

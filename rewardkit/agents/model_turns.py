@@ -1,6 +1,6 @@
-"""Asks a model for one turn, by token ids or by messages, cuts the turn at stop texts, and parses its calls.
+"""Functions that request one turn from a model, by token ids or by messages, and parse its calls.
 
-Nothing is kept here; the episode keeps the turns.
+They cut the turn at stop texts and keep no state. The episode stores the turns.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """Way in which an episode speaks to its model: by token ids, or by messages."""
+    """A model, and the way in which an episode talks to it: by token ids or by messages."""
 
     model: TokenModel | ChatModel
     transcript: Transcript | None
-    """The tokenizer and its template, for a TokenModel; None: the model is a ChatModel."""
+    """Tokenizer and chat template of a TokenModel. None if the model is a ChatModel."""
     calls: str = "hermes"
-    """The format of calls in a turn's text, see `tool_calls/formats.py`."""
+    """Format of calls in a turn's text, see `tool_calls/formats.py`."""
     stop: tuple[str, ...] = ()
     """Texts that end every turn, such as the label of an observation."""
     stop_token_ids: tuple[int, ...] = ()
@@ -49,8 +49,8 @@ class TurnRequest:
 def turn_seed(seed: int, turn: int) -> int:
     """Return the seed of the model's turn number `turn`, counted from 0.
 
-    The first turn has the episode's seed, so that an episode of one turn draws what a single response draws.
-    The seeds of later turns have 31 bits, which every server takes.
+    The first turn uses the episode's seed, so that an episode with one turn samples the same tokens as a
+    single response. The seeds of later turns have 31 bits, which every server accepts.
     """
     if turn == 0:
         return seed
@@ -59,12 +59,12 @@ def turn_seed(seed: int, turn: int) -> int:
 
 
 def branch_seed(seed: int, branch: int) -> int:
-    """Return the seed of an episode's branch, counted from 0: the first has the episode's own."""
-    return turn_seed(turn_seed(seed, branch), branch)  # no turn of another branch has it
+    """Return the seed of an episode's branch, counted from 0. The first branch has the episode's own seed."""
+    return turn_seed(turn_seed(seed, branch), branch)  # hashed twice, to differ from the seeds of turns
 
 
 async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnRequest) -> Reply:
-    """Return a TokenModel's turn after the token ids `ids`, cut behind the first stop text."""
+    """Return a TokenModel's turn after the token ids `ids`, cut after the first stop text."""
     model: Any = speaking.model
     transcript: Any = speaking.transcript
     reply: Reply = await model.generate(
@@ -85,10 +85,13 @@ async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnReque
 async def continue_messages(
     speaking: Speaking, messages: Sequence[Message], schemas: Sequence[Mapping[str, Any]], wanted: TurnRequest
 ) -> Reply:
-    """Return a ChatModel's turn after `messages`, cut behind the first stop text.
+    """Return a ChatModel's turn after `messages`, cut after the first stop text.
 
     Args:
-        schemas: OpenAI's function schemas of the tools.
+        speaking: The model, and how it is called.
+        messages: Conversation so far.
+        schemas: OpenAI function schemas of the tools.
+        wanted: Seed, token limit and stop texts of the turn.
     """
     model: Any = speaking.model
     reply: Reply = await model.chat(messages, schemas, seed=wanted.seed, max_tokens=wanted.max_tokens)
@@ -100,17 +103,18 @@ async def continue_messages(
 
 
 def parse(format: str, text: str) -> tuple[str, list[Call]]:
-    """Return the text of a turn beside its calls, and its calls in order.
+    """Split a turn into its text without calls, and its calls in order.
 
-    The thinking (a first thought that the prompt opened, and each later one) is part of the text; calls in it
-    do not count. A thought that is never closed is none: its tag may stand in an argument.
+    Thinking is part of the text, and calls in it do not count. It comprises a first thought, which the prompt
+    may have opened, and all later thoughts. A thought that is never closed does not count as thinking, since
+    its tag may be part of an argument.
 
     Args:
-        format: A name in `FORMATS`.
-        text: Of the turn, with its special tokens.
+        format: Name of a format in `FORMATS`.
+        text: Text of the turn, with special tokens.
 
     Raises:
-        ConfigError: there is no such format.
+        ConfigError: The format does not exist.
     """
     thoughts, said = thoughts_and_said(text)
     content, calls = read(format, said)
@@ -118,12 +122,12 @@ def parse(format: str, text: str) -> tuple[str, list[Call]]:
 
 
 def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:
-    """Return how many of `ids` to keep: up to the one that completes a stop text, or all."""
+    """Return the number of `ids` to keep: up to the id that completes a stop text, or all of them."""
     text = transcript.text_of(ids, special=True)
     if not any(one in text for one in stop):
         return len(ids)
     low, high = 1, len(ids)
-    while low < high:  # the text of more ids holds what that of fewer holds
+    while low < high:  # binary search: if a prefix contains a stop text, so does every longer prefix
         middle = (low + high) // 2
         text = transcript.text_of(ids[:middle], special=True)
         low, high = (low, middle) if any(one in text for one in stop) else (middle + 1, high)

@@ -1,8 +1,7 @@
-"""Tries a chat template at the start of a run: which turns can be appended, and which turns it rewrites.
+"""Tests a chat template at the start of a run: which turns it can append, and which turns it rewrites.
 
-A template that cannot take the turns of a run's agents is refused with the reason. For one that writes
-earlier turns anew when others follow, the user is told how, and that episodes keep them as they were
-produced.
+A template that cannot render the turns of a run's agents is refused with a reason. If a template rewrites
+earlier turns, the user is told how, and that episodes keep those turns as generated.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ class TemplateReport:
     """Findings of `probe`."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Kind of turn (`user`, `tool`, `parallel tools`) -> why it cannot be appended."""
+    """Reason why a kind of turn (`user`, `tool`, `parallel tools`) cannot be appended, by kind."""
     rewrites: Mapping[str, str] = field(default_factory=dict)
-    """Kind of earlier turns -> how the template would rewrite them. Episodes keep them as produced."""
+    """Changes that the template makes to earlier turns, by kind. Episodes keep the turns as generated."""
     notes: Sequence[str] = ()
-    """Further lines for the user."""
+    """Additional lines for the user."""
 
     def lines(self) -> list[str]:
-        """Return one line for each thing that a user should know."""
+        """Return one line for each finding that the user should see."""
         said = [
             f"the chat template cannot append a turn of kind '{kind}': {why}"
             for kind, why in self.refused.items()
@@ -60,7 +59,7 @@ class TemplateReport:
 
 
 def probe(transcript: Transcript) -> TemplateReport:
-    """Try the template on short conversations of each kind that some templates refuse or rewrite."""
+    """Test the template on short conversations of each kind that some templates refuse or rewrite."""
     refused = {}
     kinds: dict[str, tuple[list[Message], Schemas]] = {
         "user": ([_MORE], ()),
@@ -78,10 +77,10 @@ def probe(transcript: Transcript) -> TemplateReport:
 
 
 def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateReport:
-    """Return what `probe` finds, and make sure that the template takes the turns that a run's agents append.
+    """Return the findings of `probe`, after checking that the template supports the agents of the run.
 
     Raises:
-        TemplateError: it does not take those of one of them.
+        TemplateError: The template cannot append the turns of one of the agents.
     """
     report = probe(transcript)
     for one in agents:
@@ -96,7 +95,7 @@ def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateR
 
 
 def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
-    """Raise TemplateError if the template writes a turn otherwise where more turns stand before it."""
+    """Raise TemplateError if the template renders a turn differently when more turns precede it."""
     said: Message = {"role": "assistant", "content": "zqsaid"}
     later: list[str] = []
     for before in ([_ASKED, said], [_ASKED, said, {"role": "user", "content": "zqagain"}, said]):
@@ -111,18 +110,18 @@ def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
 def _shows_tools(transcript: Transcript) -> bool:
     try:
         return "zqtool" in transcript.render([_ASKED], (_TOOL,))
-    except Exception:  # whatever a template's Jinja raises: then it cannot show them
+    except Exception:  # a template's Jinja code may raise anything, which means that it cannot show tools
         return False
 
 
 def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
-    """Yield the kinds of earlier turns that the template rewrites or trims, and how."""
+    """Yield each kind of earlier turn that the template rewrites or trims, and how."""
     for kind, said, new, schemas in _histories():
         try:
             alone = _rendered(transcript, [_ASKED, *said], schemas, prompt=False)
             whole = _rendered(transcript, [_ASKED, *said, *new], schemas)
         except TemplateError:
-            continue  # said by `refused`, or a field that the template does not take
+            continue  # reported in `refused`, or the template does not support a field
         lost = "zqthought" in alone and "zqthought" not in whole
         if lost:
             yield kind, "dropped when a turn follows"
@@ -176,5 +175,5 @@ def _rendered(
 ) -> str:
     try:
         return transcript.render(messages, schemas, prompt=prompt)
-    except Exception as error:  # whatever a template's Jinja raises
+    except Exception as error:  # a template's Jinja code may raise anything
         raise TemplateError(str(error)) from None

@@ -1,8 +1,8 @@
-"""The registry of agents: a name -> a loop. Users add their own with `@agent`, by `path.py:name`, or by an
+"""Registry of agents, which maps names to loops. Users add loops with `@agent`, as `path.py:name`, or with an
 entry point of the group `rewardkit.agents`.
 
-It knows no loop of its own: those in `loops/` are offered to it by what opens a run. No loop is run here;
-`runner.py` does that.
+The registry imports no loop itself. Code that opens a run offers the built-in loops in `loops/`, and
+`runner.py` runs them.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ if TYPE_CHECKING:
     from rewardkit.agents.types import Interaction
 
 SINGLE_TURN = "single_turn_agent"
-"""The loop of one turn. A row that names it names none: it is what everything writes that knows no agents."""
+"""Loop with a single turn. Programs without agents put this name in every row, so it is ignored there."""
 
 Loop = Callable[..., Awaitable[object]]
-"""Gets an `Episode`, and the settings of its agent where that takes some."""
+"""Coroutine function that takes an `Episode` and, if the agent has settings, the settings."""
 Prepare = Callable[[list[Message], Sequence[Mapping[str, Any]]], list[Message]]
 ToolsBy = Literal["template", "text", "program", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A loop, and what an episode needs to know of it before it starts."""
+    """A loop, with the facts that an episode needs before it starts."""
 
     name: str
     loop: Loop
-    """Drives one episode; when it returns, the episode has ended."""
+    """Function that drives one episode. The episode ends when it returns."""
     tools: ToolsBy = "template"
-    """Way in which the model is told of its tools. `template`: by the chat template, which must take tool
-    messages. `text`: by the text that `prepare` writes. `program`: by the template, of tools that a program
-    or an environment has. `none`: not at all. With these two rows get no tools."""
+    """Channel through which the model learns about its tools. `template`: the chat template, which must
+    support tool messages. `text`: the text that `prepare` writes. `program`: the template, with tools of a
+    program or an environment. `none`: no channel. With `program` and `none`, rows get no tools of the run."""
     prepare: Prepare | None = None
-    """(messages, tool schemas) -> the messages of the prompt. It must be pure: prompts are also made only to
-    count their tokens."""
+    """Function from (messages, tool schemas) to the messages of the prompt. It must be pure, since prompts
+    are also built just to count their tokens."""
     calls: str | None = None
-    """The format in which the model writes calls, where the loop needs a certain one; None: the run's."""
+    """Format in which the model writes calls, if the loop requires one. None for the run's format."""
     interaction: bool = True
-    """True if the loop asks the row's interaction. If not, no interaction is made."""
+    """True if the loop uses the row's interaction. Otherwise no interaction is created."""
     opens: Callable[[EpisodeRow, str], Interaction] | None = None
-    """(row, the run's environment) -> what answers the model in place of an interaction; it has not begun."""
+    """Function from (row, the run's environment) to an interaction that has not started yet."""
     summary: str = ""
     settings: Callable[..., Any] | None = None
-    """Makes the loop's second argument from the keys of its entry in a file of agents, and raises ConfigError
-    for what does not fit; None: the loop takes an episode alone."""
+    """Function that creates the loop's second argument from the keys of its entry in an agent file. It raises
+    ConfigError for invalid keys. None if the loop takes only an episode."""
     given: Any = None
-    """Value that `settings` has made; None: the loop takes nothing, or is in no file yet."""
+    """Value that `settings` returned. None if the agent has no settings or no entry in a file yet."""
 
     @property
     def takes_tools(self) -> bool:
-        """Return True if rows of this agent get tools of the run."""
+        """True if rows with this agent get tools of the run."""
         return self.tools in ("template", "text")
 
     async def play(self, episode: Episode) -> None:
@@ -71,7 +71,7 @@ class Agent:
 
 
 class Agents:
-    """The loops by name."""
+    """Registry of loops by name."""
 
     def __init__(self) -> None:
         self._agents: dict[str, Agent] = {}
@@ -79,14 +79,14 @@ class Agents:
         self._entry_points_loaded = False
 
     def offer(self, table: Mapping[str, str]) -> None:
-        """Add loops that are imported when they are first resolved: by name, `module:function`."""
+        """Add loops that are imported when first resolved, as `module:function` by name."""
         self._offered.update(table)
 
     def register(self, new: Agent) -> Agent:
         """Add a loop and return it. The same loop may be added again.
 
         Raises:
-            OptionsError: another loop has the name.
+            OptionsError: Another loop has the same name.
         """
         held = self._agents.get(new.name)
         where = _where(held.loop) if held else self._offered.get(new.name, "").replace(":", ".")
@@ -96,10 +96,10 @@ class Agents:
         return new
 
     def resolve(self, name: str) -> Agent:
-        """Return the loop of a name, or that of `path.py:name`.
+        """Return the loop with a name, or the loop at `path.py:name`.
 
         Raises:
-            InputError: there is none; the message names the nearest.
+            InputError: The loop does not exist. The message suggests a similar name.
         """
         known = self._known()
         if name not in known and name in self._offered:
@@ -114,7 +114,7 @@ class Agents:
         raise InputError(f"there is no agent '{name}'{hint}; pass your own agent as path.py:name")
 
     def names(self) -> tuple[str, ...]:
-        """Return the names: those offered, those registered and those of installed packages."""
+        """Return the names of all loops that are offered, registered, or provided by installed packages."""
         return tuple(sorted({*self._offered, *self._known()}))
 
     def _known(self) -> dict[str, Agent]:
@@ -130,7 +130,7 @@ class Agents:
 
 
 AGENTS = Agents()
-"""The registry that training, generation and evaluation look names up in."""
+"""Registry that training, generation and evaluation use."""
 
 
 def agent(
@@ -166,10 +166,10 @@ def agent(
 
 
 def load_agent(spec: str) -> Agent:
-    """Register the loop of `path.py:name` and return it; `name` is that of an `@agent`, or of a function.
+    """Register the loop at `path.py:name` and return it. `name` is that of an `@agent` or of a function.
 
     Raises:
-        InputError: no such file or loop, or the file fails to import.
+        InputError: The file or loop does not exist, or the file cannot be imported.
     """
     path, _, name = spec.partition(":")
     module = import_python_file(Path(path))

@@ -1,7 +1,7 @@
-"""Resolves rows to episodes: the agent, tools and interaction that each row's episode has in a run.
+"""Resolves rows to episodes: determines the agent, tools and interaction of each row's episode in a run.
 
-One rule for all that a run is given: it applies to every row, and the keys of a row choose among what is
-given. A row that names what the run does not have is an error, and so is what no row uses.
+The settings of a run apply to every row, and the keys of a row select among the run's tools and interactions.
+It is an error if a row names something that the run does not have, or if no row uses something that it has.
 """
 
 from __future__ import annotations
@@ -22,59 +22,59 @@ from rewardkit.json_objects import NOT_JSON
 
 AGENTS.offer(BUILT_IN)
 MULTI_TURN = "tool_agent"
-"""Loop of rows that name none, where there is a tool or an interaction for them."""
+"""Loop of rows that name none, if they have a tool or an interaction."""
 ENVIRONMENT = "env"
-"""Loop of rows that name none, in a run that has an environment."""
+"""Loop of rows that name none, if the run has an environment."""
 
 
 @dataclass(frozen=True)
 class EpisodeSetup:
-    """Everything that all episodes of a run have in common, except the model."""
+    """Settings that all episodes of a run share, except the model."""
 
     limits: EpisodeLimits
     transcript: Transcript | None = None
     """Transcript of the model's tokenizer. None for a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
-    """Functions that make a new tool for an episode, by name."""
+    """Functions that create a new tool for an episode, by name."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
-    """Functions that make a new interaction for an episode, by name."""
+    """Functions that create a new interaction for an episode, by name."""
     calls: str = "hermes"
-    """The format in which the model writes calls, see `tool_calls/formats.py`."""
+    """Format in which the model writes calls, see `tool_calls/formats.py`."""
     default_agent: str | None = None
-    """Loop of rows that name none; None: the loop that fits what the run has, see `default_agent`."""
+    """Loop of rows that name none. If None, the function `default_agent` chooses it."""
     stop: tuple[str, ...] = ()
     """Texts that end every turn of the model."""
     env: str = ""
-    """Environment of every row, for the loop `env`; empty: rows name theirs."""
+    """Environment of every row, for the loop `env`. If empty, rows name their own."""
     agent: str | None = None
-    """Loop of every row, whatever rows name."""
+    """Loop of every row, regardless of the loops that rows name."""
     agents: tuple[str, ...] = ()
-    """Names of the loops in the run's file of agents."""
+    """Names of the loops in the run's agent file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedEpisode:
-    """Everything that a row's episode has, by name."""
+    """Agent, tools and interaction of a row's episode, by name."""
 
     agent: Agent
     tools: tuple[str, ...] = ()
-    """Tools that the model is offered."""
+    """Names of the tools that the model is offered."""
     create_kwargs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Arguments of each tool's `create`, also of tools that the run does not have."""
+    """Arguments of each tool's `create`, including tools that the run does not have."""
     interaction: str | None = None
     interaction_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments that the interaction is started with."""
+    """Arguments with which the interaction is started."""
 
 
 def default_agent(named: str | None, *, tools: bool, interaction: bool, env: bool) -> str:
-    """Return the loop of rows that name none.
+    """Return the name of the loop for rows that name none.
 
     Args:
-        named: The loop that the run names for them; `single_turn_agent`, which everything has by default,
-            names none.
-        tools: The run has tools.
-        interaction: The run has an interaction, or the row names one.
-        env: The run has an environment.
+        named: Loop that the run names for these rows. `single_turn_agent`, the general default, counts as
+            none.
+        tools: True if the run has tools.
+        interaction: True if the run has an interaction or the row names one.
+        env: True if the run has an environment.
     """
     if named and named != SINGLE_TURN:
         return named
@@ -82,11 +82,12 @@ def default_agent(named: str | None, *, tools: bool, interaction: bool, env: boo
 
 
 def resolve(row: EpisodeRow, setting: EpisodeSetup) -> ResolvedEpisode:
-    """Return what a row's episode has.
+    """Resolve a row to the agent, tools and interaction of its episode.
 
     Raises:
-        InputError: the row names an agent, tool or interaction that the run does not have, or none of
-            several interactions; or its agent needs settings that no file gives it.
+        InputError: The row names an agent, tool or interaction that the run does not have, or the row names
+            no interaction although the run has several, or the agent needs settings and no agent file has
+            them.
     """
     named, kwargs = interaction_of(row.extra_info)
     agent = _agent(row, setting, interaction=bool(named or setting.interactions))
@@ -115,7 +116,7 @@ def _agent(row: EpisodeRow, setting: EpisodeSetup, *, interaction: bool) -> Agen
 
 
 def _interaction(named: str | None, setting: EpisodeSetup) -> str | None:
-    """Return the interaction that a row names, or the run's only one."""
+    """Return the interaction that a row names, or else the only interaction of the run."""
     if named is not None:
         _require(named, setting.interactions, "interaction")
     elif len(setting.interactions) > 1:
@@ -133,10 +134,10 @@ def _require(name: str, known: Mapping[str, object], what: str) -> None:
 
 
 def resolve_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[ResolvedEpisode]:
-    """Return what the episodes of some rows have, and make sure that their environments can be made.
+    """Resolve rows to their episodes, and check that their environments can be created.
 
     Raises:
-        InputError: as of `resolve`, of the first such row, which is named.
+        InputError: See `resolve`. The message names the first invalid row.
     """
     episodes = []
     for i, row in enumerate(rows):
@@ -152,14 +153,15 @@ def resolve_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[Reso
 def refuse_unused(
     episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup, words: Mapping[str, str]
 ) -> None:
-    """Make sure that each thing that a run is given is used by a row.
+    """Check that at least one row uses each tool, interaction, environment and agent of the run.
 
     Args:
-        episodes: Those of all rows of the run.
-        words: By `tools`, `interactions`, `env`, `default_agent` and `agents`, how the run is given them.
+        episodes: Episodes of all rows of the run.
+        setting: Settings of the run.
+        words: Option names by `tools`, `interactions`, `env`, `default_agent` and `agents`, for messages.
 
     Raises:
-        InputError: nobody uses one; the message says why.
+        InputError: No row uses one of them. The message gives the reason.
     """
     agents = {one.agent.name: one.agent for one in episodes}
     every = f"the agents of the rows are {', '.join(sorted(agents))}"
@@ -195,10 +197,12 @@ def _unused(word: str, what: str, why: str) -> InputError:
 def notes_on(
     rows: Sequence[EpisodeRow], episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup
 ) -> list[str]:
-    """Return a line for each thing that rows say and that their episodes leave out.
+    """Return one line for each setting in rows that their episodes ignore.
 
     Args:
-        episodes: Those of the rows, in order.
+        rows: Rows of the run.
+        episodes: Episodes of the rows, in the same order.
+        setting: Settings of the run.
     """
     notes = []
     ignored = {name for one in episodes for name in one.create_kwargs.keys() - set(one.tools)}
@@ -212,25 +216,24 @@ def notes_on(
     return notes
 
 
-# The keys of a row.
+# Keys of a row.
 
 
 @dataclass(frozen=True, slots=True)
 class RowTools:
-    """The tools of one row."""
+    """Tools of one row."""
 
     selection: tuple[str, ...] | None
-    """Names, from `tool_selection`; None: all tools of the run."""
+    """Names from `tool_selection`, or None for all tools of the run."""
     create_kwargs: Mapping[str, Mapping[str, Any]]
-    """Values of `tools_kwargs[tool]["create_kwargs"]`, by tool. Tools without settings in the row are left
-    out."""
+    """Values of `tools_kwargs[tool]["create_kwargs"]`, by tool, for tools that have settings in the row."""
 
 
 def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
-    """Read `tools_kwargs` and `tool_selection`, which may be JSON texts.
+    """Read `tools_kwargs` and `tool_selection`, either of which may be JSON in a string.
 
     Raises:
-        InputError: one of them does not have verl's form.
+        InputError: One of them does not have verl's format.
     """
     given = _plain(extra_info, "tools_kwargs", Mapping)
     kwargs: dict[str, Mapping[str, Any]] = {}
@@ -246,10 +249,10 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
 
 
 def says_nothing(settings: Any) -> bool:
-    """Return whether a row's settings of a tool are mere filling: every value in them is null or empty.
+    """Return True if a row's settings for a tool are only padding, with nothing but null or empty values.
 
-    All rows of a file have the same columns, so a row has settings of tools that only other rows use. `prep`
-    writes empty texts there, since verl's loader takes no nulls.
+    All rows of a file have the same columns, so a row also has columns for tools that only other rows use.
+    `prep` fills them with empty strings, since verl's loader does not accept nulls.
     """
     create = settings.get("create_kwargs") if isinstance(settings, Mapping) else None
     if not isinstance(create, Mapping) or not create:
@@ -258,12 +261,12 @@ def says_nothing(settings: Any) -> bool:
 
 
 def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the name of the row's interaction, None where it names none, and its other `interaction_kwargs`.
+    """Return the name of the row's interaction, or None if it names none, and its other `interaction_kwargs`.
 
-    Without a name, values that are null or empty are mere filling, as in `says_nothing`.
+    Without a name, null and empty values are padding, as in `says_nothing`.
 
     Raises:
-        InputError: it is no mapping.
+        InputError: `interaction_kwargs` is not a mapping.
     """
     given = _plain(extra_info, "interaction_kwargs", Mapping) or {}
     name = given.get("name")
@@ -280,7 +283,7 @@ def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:
             value = msgspec.json.decode(value) if value else None
         except NOT_JSON:
             raise InputError(f"extra_info.{name} is not valid JSON: {value!r:.40}") from None
-    if value is not None and hasattr(value, "tolist"):  # pandas hands over arrays
+    if value is not None and hasattr(value, "tolist"):  # pandas returns arrays
         value = value.tolist()
     if value is None or isinstance(value, kind):
         return value

@@ -1,7 +1,8 @@
-"""Runs episodes: makes the tools of each, lets its loop drive it, and releases its tools at the end.
+"""Runs episodes: creates the tools of each episode, lets its loop drive it, and then releases its tools.
 
-Each episode is a coroutine, and all share one model, so a slow tool holds up its own episode alone. Tools are
-released after an error, a timeout and a cancel too, and on SIGTERM where `drive` runs the coroutines.
+Each episode is a coroutine, and all of them share one model, so a slow tool delays only its own episode.
+Tools are released even after an error, a timeout or a cancellation, and on SIGTERM if `drive` runs the
+coroutines.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EpisodePrompt:
-    """Beginning of an episode."""
+    """Prompt and tools with which an episode starts."""
 
     episode: ResolvedEpisode
     messages: list[Message]
     schemas: list[Mapping[str, Any]]
     """Schemas of the tools that the template shows."""
     tools: dict[str, Tool]
-    """Tools by name; `create` has not been called yet."""
+    """Tools by name. `create` has not been called yet."""
 
 
 def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
-    """Return what a row's episode begins with.
+    """Return the prompt and tools with which a row's episode starts.
 
     Raises:
-        InputError: the row names an agent, a tool or an interaction that does not exist.
+        InputError: The row names an agent, a tool or an interaction that does not exist.
     """
     found = resolve(row, setting)
     agent = found.agent
@@ -56,11 +57,11 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
 
 
 def prompt_ids(row: EpisodeRow, setting: EpisodeSetup) -> list[int]:
-    """Return the token ids of the prompt of a row's episode, without starting one. Empty for a ChatModel.
+    """Return the prompt's token ids for a row's episode, without starting the episode. Empty for a ChatModel.
 
     Raises:
-        InputError: the row names an agent, a tool or an interaction that does not exist.
-        TemplateError: the template refuses the prompt.
+        InputError: The row names an agent, a tool or an interaction that does not exist.
+        TemplateError: The template refuses the prompt.
     """
     if setting.transcript is None:
         return []
@@ -73,11 +74,12 @@ async def run_episode(
 ) -> Episode:
     """Run one episode to its end and return it.
 
-    An exception of its loop or of the model ends it as `error`. If it is cancelled, it ends as `cancelled`,
-    releases its tools, and is still returned: a caller that cancels has to await it.
+    If the loop or the model raises an exception, the episode ends as `error`. If the task is cancelled, the
+    episode ends as `cancelled`, releases its tools and is still returned, so the caller must await the task
+    after cancelling it.
 
     Raises:
-        InputError: the row names an agent, a tool or an interaction that does not exist.
+        InputError: The row names an agent, a tool or an interaction that does not exist.
     """
     prompt = begin(row, setting)
     agent = prompt.episode.agent
@@ -108,7 +110,7 @@ async def run_episode(
 async def _live(
     episode: Episode, resolved: ResolvedEpisode, begun: list[Callable[[], Awaitable[None]]]
 ) -> None:
-    """Create the tools, run the loop, and ask for the rewards of the whole episode."""
+    """Create the tools, run the loop, and collect the rewards of the whole episode."""
     try:
         await _create(episode, resolved, begun)
         with running(resolved.agent.name):
@@ -125,7 +127,9 @@ async def _create(
     """Create the tools and start the interaction.
 
     Args:
-        begun: Gets what releases each, before it is begun.
+        episode: Episode that is about to run.
+        resolved: Names and arguments of the episode's tools and interaction.
+        begun: List that receives each release function before the resource is created.
     """
     kwargs = resolved.create_kwargs
     seconds = episode.limits.tool_seconds
@@ -153,8 +157,7 @@ async def _create(
 
 
 async def _ask_rewards(episode: Episode) -> None:
-    """Ask the tools and the interaction for their rewards of the episode; an exception makes it an
-    `error`."""
+    """Collect the episode's rewards from its tools and interaction. Exceptions set its status to `error`."""
     if episode.status != "ok":
         return
     seconds = episode.limits.tool_seconds
@@ -178,14 +181,14 @@ async def _ask_rewards(episode: Episode) -> None:
 
 
 async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:
-    """Release everything once, even if this is cancelled."""
+    """Release all resources exactly once, even if this coroutine is cancelled."""
 
     async def release(give_back: Callable[[], Awaitable[None]]) -> None:
         try:
             with running(getattr(getattr(give_back, "__self__", None), "name", "the interaction")):
                 await within(give_back(), seconds)
         except Exception:
-            return  # nothing is left to do about it, and nobody to tell
+            return  # the failure can be neither handled nor reported here
 
     work = asyncio.gather(*(release(one) for one in reversed(begun)))
     while not work.done():
@@ -204,16 +207,19 @@ async def run_episodes(
     concurrency: int | None = None,
     ended: Callable[[int, Episode], None] | None = None,
 ) -> list[Episode]:
-    """Run an episode for each row, all at once, and return them in the order of the rows.
+    """Run an episode for each row, concurrently, and return the episodes in the order of the rows.
 
     Args:
-        seeds: One for each row. What an episode draws depends on its own seed alone.
-        concurrency: How many run at once; None: all.
+        rows: Rows to play.
+        model: Model that all episodes share.
+        setting: Settings of the run.
+        seeds: One seed per row. Sampling in an episode depends only on its own seed.
+        concurrency: Number of episodes that run at the same time, or None for all.
         ended: Called with the index of the row and its episode when the episode has ended.
 
     Raises:
-        InputError: a row names an agent, a tool or an interaction that does not exist. No episode has run.
-        CancelledError: it was cancelled. All tools have been released.
+        InputError: A row names an agent, a tool or an interaction that does not exist. No episode has run.
+        CancelledError: The call was cancelled. All tools have been released.
     """
     resolve_rows(rows, setting)
     gate = asyncio.Semaphore(concurrency or max(len(rows), 1))
@@ -243,10 +249,10 @@ async def run_episodes(
 
 
 def drive(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in an event loop of its own, and return its result.
+    """Run a coroutine in a new event loop and return its result.
 
-    SIGTERM cancels the coroutine, which can release what it holds, and then has its usual effect. In a thread
-    other than the main one SIGTERM is not handled.
+    SIGTERM first cancels the coroutine, so that it can release its resources, and then has its usual effect.
+    Outside the main thread, SIGTERM is not handled.
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)
@@ -274,7 +280,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _interaction(row: EpisodeRow, resolved: ResolvedEpisode, setting: EpisodeSetup) -> Interaction | None:
-    """Make what answers the model in a row's episode: an environment, or the interaction."""
+    """Create the environment or the interaction that answers the model in a row's episode, if it has one."""
     if resolved.agent.opens is not None:
         return resolved.agent.opens(row, setting.env)
     return None if resolved.interaction is None else setting.interactions[resolved.interaction]()

@@ -1,10 +1,10 @@
-"""Turns as token ids by a model's own chat template. The tokens that the model produced are never tokenised
-again.
+"""Converts turns to token ids with a model's own chat template, without retokenising the model's own tokens.
 
-A turn is appended as the *difference* that it makes in the template's text: what the template writes between
-the end of an assistant's turn and the place where the next one begins. The difference is taken from a short
-conversation of placeholders. So it does not matter that many templates rewrite earlier turns (drop their
-thinking, trim their spaces): these stay as they were produced. `probe.py` tells which templates allow this.
+A turn is appended as the *difference* it makes to the rendered text: the text that the template writes
+between the end of one assistant turn and the start of the next. The difference is computed from a short
+conversation of placeholders. Many templates rewrite earlier turns (drop their thinking, trim their
+whitespace). This has no effect here, since earlier turns stay as generated. `probe.py` reports which
+templates allow this approach.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from rewardkit.types import Message
 Schemas = Sequence[Mapping[str, Any]]
 
 _SAID = "zqsaidqz"
-"""The placeholder for the text of an assistant's turn, or for the last argument of its call."""
+"""Placeholder for the text of an assistant turn, or for the last argument of its call."""
 _HEARD = "zqheard{}qz"
-"""The placeholder for the content of an appended message."""
-_CALL_ID = "call0000{}"  # nine letters and digits: more some templates refuse
+"""Placeholder for the content of an appended message."""
+_CALL_ID = "call0000{}"  # nine alphanumeric characters, since some templates refuse other ids
 
 
 class TemplateError(ConfigError):
-    """A chat template cannot take a prompt, or the turns that are to be appended."""
+    """Raised if a chat template cannot render a prompt or the turns to append."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """The text that a template writes around the contents of appended messages."""
+    """Text that a template writes around the contents of appended messages."""
 
     parts: tuple[str, ...]
-    """One before each content, and one behind the last that ends where the assistant's next turn begins."""
+    """Text before each content, and the text from the last content to the next assistant turn."""
     closing: tuple[int, ...]
-    """Ids at the start of the first part that close the assistant's turn."""
+    """Ids at the start of the first part that close the assistant turn."""
     contents: tuple[Callable[[str], str], ...]
-    """Functions that change each content as the template does: not at all, trimmed, or to JSON."""
+    """Function for each content that changes it like the template: identity, trimming, or JSON encoding."""
 
 
 @dataclass
@@ -51,9 +51,9 @@ class Transcript:
     tokenizer: Any
     """A Hugging Face tokenizer with a chat template."""
     end_ids: Sequence[int] = ()
-    """The ids that end an assistant's turn. The tokenizer's end token is always added."""
+    """Ids that end an assistant turn. The tokenizer's own end token is always included."""
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Passed to `apply_chat_template`: `enable_thinking`, `date_string`, ..."""
+    """Extra arguments of `apply_chat_template`, such as `enable_thinking` or `date_string`."""
 
     def __post_init__(self) -> None:
         own = self.tokenizer.eos_token_id
@@ -62,11 +62,12 @@ class Transcript:
         self._skeletons: dict[tuple[Any, ...], Skeleton] = {}
 
     def render(self, messages: Sequence[Message], schemas: Schemas = (), *, prompt: bool = True) -> str:
-        """Return the template's text of a conversation.
+        """Return a conversation as text rendered by the template.
 
         Args:
-            schemas: OpenAI's function schemas of the tools.
-            prompt: The text ends with the beginning of the assistant's next turn.
+            messages: Messages of the conversation.
+            schemas: OpenAI function schemas of the tools.
+            prompt: If True, the text ends with the start of the next assistant turn.
         """
         text: str = self.tokenizer.apply_chat_template(
             list(messages),
@@ -78,30 +79,31 @@ class Transcript:
         return text
 
     def prompt_ids(self, messages: Sequence[Message], schemas: Schemas = ()) -> list[int]:
-        """Return the ids of a prompt, as in training on single turns: its text is tokenised as one.
+        """Return the ids of a prompt. As in training on single turns, the text is tokenised as a whole.
 
         Raises:
-            TemplateError: the template refuses it.
+            TemplateError: The template refuses the prompt.
         """
         try:
             return self.encoder.trusted(self.render(messages, schemas))
-        except Exception as error:  # whatever a template's Jinja raises
+        except Exception as error:  # a template's Jinja code may raise anything
             raise TemplateError(f"the chat template cannot render the prompt: {_line(error)}") from None
 
     def appended(
         self, produced: Sequence[int], messages: Sequence[Message], schemas: Schemas = ()
     ) -> list[int]:
-        """Return the ids that follow an assistant's turn when messages are appended: the rest of the closing
-        of that turn, the messages, and the opening of the next turn.
+        """Return the ids to append after an assistant turn.
 
-        The content of a message never becomes one of the template's markers.
+        They contain the rest of that turn's closing, the messages, and the opening of the next assistant
+        turn. The content of a message never becomes a template marker.
 
         Args:
-            produced: Token ids that end with the assistant's turn.
-            messages: Of the roles `tool` or `user`. A tool's has a `name`.
+            produced: Token ids that end with the assistant turn.
+            messages: Messages with the role `tool` or `user`. A tool message has a `name`.
+            schemas: OpenAI function schemas of the tools.
 
         Raises:
-            TemplateError: the template cannot take the messages behind an assistant's turn.
+            TemplateError: The template cannot append the messages to an assistant turn.
         """
         skeleton = self.skeleton(messages, schemas)
         texts = [
@@ -112,13 +114,13 @@ class Transcript:
         return ids[self._said_already(produced, ids, skeleton) :]
 
     def text_of(self, ids: Sequence[int], *, special: bool = False) -> str:
-        """Return the text of a turn. `special`: with its special tokens, but for the one that ends it."""
+        """Return the text of a turn, with its special tokens except the end token if `special` is True."""
         if special and ids and ids[-1] in self.end_ids:
             ids = ids[:-1]
         return self.encoder.decode(ids, special=special)
 
     def ids_of(self, tokens: Sequence[str]) -> tuple[int, ...]:
-        """Return the ids of those of these special tokens that the tokenizer has."""
+        """Return the ids of the given special tokens, skipping those that the tokenizer does not have."""
         special = self.tokenizer.get_added_vocab()
         return tuple(special[token] for token in tokens if token in special)
 
@@ -126,7 +128,7 @@ class Transcript:
         """Return the text that the template writes around the contents of these messages.
 
         Raises:
-            TemplateError: the template cannot take the messages behind an assistant's turn.
+            TemplateError: The template cannot append the messages to an assistant turn.
         """
         shape = tuple((str(message["role"]), str(message.get("name") or "")) for message in messages)
         key = (shape, json.dumps(list(schemas), sort_keys=True, default=str))
@@ -138,7 +140,7 @@ class Transcript:
         encoder = self.encoder
         own = [token_id for part in parts for token_id in encoder.trusted(part)]
         if not any(map(encoder.has_markers, texts)):
-            # As one text, which is how the template's conversation would be tokenised.
+            # Tokenise everything as one text, like the template's own conversation.
             joint = encoder.trusted(_interleaved(parts, texts))
             if encoder.between(joint) == encoder.between(own):
                 return joint
@@ -148,8 +150,8 @@ class Transcript:
         return ids
 
     def _said_already(self, produced: Sequence[int], ids: Sequence[int], skeleton: Skeleton) -> int:
-        """Return the number of `ids` that the model has produced itself: 1 for the token that ends its turn,
-        or 0."""
+        """Return the number of leading `ids` that the model has already generated: 1 if it generated the end
+        token of its turn, or else 0."""
         if not produced or not ids:
             return 0
         if produced[-1] == ids[0]:
@@ -159,7 +161,7 @@ class Transcript:
 
 
 def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Schemas) -> Skeleton:
-    """Return the skeleton of messages of these (role, name), see `Transcript.skeleton`."""
+    """Return the skeleton for messages with these roles and names, see `Transcript.skeleton`."""
     for role, _ in shape:
         if role not in ("tool", "user"):
             raise TemplateError(f"a turn with the role '{role}' cannot be appended; expected tool or user")
@@ -173,11 +175,13 @@ def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Sc
 def _tail(
     transcript: Transcript, new: Sequence[Message], schemas: Schemas, *, prompt: bool = True
 ) -> tuple[str, list[int]]:
-    """Return the text after an assistant's turn when `new` is said next, and the ids in it that close the
-    turn.
+    """Return the text after an assistant turn that precedes `new`, and the ids in it that close the turn.
 
     Args:
-        prompt: up to where the assistant is to go on.
+        transcript: Tokenizer and chat template.
+        new: Messages after the assistant turn.
+        schemas: OpenAI function schemas of the tools.
+        prompt: If True, the text ends with the start of the next assistant turn.
     """
     tried = []
     if any(message["role"] == "tool" for message in new):
@@ -199,8 +203,11 @@ def _tail(
 
 
 def _tails_in_turn(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
-    """The results of several calls one behind the other, as gpt-oss has them: its template writes one call a
-    turn, so each is taken from a turn of its own, without its closing and one opening behind the last."""
+    """Return the tail for several tool results by joining the tails of the single results.
+
+    This is for templates, such as gpt-oss's, that render only one call per turn. Each result is taken from
+    its own turn without that turn's closing, and only the last one keeps the opening of the next turn.
+    """
     whole = ""
     closing: list[int] = []
     for message in new:
@@ -226,7 +233,7 @@ def _tail_of_text(
 def _tail_of_call(
     transcript: Transcript, new: Sequence[Message], schemas: Schemas, arguments: Any, prompt: bool
 ) -> tuple[str, list[int]]:
-    """The same where the turn has called the tools: what the model writes of a call is cut off."""
+    """Return the tail after a turn that calls tools, without the part that the model itself generates."""
     calls = [
         {
             "type": "function",
@@ -249,7 +256,7 @@ def _tail_of_call(
 
 
 def _closing(transcript: Transcript, ids: Sequence[int], schemas: Schemas) -> list[int]:
-    """The end of `ids`, which are a call's: from the token that ends the turn."""
+    """Return the end of `ids`, which follow a call's arguments, from the token that ends the turn."""
     ends = [i for i, token_id in enumerate(ids) if token_id in transcript.end_ids]
     if ends:
         return list(ids[ends[-1] :])
@@ -261,7 +268,7 @@ def _closing(transcript: Transcript, ids: Sequence[int], schemas: Schemas) -> li
 def _content_of(
     transcript: Transcript, shape: Sequence[tuple[str, str]], place: int, schemas: Schemas
 ) -> Callable[[str], str]:
-    """Return the content of one message as the template writes it."""
+    """Return a function that changes the content of one message in the same way as the template."""
     sample = ' "zq\n{}<é'
     marks = [_HEARD.format(i) for i in range(len(shape))]
     marks[place] = sample + _HEARD.format(place) + " \n"
@@ -307,7 +314,7 @@ def _cut(tail: str, marks: Sequence[str]) -> list[str]:
 
 
 def _behind(text: str, times: int = 1) -> str:
-    """Return the text after the last of the assistant's placeholders."""
+    """Return the text after the last placeholder of the assistant."""
     if text.count(_SAID) != times:
         raise TemplateError("the template omits or changes the assistant's text")
     return text.rpartition(_SAID)[2]

@@ -1,10 +1,10 @@
-"""verl's files: its classes of tools and interactions as ours, and stand-ins for what they import of verl.
+"""Support for verl's files: adapters for its tool and interaction classes, and stand-ins for its modules.
 
-As in verl, one object serves all episodes, each under an instance id. Here `create` and `release` are called
-once in an episode and not for each call, so the state lasts. The stand-ins exist while a user's file is
-imported, and only for modules that are not installed. That may be all of verl, or only some: verl 0.9 has no
-interactions, which older files import. An import inside of a function runs later and needs verl itself.
-(verl 0.9.1: `verl/tools/base_tool.py`, `function_tool.py`, `schemas.py`.)
+As in verl, one object serves all episodes, each under an instance id. Unlike in verl, `create` and `release`
+are called once per episode rather than once per call, so the state lasts. The stand-ins exist only while a
+user's file is imported, and only for modules that are not installed. These may be all of verl or parts of it:
+verl 0.9, for example, has no interactions, which older files import. An import inside a function runs later
+and needs verl itself. (verl 0.9.1: `verl/tools/base_tool.py`, `function_tool.py`, `schemas.py`.)
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ OURS = {
     "MCPBaseTool": "mcp",
     "MCPSearchTool": "mcp",
 }
-"""Classes that `verl.tools` had before 0.9.1 -> our tools."""
+"""Built-in tool for each class that `verl.tools` had before 0.9.1."""
 INTERACTIONS = {"verl.interactions.gsm8k_interaction.Gsm8kInteraction": "gsm8k"}
-"""Classes of `verl.interactions` before 0.9 -> our interactions."""
+"""Built-in interaction for each class that `verl.interactions` had before 0.9."""
 
 _ALWAYS_LEFT_OUT = ("type",)
 _LEFT_OUT = {
@@ -53,8 +53,7 @@ _LEFT_OUT = {
     "search": ("num_workers", "rate_limit", "enable_global_rate_limit"),
     "mcp": ("num_workers", "rate_limit", "enable_global_rate_limit"),
 }
-"""Settings of verl's pools of Ray actors, which are ignored: the sandbox and the event loop limit
-concurrency."""
+"""Ignored settings of verl's Ray actor pools. The sandbox and the event loop limit concurrency instead."""
 
 _RENAMED = {
     "code_interpreter": {
@@ -69,16 +68,17 @@ _RENAMED = {
 
 
 def ours(class_name: str) -> str | None:
-    """Return the name of our tool for a class of `verl.tools`; None: there is none."""
+    """Return the name of the built-in tool for a class of `verl.tools`, or None if there is no such tool."""
     package, _, name = class_name.rpartition(".")
     return OURS.get(name) if package.startswith("verl.tools") else None
 
 
 def settings_for(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return verl's settings of a tool under the names of our tool's settings.
+    """Rename the settings of one of verl's tools to those of the built-in tool.
 
     Args:
-        name: Of our tool.
+        name: Name of the built-in tool.
+        config: Settings with verl's names.
     """
     left_out = (*_ALWAYS_LEFT_OUT, *_LEFT_OUT.get(name, ()))
     renamed = _RENAMED.get(name, {})
@@ -86,7 +86,7 @@ def settings_for(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_verl_tool(target: Any) -> bool:
-    """Return whether a class has the methods of verl's `BaseTool`."""
+    """Return True if a class has the methods of verl's `BaseTool`."""
     execute = getattr(target, "execute", None)
     if not inspect.isclass(target) or not callable(execute):
         return False
@@ -98,7 +98,7 @@ def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] 
     """Return a class with verl's methods as a configured tool.
 
     Raises:
-        ConfigError: the class cannot be made from the configuration, or has no schema.
+        ConfigError: The class cannot be instantiated with the configuration, or it has no schema.
     """
     try:
         shared = target(config=dict(config), tool_schema=_schema_object(schema))
@@ -112,7 +112,7 @@ def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] 
 
 
 def function_declared(one: Any) -> Declared:
-    """Return the declaration of a function under verl's `@function_tool`."""
+    """Return the declaration of a function decorated with verl's `@function_tool`."""
     schema = _mapping(one.tool_schema) or {}
     function = schema.get("function") or {}
     target = _answering_as_verl(one.fn)
@@ -123,7 +123,7 @@ def function_declared(one: Any) -> Declared:
 
 
 def _answering_as_verl(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with its results as text, as verl writes them: JSON of a mapping, else `str`."""
+    """Wrap a function to return text in verl's form: JSON for a mapping, otherwise `str` of the result."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -176,14 +176,13 @@ def _tool_parts(shared: Any) -> ToolParts:
 
 
 def _flat(create: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that `create` names. verl's examples take `ground_truth` so and in
-    create_kwargs."""
+    """Return the arguments that `create` names. verl's examples read `ground_truth` from these, too."""
     named = inspect.signature(create).parameters
     return {name: value for name, value in kwargs.items() if name in named and name != "create_kwargs"}
 
 
 def _schema_object(schema: Mapping[str, Any] | None) -> Any:
-    """Return the schema as verl's model, or as a stand-in without verl."""
+    """Return the schema as verl's model, or as a stand-in if verl is not installed."""
     if schema is None:
         return None
     try:
@@ -209,10 +208,10 @@ def _function_of(schema: Mapping[str, Any] | None, target: Any) -> Mapping[str, 
 
 
 def interaction_parts(shared: Any) -> InteractionParts:
-    """Return the functions of one episode. As in verl, one object serves all episodes, each under an id.
+    """Return the functions of one episode. As in verl, all episodes share one object, each under its own id.
 
-    `calculate_score` is not called at the end: verl's classes call it themselves for the score of a turn, and
-    the same answer would be rewarded twice.
+    `calculate_score` is not called at the end. verl's classes call it themselves to score a turn, so the same
+    answer would be rewarded twice.
     """
     state: dict[str, Any] = {"id": str(uuid.uuid4()), "kwargs": {}}
 
@@ -233,7 +232,7 @@ def interaction_parts(shared: Any) -> InteractionParts:
     return InteractionParts(respond, start, None, finish if hasattr(shared, "finalize_interaction") else None)
 
 
-# Stand-ins.
+# Stand-ins for modules of verl.
 
 REGISTRY_MODULE = "verl.tools.function_tool"
 _KEPT = "__rewardkit_function_tools__"
@@ -241,16 +240,16 @@ _KEPT = "__rewardkit_function_tools__"
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A function under `@function_tool`, with the attributes of verl's class of this name."""
+    """Function decorated with `@function_tool`, with the attributes of verl's class of the same name."""
 
     name: str
     fn: Callable[..., Any]
     tool_schema: Any
-    """The schema that the decorator was given; None: it is made from the function."""
+    """Schema passed to the decorator. If None, it is derived from the function."""
 
 
 class Model:
-    """Stands in for verl's pydantic models: its keyword arguments become attributes, mappings in them too."""
+    """Stand-in for verl's pydantic models. Keyword arguments become attributes, nested mappings included."""
 
     def __init__(self, **values: Any) -> None:
         self._values = values
@@ -282,7 +281,7 @@ def _plain(value: Any) -> Any:
 
 
 class BaseTool:
-    """Stands in for the base class of verl's tools."""
+    """Stand-in for the base class of verl's tools."""
 
     def __init__(self, config: dict[str, Any], tool_schema: Any) -> None:
         self.config = config
@@ -306,7 +305,7 @@ class BaseTool:
 
 
 class BaseInteraction:
-    """Stands in for the base class of verl's interactions."""
+    """Stand-in for the base class of verl's interactions."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config = config
@@ -320,12 +319,12 @@ class BaseInteraction:
 
 
 def _traced(function: Any = None, **_: Any) -> Any:
-    """Stand in for verl's `rollout_trace_op`; nothing is traced."""
+    """Replace verl's `rollout_trace_op` without tracing anything."""
     return function if callable(function) else _traced
 
 
 def _function_tools() -> dict[str, Any]:
-    """The names of `verl.tools.function_tool`, with a registry of their own."""
+    """Return the attributes of `verl.tools.function_tool`, with a new registry."""
     registry: dict[str, FunctionTool] = {}
 
     def function_tool(name: Any = None, *, schema: Any = None) -> Any:
@@ -360,7 +359,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 class _VerlFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the stand-ins where no other finder finds a module."""
+    """Finder that provides the stand-ins for modules that no other finder finds."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -383,7 +382,7 @@ _LOCK = threading.RLock()
 
 @contextmanager
 def verl_modules() -> Iterator[None]:
-    """Within the block imports of verl succeed. The stand-ins that they made are removed at its end."""
+    """Make imports of verl succeed in the block. Stand-ins created in it are removed afterwards."""
     with _LOCK:
         finder = _VerlFinder()
         sys.meta_path.append(finder)
@@ -399,10 +398,10 @@ def verl_modules() -> Iterator[None]:
 
 
 def import_user_file(path: Path) -> ModuleType:
-    """Import a user's file, with stand-ins for what it imports of verl.
+    """Import a user's file, with stand-ins for its imports of verl.
 
     Raises:
-        InputError: no such file, or it fails to import.
+        InputError: The file does not exist or cannot be imported.
     """
     with verl_modules():
         module = import_python_file(path)
@@ -412,18 +411,17 @@ def import_user_file(path: Path) -> ModuleType:
 
 
 def import_user_module(name: str) -> ModuleType:
-    """Import an installed module, with stand-ins for what it imports of verl.
+    """Import an installed module, with stand-ins for its imports of verl.
 
     Raises:
-        ImportError: there is no such module, or it fails to import.
+        ImportError: The module does not exist or cannot be imported.
     """
     with verl_modules():
         return importlib.import_module(name)
 
 
 def function_tools(module: ModuleType) -> list[Any]:
-    """Return what `@function_tool`, verl's or the stand-in, registered in a file that `import_user_file`
-    read."""
+    """Return the functions that `@function_tool` registered in a file imported by `import_user_file`."""
     found: list[Any] = getattr(module, _KEPT, [])
     return found
 

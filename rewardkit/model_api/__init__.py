@@ -1,1 +1,1 @@
-"""The APIs of models: a client (`client`), what they answer (`answers`), and their failures (`failures`)."""
+"""APIs of models: a client (`client`), parsers for responses (`answers`), and error handling (`failures`)."""

@@ -1,8 +1,9 @@
-"""Answers as the APIs of models return them, where a text is expected: what the model said in them.
+"""Extracts the model's text from API responses that are passed where a text is expected.
 
-OpenAI's chat completions, completions and responses (vLLM's and SGLang's too), Anthropic's messages,
-Gemini's candidates, the answers of Ollama, Cohere, Bedrock, DashScope, TGI and SGLang, chat messages, and the
-parts of a content. Plain data only. What an API sends in place of an answer is in `failures`.
+Supported are OpenAI's chat completions, completions and responses (also vLLM's and SGLang's), Anthropic's
+messages, Gemini's candidates, the responses of Ollama, Cohere, Bedrock, DashScope, TGI and SGLang, chat
+messages, and the parts of a message's content. All of them are plain data. `failures` handles errors that an
+API returns instead.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ from rewardkit.messages import REASONING_PARTS, content_of, content_text, messag
 from rewardkit.model_api.failures import broken_choice, why_broken, why_empty, why_failed, why_silent
 
 _SPEAKERS = frozenset({"assistant", "model", "gpt", "ai", "bot", "chatbot"})
-"""Roles of those whose messages are responses."""
+"""Roles whose messages are responses."""
 
 _STEPS = frozenset({"reasoning", "function_call", "function_call_output"})
 _ITEMS = {"message", *_STEPS}
-"""Types of the items in the output of OpenAI's responses."""
+"""Types of items in the output of OpenAI's responses."""
 
 _HOLDERS = frozenset({"generated_text", "meta_info", "choices", "candidates", "error"})
-"""Keys that an answer has and a message has not."""
+"""Keys that API responses have and messages do not."""
 
 _OF_BATCHES = frozenset({"status_code", "request_id", "type", "custom_id"})
-"""Keys around an answer in the output of a batch, or beside it."""
+"""Keys around or next to an API response in the output of a batch."""
 
 _LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
-"""Types of LangChain's messages, which have no role."""
+"""Types of LangChain messages, which have no role."""
 
 
 def texts_of(answer: Mapping[str, Any]) -> list[str]:
-    """Return what an answer says, as `answer_texts` does; of a call of a tool its JSON.
+    """Return the texts of an API response, as `answer_texts` does, or the JSON of a tool call.
 
     Raises:
-        NoResponseError: as of `answer_texts`, or it is neither.
+        NoResponseError: See `answer_texts`, or the object is neither an API response nor a tool call.
     """
     texts = answer_texts(answer)
     if texts is not None:
@@ -47,7 +48,7 @@ def texts_of(answer: Mapping[str, Any]) -> list[str]:
 
 
 def is_call(value: Any) -> bool:
-    """Return True for a call of a tool, as `tool_call` reads it of a text."""
+    """Return True for a tool call in one of the forms that `tool_call` reads from a text."""
     if not isinstance(value, Mapping):
         return False
     called = value["function"] if isinstance(value.get("function"), Mapping) else value
@@ -62,19 +63,21 @@ _SHAPES = {
     "Ollama's answers": ("message", "model", "created_at", "done"),
     "chat messages": ("content", "role", "name"),
 }
-"""The keys of answers that are known, first the one in which the model's text stands."""
+"""Keys of the supported API responses. The first key of each contains the model's text."""
 
 
 def _nearest(answer: Mapping[str, Any]) -> str:
-    """Return the known answer that an object is nearest to, and the keys that it lacks; empty where they
-    share no key."""
+    """Return a hint that names the most similar kind of API response and its main key.
+
+    The hint is empty if the object shares no key with any kind of API response.
+    """
     shared = {shape: len(set(keys) & set(answer)) for shape, keys in _SHAPES.items()}
     shape = max(shared, key=lambda name: shared[name])
     return f"; the nearest is {shape}, with '{_SHAPES[shape][0]}'" if shared[shape] else ""
 
 
 def unknown_shape(what: str, nearest: str = "") -> str:
-    """Return why an object, a list or another value that nobody recognises is no response."""
+    """Return the error message for a value, such as an object or a list, of unknown form."""
     return (
         f"the response is {what}; expected text, chat messages or a known API answer{nearest}; "
         "if the model answered in JSON, write the JSON as a string"
@@ -87,13 +90,14 @@ def _keys(value: Mapping[str, Any]) -> str:
 
 
 def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
-    """Return what an answer says: a text for each of its choices; None for what is no answer of an API.
+    """Return the texts of an API response, one per choice, or None for any other object.
 
-    Calls of tools stand at its end as Hermes' templates write them. A model that was cut off while it thought
-    said the empty text.
+    Tool calls are appended to a text in the format of Hermes' templates. If the model was cut off while
+    thinking, the text is empty.
 
     Raises:
-        NoResponseError: it is an API's error, an answer without choices or a message of somebody else's.
+        NoResponseError: The object is an API error, an API response without choices, or a message of another
+            role.
     """
     if (why := why_failed(answer)) is not None:
         raise NoResponseError(why)
@@ -109,7 +113,7 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
         return [said_in({"content": [answer]})]
     if (text := _single(answer)) is not None:
         return [text]
-    for name in ("body", "result", "response"):  # a line of OpenAI's batches, of Anthropic's
+    for name in ("body", "result", "response"):  # lines of batch outputs (OpenAI, Anthropic)
         held = answer.get(name)
         if isinstance(held, Mapping) and not _OF_BATCHES.isdisjoint({*answer, *held}):
             return answer_texts(held)
@@ -122,14 +126,13 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
 
 
 def _single(answer: Mapping[str, Any]) -> str | None:
-    """Return the text of an answer that holds one message, or one text, or nothing; None for another
-    object."""
+    """Return the text of an API response with at most one message or text, or None for any other object."""
     output = answer.get("output")
     for holder in (answer, output if isinstance(output, Mapping) else {}):  # Ollama, Cohere; Bedrock
         message = holder.get("message")
         if isinstance(message, Mapping) and _is_message(message):
             return conversation_text([message])
-    generated = answer.get("generated_text")  # TGI; a pipeline of transformers that was given a chat
+    generated = answer.get("generated_text")  # TGI, or a transformers pipeline with a chat as input
     if isinstance(generated, str):
         return generated
     if isinstance(generated, list) and is_conversation(generated):
@@ -140,12 +143,12 @@ def _single(answer: Mapping[str, Any]) -> str | None:
         answer.get("meta_info"), Mapping
     ):  # SGLang's generate
         return str(answer["text"])
-    is_cut_off = answer.get("object") == "response" and output == []  # before anything was said
+    is_cut_off = answer.get("object") == "response" and output == []  # cut off before any output
     return "" if is_cut_off else None
 
 
 def is_answers(value: Sequence[Any]) -> bool:
-    """Return True for a list of answers, as TGI, SGLang and pipelines of transformers return several."""
+    """Return True for a list of API responses, as returned by TGI, SGLang and transformers pipelines."""
     return bool(value) and all(isinstance(one, Mapping) and _HOLDERS & set(one) for one in value)
 
 
@@ -161,25 +164,25 @@ def _is_message(value: Mapping[str, Any]) -> bool:
 
 
 def role_of(message: Mapping[str, Any]) -> str | None:
-    """Return the role of a message; None where it has none."""
+    """Return the role of a message, or None if it has no role."""
     kind = str(message.get("type"))
     role = message.get("role") or message.get("from") or (kind if kind in _LANGCHAIN else None)
     return None if role is None else str(role)
 
 
 def is_said(message: Mapping[str, Any]) -> bool:
-    """Return True for a message of the model's. One without a role is."""
+    """Return True for a message of the model. Messages without a role count as the model's."""
     role = role_of(message)
     return role is None or role.lower() in _SPEAKERS
 
 
 def conversation_text(messages: Sequence[Any]) -> str:
-    """Return what the model said in chat messages: all its texts, and the calls of tools in the last of them.
+    """Return all texts that the model wrote in chat messages, and the tool calls of its last message.
 
-    Calls in others have been answered.
+    Calls in earlier messages have already been answered.
 
     Raises:
-        NoResponseError: nothing in them is the model's.
+        NoResponseError: None of the messages is the model's.
     """
     told = [message for message in messages if isinstance(message, Mapping)]
     if any(str(message.get("type")) in _STEPS for message in told):
@@ -198,7 +201,7 @@ def _only_others(messages: Sequence[Mapping[str, Any]]) -> NoResponseError:
 
 
 def is_content(parts: Sequence[Any]) -> bool:
-    """Return True for the parts of one message's content: objects of a type, without a role of their own."""
+    """Return True for the parts of one message's content: objects with a type and without a role."""
     kinds = [isinstance(part, Mapping) and "role" not in part and part.get("type") for part in parts]
     return all(isinstance(kind, str) for kind in kinds) and any(map(_is_part, parts))
 
@@ -211,7 +214,7 @@ def _is_part(part: Mapping[str, Any]) -> bool:
 
 
 def said_in(message: Mapping[str, Any]) -> str:
-    """Return what a message says: its text or refusal, and after it the calls that it makes."""
+    """Return the text or refusal of a message, followed by its tool calls."""
     content = content_of(message) or message.get("refusal")
     legacy = message.get("function_call")
     calls = [*_calls(message.get("tool_calls") or [legacy]), *_uses(content)]
@@ -219,12 +222,12 @@ def said_in(message: Mapping[str, Any]) -> str:
 
 
 def _block(call: Mapping[str, Any]) -> str:
-    """A call as Hermes' templates write it."""
+    """Return a call in the format of Hermes' templates."""
     return f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>"
 
 
 def _calls(calls: Any) -> list[dict[str, Any]]:
-    """OpenAI's calls of functions, whose arguments are JSON in a text."""
+    """Return OpenAI's function calls with parsed arguments, which OpenAI encodes as JSON in a string."""
     held = calls if isinstance(calls, list | tuple) else ()
     functions = [call.get("function", call) for call in held if isinstance(call, Mapping)]
     found = [function for function in functions if isinstance(function, Mapping) and "name" in function]
@@ -234,7 +237,7 @@ def _calls(calls: Any) -> list[dict[str, Any]]:
 
 
 def _arguments(arguments: Any) -> Any:
-    """Arguments as an object. A text that is no JSON stays one, and no call that anyone would take."""
+    """Parse arguments in a string. Invalid JSON stays a string, which makes the call invalid."""
     if not isinstance(arguments, str):
         return arguments
     try:
@@ -244,24 +247,26 @@ def _arguments(arguments: Any) -> Any:
 
 
 def _uses(content: Any) -> list[dict[str, Any]]:
-    """Anthropic's uses of tools, which are parts of the content."""
+    """Return Anthropic's tool uses, which are parts of the content, as calls."""
     parts = content if isinstance(content, list) else ()
     uses = [part for part in parts if isinstance(part, Mapping) and part.get("type") == "tool_use"]
     return [{"name": use.get("name"), "arguments": use.get("input")} for use in uses]
 
 
 def choice_text(choice: Mapping[str, Any]) -> str:
-    """Return what one of OpenAI's choices says, in a message or as a text."""
+    """Return the text of one of OpenAI's choices, from its message or its `text`."""
     message = choice.get("message")
     return said_in(message) if isinstance(message, Mapping) else content_text(message or choice.get("text"))
 
 
 def output_text(items: list[Any]) -> str:
-    """Return what the `output` of OpenAI's responses says: its messages' texts, and the calls of functions
-    that nothing has answered. Reasoning, results and what others wrote are not said.
+    """Return the text of the `output` of OpenAI's responses.
+
+    It consists of the texts of the model's messages and the function calls without an output. Reasoning,
+    outputs of functions and messages of other roles are left out.
 
     Raises:
-        NoResponseError: it holds nothing but messages of others.
+        NoResponseError: The output contains only messages of other roles.
     """
     things = [item for item in items if isinstance(item, Mapping)]
     messages = [item for item in things if item.get("type", "message") == "message"]
@@ -294,7 +299,7 @@ def _why_none(choice: Mapping[str, Any]) -> str | None:
 
 
 def choice_index(choice: Mapping[str, Any]) -> int:
-    """Return the place of a choice among those of its answer."""
+    """Return the index of a choice in its API response."""
     index = choice.get("index")
     return index if isinstance(index, int) else 0
 
@@ -310,5 +315,5 @@ def _candidates(candidates: list[Any]) -> list[str]:
 
 
 def _output(items: list[Any]) -> list[str]:
-    """One text, empty where the model was cut off in its reasoning: that is not what it said."""
+    """Return the output as one text. It is empty if the model was cut off during reasoning."""
     return [output_text(items)] if any(str(item.get("type")) in _ITEMS for item in items) else []

@@ -1,7 +1,8 @@
-"""Chat completions from OpenAI-compatible servers, by the package `openai`, imported at the first request.
+"""Client for chat completions from OpenAI-compatible servers, based on the package `openai`.
 
-One client for the judge, the simulated user and the engine: what is asked, and what an answer is worth, is
-theirs. The connections are aiohttp's: with a thousand in use, `openai`'s own take four times the CPU.
+The judge, the simulated user and the engine share this client, but build their own requests and check the
+responses themselves. `openai` is imported at the first request. Connections are made with aiohttp, because
+`openai`'s own connections use four times the CPU time when a thousand are open.
 """
 
 from __future__ import annotations
@@ -30,57 +31,57 @@ if TYPE_CHECKING:
 
 _PATH = "/chat/completions"
 _OWN_FIELDS = frozenset({"messages", "model", "tools", "response_format", "stop"})
-"""Fields of a request that callers write; the texts in all others are the user's, and never repeated."""
+"""Request fields that callers write. Texts in all other fields are the user's and must not be repeated."""
 _LIMIT = "max_tokens"
 _NEW_LIMIT = "max_completion_tokens"
-"""The name that OpenAI's reasoning models demand; they refuse `max_tokens`."""
+"""Field name that OpenAI's reasoning models require in place of `max_tokens`."""
 _LONGEST_REST_S = 120.0
-"""`openai` does not wait for a server that asks for more."""
+"""Longest pause that is granted to a server, in seconds. `openai` does not wait longer either."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(NetworkSettings):
-    """Server that is asked, and the limits of its use."""
+    """Server for requests, with limits on its use."""
 
     url: Address
-    """Base of the API, such as `http://localhost:8000/v1`. Name and password in it are its key."""
+    """Base URL of the API, such as `http://localhost:8000/v1`. A user name and password in it are its key."""
     model: str
     api_key_env: str = ""
-    """The environment variable with the key; empty: none is sent."""
+    """Environment variable that contains the API key. If empty, no key is sent."""
     request_timeout_s: float = 60.0
     """Time limit of one attempt in seconds."""
     retries: int = 4
     who: str = "the server"
-    """Name of the server in errors."""
+    """Name of the server in error messages."""
 
     @property
     def address(self) -> Address:
-        """Address that requests go to; as a text, its public part."""
+        """Address for requests. Converted to text, it shows only its public part."""
         return Address(address_of(self.url).request_url(_PATH, without=_PATH))
 
     @property
     def authorization(self) -> str | None:
-        """The header that says who asks; None: there is none."""
+        """Value of the Authorization header, or None if there is no key."""
         key = os.environ.get(self.api_key_env, "") if self.api_key_env else ""
         return self.url.authorization or (f"Bearer {key}" if key else None)
 
     def unsaid(self, text: str, body: Mapping[str, Any]) -> str:
-        """Return what the server or a library says without what is secret of the address and the request."""
+        """Return a text from the server or a library without secrets of the address or the request."""
         key = (self.authorization or "").partition(" ")[2]
         sent = {name: value for name, value in body.items() if name not in _OWN_FIELDS}
         return self.url.unsaid(text, {key, *RequestFields(sent).texts})
 
 
 class EndpointError(RuntimeError):
-    """The server gave no completion; the message says why."""
+    """Raised if the server returned no completion. The message gives the reason."""
 
 
 class _OldLimitError(EndpointError):
-    """The server takes no `max_tokens`."""
+    """Raised if the server does not accept `max_tokens`."""
 
 
 def require_openai(what: str) -> None:
-    """Raise MissingDependencyError unless the package that `what` needs is installed."""
+    """Raise MissingDependencyError unless a recent `openai` package, which `what` needs, is installed."""
     try:
         version = metadata.version("openai")
     except metadata.PackageNotFoundError:
@@ -93,17 +94,18 @@ def require_openai(what: str) -> None:
 
 
 async def complete(endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a completion whose first choice has a message, and was not ended by the server.
+    """Request a completion that the server did not cut short and whose first choice has a message.
 
-    Overload, server errors, lost connections and answers that are no completion are tried again, after a
-    pause that doubles and is jittered, and no sooner than a Retry-After says, which holds all requests to the
-    server back. The caller has the deadline.
+    Overload, server errors, lost connections and invalid responses are retried. The pauses between attempts
+    double and are jittered. They last at least as long as a Retry-After header asks, which delays all
+    requests to the server. Callers set their own deadline.
 
     Args:
-        body: the fields of the request besides `model`.
+        endpoint: Server and model.
+        body: Fields of the request besides `model`.
 
     Raises:
-        EndpointError: the server refused the request, or the last attempt failed too.
+        EndpointError: The server refused the request, or all attempts failed.
     """
     connections = _of_loop()
     body = {"model": endpoint.model, **body}
@@ -124,10 +126,10 @@ async def complete_text(
     max_tokens: int,
     extra_body: Mapping[str, Any],
 ) -> str:
-    """Return the text of a completion.
+    """Request a completion and return its text.
 
     Raises:
-        EndpointError: as `complete`; or the text was cut off, or there is none.
+        EndpointError: See `complete`. Also raised if the text was cut off or is missing.
     """
     body = {"messages": messages, "temperature": temperature, "max_tokens": max_tokens, **extra_body}
     return text_of(await complete(endpoint, body), endpoint, max_tokens)
@@ -137,10 +139,12 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
     """Return the text of a completion's first choice.
 
     Args:
-        max_tokens: what it may have been cut off after; None: a text that was cut off will do.
+        completion: Completion from `complete`.
+        endpoint: Server that returned it, for messages.
+        max_tokens: Token limit of the request. If None, a text that was cut off is accepted.
 
     Raises:
-        EndpointError: the text was cut off, or there is none.
+        EndpointError: The text was cut off or is missing.
     """
     choice = completion["choices"][0]
     finish = choice.get("finish_reason")
@@ -153,15 +157,15 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
 
 
 class _Connections:
-    """Connections of an event loop: its client of all servers, and the facts it has learnt about each."""
+    """Connections of one event loop: its HTTP client, and facts learnt about each server."""
 
     def __init__(self) -> None:
         import httpx2
         import openai
 
         http = openai.DefaultAioHttpClient(
-            verify=ssl.create_default_context(),  # the certificates of this machine
-            limits=httpx2.Limits(max_connections=0),  # no limit, in aiohttp's words: callers bound theirs
+            verify=ssl.create_default_context(),  # the certificates that this machine trusts
+            limits=httpx2.Limits(max_connections=0),  # no limit for aiohttp; callers have their own
             follow_redirects=False,
             event_hooks={"request": [self._rest], "response": [self._check]},
         )
@@ -169,9 +173,9 @@ class _Connections:
             api_key="of each request", base_url="of each request", http_client=http
         )
         self._resting_until: dict[str, float] = {}
-        """Time, by the loop's clock, before which no request to a host starts that has asked us to wait."""
+        """Time, on the event loop's clock, before which no request to a host may start, by host."""
         self.of_new_limit: set[Endpoint] = set()
-        """Servers and models that take `max_completion_tokens`."""
+        """Servers and models that require `max_completion_tokens`."""
 
     @property
     def closed(self) -> bool:
@@ -181,7 +185,7 @@ class _Connections:
         await self._client.close()
 
     async def complete(self, endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
-        """See `complete`; `body` is the whole request."""
+        """Request a completion with the whole request as `body`. See the function `complete`."""
         import httpx2
         import openai
 
@@ -189,7 +193,7 @@ class _Connections:
             answer = await self._client.post(
                 endpoint.address.given,
                 cast_to=httpx2.Response,
-                content=json.dumps(body).encode(),  # in ASCII: half a character can be sent, too
+                content=json.dumps(body).encode(),  # ASCII, so that even lone surrogates can be sent
                 options={
                     "headers": {"Authorization": endpoint.authorization or openai.omit},
                     "timeout": endpoint.request_timeout_s,
@@ -204,12 +208,12 @@ class _Connections:
         return _completion(answer.content)
 
     async def _rest(self, request: httpx2.Request) -> None:
-        """Wait for as long as the server has asked us to."""
+        """Wait for as long as the server has asked for."""
         until = self._resting_until.get(request.url.host, 0.0)
         await asyncio.sleep(until - asyncio.get_running_loop().time())
 
     async def _check(self, response: httpx2.Response) -> None:
-        """Note when to ask next; raise what is tried again for an answer that is no completion."""
+        """Record the time of the next request, and raise an error that is retried for an invalid response."""
         import httpx2
 
         if response.status_code != 200:
@@ -228,7 +232,7 @@ class _Connections:
 
 
 _kept: dict[asyncio.AbstractEventLoop, _Connections] = {}
-"""Connections belong to an event loop; a worker has one, and keeps its connections from chunk to chunk."""
+"""Connections by event loop. A worker has one event loop, so its connections persist from chunk to chunk."""
 
 
 def _of_loop() -> _Connections:
@@ -242,10 +246,10 @@ def _of_loop() -> _Connections:
 
 
 def _completion(content: bytes) -> dict[str, Any]:
-    """Return the completion that an answer holds.
+    """Return the completion in a response body.
 
     Raises:
-        ValueError: it holds none; the message says why.
+        ValueError: The body contains no valid completion. The message gives the reason.
     """
     try:
         answer: dict[str, Any] = msgspec.json.decode(content, type=dict[str, Any])

@@ -1,6 +1,6 @@
-"""Failures of model APIs in place of an answer: errors, refused prompts, answers without choices.
+"""Failures that model APIs return in place of an answer: errors, refused prompts, missing choices.
 
-None of it was written by the model, so none of it is a response. What models said is in `answers`.
+The model wrote none of this text, so none of it is a response. `answers` extracts the model's own text.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ _OF_ERRORS = frozenset(
     {"error", "error_type", "type", "message", "detail", "code", "status", "status_code", "param", "object"}
     | {"estimated_time", "warnings", "request_id", "id", "timestamp", "path"}
 )
-"""Keys beside an error that is a text, and in one that is an object."""
+"""Keys that may accompany an error that is a string, or that occur in an error that is an object."""
 
 _UNFINISHED = frozenset({"failed", "cancelled", "queued", "in_progress"})
-"""Statuses of OpenAI's responses that have no answer; `incomplete` is one that the model was cut off in."""
+"""Statuses of OpenAI's responses without a result. `incomplete` is not one, since its result is cut off."""
 
 _BROKEN = frozenset({"abort", "aborted", "error"})
-"""Ends of a choice that the server caused."""
+"""Finish reasons of a choice that the server caused."""
 
 _WITHHELD = frozenset(
     {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety"}
     | {"guardrail_intervened", "content_filtered", "refusal"}
 )
-"""Ends where the provider's filter took the answer, as OpenAI, Gemini, Bedrock and Anthropic name
-them. A refusal that the model itself wrote is text."""
+"""Finish reasons if the provider's filter withheld the text, as named by OpenAI, Gemini, Bedrock and
+Anthropic. A refusal that the model itself wrote is text."""
 
 _OF_ANSWERS = frozenset({"model", "id", "done", "created_at", "usage", "finish_reason", "meta_info"})
-"""Keys beside the text of an answer that holds one."""
+"""Keys that accompany the text in an API response."""
 
 
 def why_failed(answer: Mapping[str, Any]) -> str | None:
-    """Return why a request failed, from what an API sent; None where it did not, and for other objects."""
+    """Return the reason why a request failed, or None for a successful API response or any other object."""
     if (error := _error_in(answer)) is not None:
         return f"the API answered with an error: {error}"
     status = str(answer.get("status"))
@@ -56,7 +56,7 @@ def why_failed(answer: Mapping[str, Any]) -> str | None:
 
 
 def why_empty(answer: Mapping[str, Any]) -> str | None:
-    """Return what an API's answer lacks; None for an object that is none."""
+    """Return a message about the part that an API response lacks, or None if nothing is missing."""
     if "choices" in answer and not answer["choices"]:
         return "the API's answer has no choices"
     if not answer.get("candidates") and (
@@ -70,7 +70,7 @@ def why_empty(answer: Mapping[str, Any]) -> str | None:
 
 
 def broken_choice(choice: Mapping[str, Any]) -> str | None:
-    """Return why one of OpenAI's choices is no whole answer through no fault of the model's, or None."""
+    """Return the reason why one of OpenAI's choices is incomplete through no fault of the model, or None."""
     if isinstance(choice.get("error"), Mapping):
         return f"the API answered with an error: {error_said(choice['error'])}"
     if {"message", "text"} & set(choice) and choice.get("message") is choice.get("text") is None:
@@ -81,22 +81,22 @@ def broken_choice(choice: Mapping[str, Any]) -> str | None:
 
 
 def why_silent(message: Mapping[str, Any]) -> str | None:
-    """Return why a message is no response: it holds neither a text, however short, nor anything else."""
+    """Return the reason why a message is no response, or None. A message with any content is a response."""
     held = (value for key, value in message.items() if key not in ("role", "from", "name", "type"))
     silent = all(value is None or value == [] for value in held)
     return "the API's answer has no text: the message's content is null" if silent else None
 
 
 def why_broken(reason: Any) -> str | None:
-    """Return what to say of a response that the server ended, from the reason that is given for its end."""
-    kind = str(reason.get("type") if isinstance(reason, Mapping) else reason)  # SGLang's is an object
+    """Return a message for a finish reason that the server caused, or None for any other reason."""
+    kind = str(reason.get("type") if isinstance(reason, Mapping) else reason)  # SGLang returns an object
     if kind.lower() in _WITHHELD:
         return f"the server's filter withheld the answer: {kind}"
     return f"the server ended the request: {error_said(reason)}" if kind in _BROKEN else None
 
 
 def error_said(error: Any) -> str:
-    """Return in one line what an error says, however deep it says it: `{"error": {"message": ...}}`."""
+    """Return the message of an error in one line, even if it is nested: `{"error": {"message": ...}}`."""
     said = error
     while isinstance(said, Mapping):
         deeper = said.get("message") or said.get("error") or said.get("msg")
@@ -120,6 +120,6 @@ def _error_in(answer: Mapping[str, Any]) -> str | None:
 
 
 def _feedback(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return Gemini's feedback on a prompt."""
+    """Return Gemini's feedback on a prompt, or an empty mapping."""
     feedback = answer.get("promptFeedback") or answer.get("prompt_feedback")
     return feedback if isinstance(feedback, Mapping) else {}

@@ -1,4 +1,4 @@
-"""The calls of tools in a model's text: agents execute them, and the reward `tool_call` compares them.
+"""Parsers for tool calls in a model's text, used by agents and by the reward `tool_call`.
 
-One file a format; `formats.py` has the table of them, `call.py` says what a call is.
+Each format has its own file. `formats.py` lists the formats, and `call.py` defines a call.
 """

@@ -1,4 +1,4 @@
-"""A call of a tool, as a model wrote it, and the JSON that says one. The formats have files of their own."""
+"""Tool calls as models write them, and helpers that the parsers of all formats share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from rewardkit.json_objects import object_of_pairs
 
 MAX_CALLS = 64
-"""Calls that are read of one turn. All further ones are a single call with an error."""
+"""Largest number of calls read from one turn. All further calls become one call with an error."""
 PLAIN = "__input__"
-"""The argument of a call that has one value and no name for it."""
+"""Name of the argument in a call that has a single value without a name."""
 _NAMES = ("name", "function", "tool", "tool_name", "function_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "tool_arguments", "kwargs")
 _NAME_CHARS = 200
@@ -21,27 +21,27 @@ _NAME_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool, as the model wrote it."""
+    """One tool call, as the model wrote it."""
 
     name: str
     arguments: Mapping[str, Any]
     id: str = ""
     error: str | None = None
-    """Reason why it cannot be executed (malformed JSON, no name, ...). An agent tells its model, and a reward
-    takes the call for none that was asked for."""
+    """Reason why the call cannot be executed, such as malformed JSON or a missing name. An agent reports it
+    to the model, and a reward never matches the call with an expected call."""
     untyped: bool = False
-    """Its format has texts only, so a number may stand as one."""
+    """True if the format has only strings, so that a number may be written as a string."""
 
 
 class UnreadableCall(ValueError):
-    """Says why a call cannot be read."""
+    """Raised with the reason why a call cannot be parsed."""
 
 
 def checked(name: Any, arguments: Any, *, untyped: bool = False) -> Call:
-    """Return the call of a name with arguments.
+    """Return a call with the given name and arguments.
 
     Raises:
-        UnreadableCall: the name is none, or the arguments are no object of JSON.
+        UnreadableCall: The name is invalid, or the arguments are not a JSON object.
     """
     if isinstance(arguments, dict) and PLAIN in arguments:
         raise UnreadableCall(f"an argument must not have the name {PLAIN}")
@@ -49,19 +49,21 @@ def checked(name: Any, arguments: Any, *, untyped: bool = False) -> Call:
 
 
 def with_one_argument(name: Any, value: Any, *, untyped: bool = False) -> Call:
-    """Return the call of a name with a value for the tool's only argument.
+    """Return a call with a value for the tool's only argument.
 
     Raises:
-        UnreadableCall: the name is none.
+        UnreadableCall: The name is invalid.
     """
     return _checked(name, {PLAIN: value}, untyped)
 
 
 def call_of(name: Any, arguments: Any, id: str = "") -> Call:
-    """Return the call that a program hands over; with an error where its arguments are no object.
+    """Return a call that a program passes on. If its arguments are not an object, the call has an error.
 
     Args:
-        arguments: An object, or its JSON, as in OpenAI's messages.
+        name: Name of the tool.
+        arguments: Object, or its JSON as in OpenAI's messages.
+        id: Id of the call.
     """
     try:
         given = json_of(arguments) if isinstance(arguments, str) and arguments else arguments or {}
@@ -71,16 +73,16 @@ def call_of(name: Any, arguments: Any, id: str = "") -> Call:
 
 
 def failed(why: str, name: str = "") -> Call:
-    """Return a call that cannot be read."""
+    """Return a call with an error, for text that cannot be parsed."""
     printable = name.strip()[:_NAME_CHARS].encode(errors="replace").decode()
     return Call(printable, {}, error=why.encode(errors="replace").decode())
 
 
 def calls_of(value: Any) -> list[Call]:
-    """Return the calls of a JSON value: one, a list of them, or a message of OpenAI's with `tool_calls`.
+    """Return the calls in a JSON value: a call, a list of calls, or an OpenAI message with `tool_calls`.
 
     Raises:
-        UnreadableCall: one of them is no call.
+        UnreadableCall: The value, or an item in it, is not a call.
     """
     if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
         value = value["tool_calls"]
@@ -90,7 +92,7 @@ def calls_of(value: Any) -> list[Call]:
 
 
 def is_call(value: Any) -> bool:
-    """Return True for a JSON value that can only be meant as a call, or as several."""
+    """Return True for a JSON value that can only be meant as one or several calls."""
     if isinstance(value, list):
         return bool(value) and all(map(is_call, value))
     if not isinstance(value, dict):
@@ -100,15 +102,15 @@ def is_call(value: Any) -> bool:
     inner = value.get("function")
     inner = inner if isinstance(inner, dict) else value
     name, arguments = _name_and_arguments(inner)
-    told = "arguments" in inner or "parameters" in inner  # under other names a text may be anything
+    told = "arguments" in inner or "parameters" in inner  # under any other key, a string may be anything
     return isinstance(name, str) and (told or isinstance(arguments, dict))
 
 
 def json_at(text: str, position: int) -> tuple[Any, int]:
-    """Return the JSON value at a position, behind blanks, and where it ends.
+    """Return the JSON value at a position, after any whitespace, and the position after it.
 
     Raises:
-        UnreadableCall: there is none, or a key stands twice in an object.
+        UnreadableCall: There is no valid JSON, or an object contains a key twice.
     """
     while position < len(text) and text[position].isspace():
         position += 1
@@ -126,10 +128,10 @@ def json_at(text: str, position: int) -> tuple[Any, int]:
 
 
 def json_of(text: str) -> Any:
-    """Return the JSON value that a text is.
+    """Parse a text that is one JSON value.
 
     Raises:
-        UnreadableCall: it is none.
+        UnreadableCall: The text is not a JSON value.
     """
     value, end = json_at(text, 0)
     if text[end:].strip():
@@ -140,13 +142,15 @@ def json_of(text: str) -> Any:
 def blocks(
     text: str, opening: re.Pattern[str], closing: str, form: str, read: Callable[[str, str], Call]
 ) -> tuple[str, list[Call]]:
-    """Return the text outside of all blocks, and the call in each.
+    """Return the text outside all blocks, and the call in each block.
 
     Args:
-        opening: What begins a block, with the name of its function; the text that `form` begins with is its
-            mark.
-        form: What a block looks like, for messages.
-        read: Returns the call of a name and the text in its block, or raises UnreadableCall.
+        text: Text with blocks.
+        opening: Pattern of the start of a block. Its first group is the name of the function.
+        closing: Text that ends a block.
+        form: Description of a block for messages. Its first word also marks blocks that `opening` does not
+            match.
+        read: Function that returns the call for a name and the text in its block, or raises UnreadableCall.
     """
     outside: list[str] = []
     calls: list[Call] = []
@@ -171,7 +175,7 @@ def by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return arguments by name.
 
     Raises:
-        UnreadableCall: one stands twice.
+        UnreadableCall: An argument is given twice.
     """
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -180,7 +184,7 @@ def by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def said_before(text: str, start: int) -> str:
-    """Return what is said before a call, without the beginning of the code fence in which it stands."""
+    """Return the text before a call, without the opening of a code fence that contains the call."""
     before = text[:start]
     if before.count("```") % 2:
         before = before[: before.rfind("```")]
@@ -188,20 +192,20 @@ def said_before(text: str, start: int) -> str:
 
 
 def name_in(text: str) -> str:
-    """Return the name that a call which cannot be read seems to have."""
+    """Return the apparent name of a call that cannot be parsed, or an empty string."""
     found = re.search(r'"name"\s*:\s*"([^"\\\n]{1,200})"', text[:2_000])
     return found[1] if found else ""
 
 
 def shown(text: str) -> str:
-    """Return the beginning of a text, for a message."""
+    """Return the beginning of a text, quoted for a message."""
     stripped = text.strip()
     return repr(stripped[:40] + ("..." if len(stripped) > 40 else ""))
 
 
 def _from_object(value: Any) -> Call:
     if isinstance(value, dict) and isinstance(value.get("function"), dict):
-        value = value["function"]  # OpenAI's form
+        value = value["function"]  # OpenAI's format
     if not isinstance(value, dict):
         raise UnreadableCall('a call must be a JSON object with "name" and "arguments"')
     name, arguments = _name_and_arguments(value)
@@ -211,7 +215,7 @@ def _from_object(value: Any) -> Call:
 
 
 def _name_and_arguments(value: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the values under the first of each's usual names that is there; None where none is."""
+    """Return the values under the first known keys for the name and the arguments, each None if absent."""
     name = next((value[key] for key in _NAMES if key in value), None)
     return name, next((value[key] for key in _ARGUMENTS if key in value), None)
 

@@ -1,7 +1,8 @@
-"""The formats in which models write calls of tools, by name, and the readers over them.
+"""Formats in which models write tool calls, by name, and functions that read them.
 
-A format is a file here and its row in `FORMATS`. A call that cannot be read is a `Call` whose `error` says
-why; it is never taken for a text without a call. Nothing is executed. Callers cut off what a model thinks.
+Each format has a file in this folder and a row in `FORMATS`. A call that cannot be parsed is a `Call` with
+the reason in `error`. It is never mistaken for text without a call. Nothing is executed. Callers remove the
+model's thinking first.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from rewardkit.tool_calls import (
 from rewardkit.tool_calls.call import MAX_CALLS, Call, failed
 
 MAX_CHARS = 100_000
-"""A longer text in an unknown format makes no call that can be read."""
+"""Longest text that `read_any` searches for calls, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +38,19 @@ class Format:
     """Format in which a family of models writes its calls."""
 
     read: Callable[[str], tuple[str, list[Call]]]
-    """(a text without its thinking) -> (the text beside the calls, the calls in order)."""
+    """Function from a text without thinking to (the text outside the calls, the calls in order)."""
     marks: tuple[str, ...] = ()
-    """Texts that announce a call of this format."""
+    """Texts that only occur with a call of this format."""
     bare: bool = False
-    """A call of it may stand in a text without a mark: only reading shows whether there is one."""
+    """True if a call may occur without a mark, so that only parsing shows whether a text contains a call."""
     templates: tuple[str, ...] = ()
-    """Texts in a chat template, besides one of `marks`, that tell its model to write calls so."""
+    """Texts in a chat template that, like `marks`, show that the template asks for this format."""
     stop: tuple[str, ...] = ()
-    """Texts that end a turn, as the label of an observation does, which the model must not write itself."""
+    """Texts that end a turn and that the model must not write itself, such as the label of an observation."""
     stop_tokens: tuple[str, ...] = ()
-    """Special tokens that end a turn which calls, where the tokenizer has them."""
+    """Special tokens that end a turn with calls, if the tokenizer has them."""
     between_tokens: bool = False
-    """Its calls stand between special tokens that would end another text."""
+    """True if calls are enclosed in special tokens that would end any other text."""
 
 
 FORMATS: Table[Format] = Table(
@@ -82,21 +83,21 @@ FORMATS: Table[Format] = Table(
         "json": Format(json.read, bare=True),
     },
 )
-"""Formats by the names in `multi_turn.format` and the option `formats` of `tool_call`."""
+"""Formats by name, as used in `multi_turn.format` and in the option `formats` of `tool_call`."""
 NAMES_ELSEWHERE = {"gpt-oss": "harmony", "llama3_json": "llama3"}
-"""verl's and vLLM's names of formats that have another name here."""
+"""Names that verl and vLLM use for formats with a different name in `FORMATS`."""
 _SIGNS = (
     *("<tool_call", "<function=", "<|tool_call", "<｜tool▁", "<function_call", "<invoke name="),
     *("functools[", "<start_function_call>", "<|action_start|>", "<minimax:tool_call"),
 )
-"""Texts that announce a call in the formats of any model, read here or not."""
+"""Texts that announce a call in the format of any model, supported or not."""
 
 
 def format_named(name: str) -> Format:
-    """Return the format of a name, here or elsewhere.
+    """Return the format with a name, which may be one of `NAMES_ELSEWHERE`.
 
     Raises:
-        ConfigError: there is none; the message names the formats.
+        ConfigError: The format does not exist. The message lists the known formats.
     """
     name = NAMES_ELSEWHERE.get(name, name)
     if name not in FORMATS:
@@ -106,14 +107,14 @@ def format_named(name: str) -> Format:
 
 
 def read(name: str, text: str) -> tuple[str, list[Call]]:
-    """Return the text beside the calls of a format, and the calls, with the ids `call_0`, `call_1` and so on.
+    """Return the text outside the calls of a format, and the calls with the ids `call_0`, `call_1` and so on.
 
     Args:
-        name: Of the format.
-        text: With its special tokens, without the model's thinking.
+        name: Name of the format.
+        text: Text with special tokens, without the model's thinking.
 
     Raises:
-        ConfigError: there is no such format.
+        ConfigError: The format does not exist.
     """
     content, calls = format_named(name).read(text)
     kept = calls[:MAX_CALLS]
@@ -123,14 +124,14 @@ def read(name: str, text: str) -> tuple[str, list[Call]]:
 
 
 def read_any(text: str, names: Sequence[str] = FORMATS.shipped) -> list[Call]:
-    """Return the calls of a text in one of these formats; none if it attempts none.
+    """Return the calls of a text in any of several formats, or an empty list if it attempts no call.
 
-    A text with the marks of several formats, or of one that is not among the names, makes a call that cannot
-    be read. Of the formats without marks the first that finds a call counts.
+    A text with the marks of several formats, or of a format that is not in `names`, yields a call with an
+    error. Among formats without marks, the first that finds a call is used.
 
     Args:
-        names: Of formats, in the order in which they are tried.
-        text: As for `read`.
+        text: Text as in `read`.
+        names: Names of formats, in the order in which they are tried.
     """
     if len(text) > MAX_CHARS:
         return [failed("the text is too long to be searched for calls")]
@@ -149,7 +150,7 @@ def read_any(text: str, names: Sequence[str] = FORMATS.shipped) -> list[Call]:
 
 
 def announced(text: str) -> list[str]:
-    """Return the formats whose marks a text has. Three share the tag of `hermes`."""
+    """Return the formats with marks in a text. Three formats share the tag of `hermes`."""
     found = [name for name, form in FORMATS.items() if any(mark in text for mark in form.marks)]
     if found == ["hermes"] and glm.NAME_ALONE.search(text):
         return ["glm"]
@@ -159,9 +160,9 @@ def announced(text: str) -> list[str]:
 
 
 def detect(chat_template: str | None) -> str | None:
-    """Return the format in which a chat template tells its model to write calls.
+    """Return the format in which a chat template asks the model to write calls.
 
-    `react` if the template does not mention tools. None if it does, in a format that is not in `FORMATS`.
+    Return `react` if the template does not mention tools, and None if its format is not in `FORMATS`.
     """
     template = chat_template or ""
     for name, form in FORMATS.items():

@@ -1,7 +1,8 @@
-"""`harmony`, the format of gpt-oss: messages with a channel, a recipient and a body; one to a tool is a call.
+"""`harmony`, the format of gpt-oss. A turn consists of messages with a channel, a recipient and a body.
 
-A turn goes on from `<|start|>assistant`, which its prompt ends with; each further message of the turn begins
-so, too. Facts: OpenAI's description of the format, and the models' chat template.
+A message to a tool is a call. A turn continues after `<|start|>assistant`, with which its prompt ends, and
+each further message of the turn begins in the same way. (Sources: OpenAI's description of the format, and the
+models' chat template.)
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ class _TurnMessage:
     """One message of a turn."""
 
     channel: str
-    """`analysis`, `commentary` or `final`; empty if the message has none."""
+    """`analysis`, `commentary` or `final`. Empty if the message has no channel."""
     recipient: str
-    """A tool, as `functions.name`; empty for the user."""
+    """Tool, as `functions.name`. Empty for the user."""
     body: str | None
-    """None if the text ends before the body begins."""
+    """Text of the message, or None if the turn ends before the body begins."""
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return what is said to the user, and the calls, whatever their channel."""
+    """Return the text for the user, and the calls in all channels."""
     said: list[str] = []
     calls: list[Call] = []
     for message in _messages(text):
@@ -48,7 +49,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _messages(text: str) -> Iterator[_TurnMessage]:
-    """The messages of the model's turn, up to one of another's, which the model made up."""
+    """Yield the messages of a turn. Stop at a message of another role, which the model must have made up."""
     position = 0
     while (mark := text.find(_BEGIN, position)) >= 0:
         _, start, role = text[position:mark].rpartition(_START)

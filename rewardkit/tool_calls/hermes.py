@@ -1,6 +1,6 @@
 """`hermes`, of Hermes, Qwen 2.5 and 3: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`.
 
-The last call need not be closed. A call may stand in a code fence, and several in a list.
+The closing tag of the last call is optional. A block may contain a code fence or a list of calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text beside the calls, and the calls."""
+    """Return the text outside the calls, and the calls."""
     content: list[str] = []
     calls: list[Call] = []
     position = 0
@@ -42,7 +42,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _block(text: str, start: int) -> tuple[list[Call], int]:
-    """The calls that begin after a tag, and where what follows them begins."""
+    """Return the calls of the block after an opening tag, and the position after the block."""
     try:
         value, end = _value(text, start)
         rest = text[end:].lstrip()
@@ -58,9 +58,9 @@ def _block(text: str, start: int) -> tuple[list[Call], int]:
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:
-    """The JSON of a block, which may stand in a code fence, and where it ends.
+    """Return the JSON value of a block, which may be in a code fence, and the position after the value.
 
-    JSON says itself where it ends: a tag within a text of it ends nothing.
+    The JSON parser determines the end, since a string in the JSON may contain a tag.
     """
     end = _find(text, CLOSE, start)
     if text[start:end].lstrip().startswith("```"):
@@ -69,6 +69,6 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 
 def _find(text: str, mark: str, start: int) -> int:
-    """Return the place of a mark, or the text's end."""
+    """Return the position of a mark, or the end of the text."""
     place = text.find(mark, start)
     return place if place >= 0 else len(text)

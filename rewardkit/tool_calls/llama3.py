@@ -1,6 +1,6 @@
 """`llama3`, of Llama 3.1 to 3.3: JSON objects with `parameters` after an optional `<|python_tag|>`.
 
-Without the tag they are read as `json.py` reads them.
+Without the tag, `json.py` reads the text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _calls(text: str) -> Iterator[Call]:
-    """Calls one after another, with `;`, commas or blanks between. Raises where one cannot be read."""
+    """Yield the calls of a text, which are separated by `;`, commas or whitespace.
+
+    Raises:
+        UnreadableCall: A call cannot be parsed.
+    """
     position = 0
     for _ in range(MAX_CALLS + 1):
         while position < len(text) and text[position] in " \t\r\n;,":

@@ -1,6 +1,7 @@
-"""`minimax`, of MiniMax M2: `<invoke name="f"><parameter name="k">v</parameter></invoke>`. Values are texts.
+"""`minimax`, of MiniMax M2: `<invoke name="f"><parameter name="k">v</parameter></invoke>`.
 
-DeepSeek V3.2 writes the same with `｜DSML｜` in each tag, and says which values are texts.
+All values are strings. DeepSeek V3.2 writes the same format with `｜DSML｜` in each tag, and marks which
+values are strings.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _AROUND = re.compile(r"</?(?:minimax:tool_call|function_calls)>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text beside the calls, and the calls."""
+    """Return the text outside the calls, and the calls."""
     content, calls = blocks(text.replace(DSML, ""), _OPENING, "</invoke>", _FORM, _call)
     return _AROUND.sub("", content).strip(), calls
 

@@ -1,4 +1,4 @@
-"""`mistral`: `[TOOL_CALLS][{"name": ..., "arguments": {...}}]`, or `[TOOL_CALLS]f[ARGS]{...}` for each."""
+"""`mistral`: `[TOOL_CALLS][{"name": ..., "arguments": {...}}]`, or `[TOOL_CALLS]f[ARGS]{...}` per call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _calls_at(text: str, position: int) -> tuple[list[Call], int]:
-    """The calls behind a mark, and where what follows them begins."""
+    """Return the calls after a mark, and the position after them."""
     if not text.startswith(MARK, position):
         raise UnreadableCall(
             f"expected {MARK} or the end after the call's JSON, found {shown(text[position:])}"

@@ -1,7 +1,7 @@
-"""`pythonic`, of Llama 4 and 3.2: calls as Python, `[f(x=1), g(y="a")]`, on lines of their own.
+"""`pythonic`, of Llama 4 and 3.2: calls as Python, `[f(x=1), g(y="a")]`, on their own lines.
 
-They need no brackets where the whole text, or a code fence, is nothing but calls with named arguments.
-Nothing is evaluated: literals are read from the syntax tree.
+The brackets are optional if the whole text, or a code fence, consists only of calls with named arguments.
+Nothing is evaluated. Literals are read from the syntax tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewardkit.fences import fences
 from rewardkit.tool_calls.call import Call, UnreadableCall, by_name, checked, failed, said_before
 
 MARKS = re.compile(r"<\|python_(?:start|end)\|>")
-"""Around Llama 4's calls."""
+"""Special tokens around the calls of Llama 4."""
 _MAX_CHARS = 10_000
 _OPENING = re.compile(r"^[ \t]*\[\s{0,20}[A-Za-z_][\w.]{0,200}\(", re.MULTILINE)
 _CLOSING = re.compile(r"\)\s{0,20}\](?=[ \t`]*$)", re.MULTILINE)
@@ -46,19 +46,21 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def literal(text: str) -> Any:
-    """Return the value of a text that is a literal of Python and could stand in JSON.
+    """Return the value of a text that is a Python literal and can be represented in JSON.
 
     Raises:
-        UnreadableCall: it is none.
+        UnreadableCall: The text is not such a literal.
     """
     return _literal(_parsed(text.strip(), "eval").body)
 
 
 def in_parentheses(text: str) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments without a name and those with one of a call's parentheses: `"a", x=1`.
+    """Parse the text between the parentheses of a call, such as `"a", x=1`.
+
+    Return the positional arguments and the named arguments.
 
     Raises:
-        UnreadableCall: they are no literals.
+        UnreadableCall: An argument is not a literal.
     """
     node = _parsed(f"f({text})", "eval").body
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
@@ -67,7 +69,7 @@ def in_parentheses(text: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _in_answer(text: str) -> str:
-    """Return the content of the `<answer>` that a text ends with, else the text."""
+    """Return the content of an `<answer>` element at the end of a text, or else the text."""
     inside = text.rstrip().removesuffix("</answer>").rpartition("<answer>")
     return inside[2] if inside[1] and text.rstrip().endswith("</answer>") else text
 
@@ -80,7 +82,7 @@ def _without_brackets(text: str, body: str) -> list[Call]:
             try:
                 calls += _calls(piece)
             except UnreadableCall:
-                return []  # a program, not calls of tools
+                return []  # the text is a program, not tool calls
     return [] if pieces and not any(call.arguments for call in calls) else calls
 
 
@@ -133,7 +135,7 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _literal(node: ast.expr) -> Any:
-    """A value that is written out, with JSON's names for truth and nothing."""
+    """Return the value of a literal. `true`, `false` and `null` are accepted as in JSON."""
     if isinstance(node, ast.Name) and node.id in _JSON_NAMES:
         return _JSON_NAMES[node.id]
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):

@@ -1,6 +1,6 @@
 """`qwen3_coder`: `<tool_call><function=f><parameter=x>1</parameter></function></tool_call>`.
 
-Values are texts. The outer tags may be missing, and an object of JSON may stand in place of the parameters.
+All values are strings. The outer tags are optional, and a JSON object may replace the parameters.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OUTER_CLOSE = re.compile(r"(?:\s*</tool_call>)?")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text beside the calls, and the calls."""
+    """Return the text outside the calls, and the calls."""
     content: list[str] = []
     calls: list[Call] = []
     position = 0
@@ -57,7 +57,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _call(name: str, text: str, start: int) -> tuple[Call, int]:
-    """The call whose arguments begin here, and where it ends."""
+    """Return the call with arguments at `start`, and the position after the call."""
     is_object = text.startswith("{", start)
     arguments, end = json_at(text, start) if is_object else _parameters(text, start)
     close = _CLOSE.match(text, end)
@@ -69,7 +69,7 @@ def _call(name: str, text: str, start: int) -> tuple[Call, int]:
 
 
 def _parameters(text: str, position: int) -> tuple[dict[str, Any], int]:
-    """The parameters that begin here, and where they end. Only `</parameter>` ends a value."""
+    """Return the parameters at a position, and the position after them. Only `</parameter>` ends a value."""
     given: list[tuple[str, str]] = []
     while (found := _PARAMETER.match(text, position)) is not None and "\n<parameter=" not in found[2]:
         given.append((found[1].strip(), found[2].removeprefix("\n").removesuffix("\n")))

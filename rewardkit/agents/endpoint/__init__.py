@@ -1,1 +1,1 @@
-"""An OpenAI-compatible endpoint for programs that play episodes; it records their turns token for token."""
+"""OpenAI-compatible endpoint for programs that play episodes. It records their turns token by token."""

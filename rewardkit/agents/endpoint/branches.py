@@ -1,9 +1,10 @@
-"""The branches of an episode whose history a program keeps: which of them a request goes on with.
+"""Branches of an episode whose message history is managed by an external program.
 
-A branch is an `Episode` of its own: the same turns, limits and tokens as where a loop of ours drives it. A
-request whose messages begin with all that was said on a branch goes on with its tokens, exactly. One that
-leaves it behind a turn of the model has the tokens up to there, which are trained on the first branch alone.
-Every other one begins anew, with a prompt that the chat template writes.
+Each branch is an `Episode` with the same turns, limits and tokens as an episode that a built-in loop drives.
+A request continues a branch, with exactly its tokens, if the request's messages begin with all messages of
+the branch. A request that departs from a branch after one of the model's turns reuses the tokens up to that
+turn, which are trained on the first branch only. Any other request starts a new branch, whose prompt is
+rendered with the chat template.
 """
 
 from __future__ import annotations
@@ -22,30 +23,32 @@ from rewardkit.messages import message_text
 from rewardkit.types import Message
 
 TOO_LONG = "context_length_exceeded"
-"""The code by which programs know that they have to shorten their history."""
+"""Error code that tells programs to shorten their history."""
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Parts of a message that are compared: its role, text and calls."""
+"""Parts of a message that are compared: role, text and calls."""
 
 
 @dataclass
 class EpisodeBranch:
-    """One branch, and what a request is compared with."""
+    """One branch, with the keys that requests are compared with."""
 
     episode: Episode
     keys: list[Key]
-    """Keys of all its messages."""
+    """Keys of all messages of the branch."""
     ends: dict[int, int] = field(default_factory=dict)
-    """Number of the episode's turns, by the number of messages up to and with a turn of the model."""
+    """Number of the episode's turns, by the number of messages up to and including each turn of the model."""
     made: int = 0
-    """Turns of the model that were generated on it."""
+    """Number of turns that the model generated on this branch."""
 
     def says(self, reply: Reply, asked: AskedTurn, number: int) -> tuple[str, list[dict[str, Any]]]:
-        """Keep a turn that was generated as it is handed out, and return it: its text, and its calls.
+        """Record a generated turn in the form that the program receives, and return its text and calls.
 
-        Calls of a turn in which one cannot be read stay in the text.
+        If any call of the turn cannot be parsed, all its calls stay in the text.
 
         Args:
-            number: Of the turn in the whole episode.
+            reply: Turn that the model generated.
+            asked: Request that the turn answers.
+            number: Number of the turn in the whole episode.
         """
         message = self.episode.messages[-1]
         text, calls = message_text(message), list(message.get("tool_calls") or ())
@@ -59,7 +62,7 @@ class EpisodeBranch:
         return text, self._keep({**kept, "tool_calls": calls} if calls else kept)
 
     def appended(self, messages: Sequence[Message]) -> None:
-        """Know of messages that have been appended to the episode."""
+        """Record messages that have been appended to the episode."""
         self.keys = [*self.keys, *(key_of(message) for message in messages)]
 
     def _keep(self, message: Message) -> list[dict[str, Any]]:
@@ -75,27 +78,27 @@ class EpisodeBranches:
     """All branches of an episode, in the order in which they began."""
 
     def __init__(self, episode: Episode, most: int) -> None:
-        """Begin with none; `episode` has the row, the model and the limits of all."""
+        """Create an empty collection. `episode` has the row, the model and the limits of all branches."""
         self._episode = episode
         self._most = most
         self.all: list[EpisodeBranch] = []
         self.last: EpisodeBranch | None = None
-        """The one that the model spoke on last."""
+        """Branch with the model's most recent turn."""
 
     @property
     def made(self) -> int:
-        """Turns of the model on all of them."""
+        """Number of turns that the model generated on all branches."""
         return sum(branch.made for branch in self.all)
 
     @property
     def full(self) -> bool:
-        """Return True if no further branch may begin."""
+        """True if no further branch may begin."""
         return len(self.all) >= self._most
 
     def find(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]] | None:
-        """Return the branch that a request goes on with, and the messages that are new; None: there is none.
+        """Return the branch that a request continues and its new messages, or None if no branch matches.
 
-        It may be new, where the request leaves another one behind a turn of the model.
+        The branch is new if the request departs from an existing branch after one of the model's turns.
         """
         keys = [key_of(message) for message in asked.messages]
         best: tuple[int, int, EpisodeBranch] | None = None
@@ -114,10 +117,10 @@ class EpisodeBranches:
         return branch, asked.messages[shared:]
 
     def begin(self, asked: AskedTurn) -> EpisodeBranch:
-        """Begin a branch with all messages of a request as its prompt.
+        """Start a branch whose prompt consists of all messages of a request.
 
         Raises:
-            ApiError: the template cannot write them, or they are too long.
+            ApiError: The template cannot render the messages, or they are too long.
         """
         made = self._episode_of(asked.messages, asked.schemas)
         made.prompt_messages = len(made.messages)
@@ -128,7 +131,7 @@ class EpisodeBranches:
         return self._add(made, [key_of(message) for message in made.messages])
 
     def _left(self, branch: EpisodeBranch, shared: int) -> EpisodeBranch:
-        """A branch with another one's tokens up to one of its turns."""
+        """Return a new branch with the tokens of `branch` up to one of the model's turns."""
         old = branch.episode
         made = self._episode_of(old.messages[:shared], old.schemas)
         made.prompt_messages, made.prompt_ids = old.prompt_messages, list(old.prompt_ids)
@@ -159,7 +162,7 @@ class EpisodeBranches:
         )
 
     def settle(self) -> None:
-        """Make the episode what was said last, and keep the other branches with it."""
+        """Copy the branch with the latest turn into the episode, and attach the other branches to it."""
         spoken = [branch.episode for branch in self.all if branch.made]
         if self.last is None:
             return
@@ -176,7 +179,7 @@ class EpisodeBranches:
 
 
 def key_of(message: Message) -> Key:
-    """Return what is compared of a message, without what clients write otherwise when they send it again."""
+    """Return the parts of a message that are compared, without details that clients change on resending."""
     text = message_text(message)
     if message["role"] != "assistant":
         return message["role"], text, ()
@@ -194,15 +197,18 @@ def _canonical(arguments: str) -> str:
 
 
 def _shared(branch: EpisodeBranch, keys: Sequence[Key]) -> int:
-    """Return the number of messages that a request shares with a branch, up to the last turn of the model
-    among them; or 0."""
+    """Return the number of messages that a request and a branch share, up to and including the last shared
+    turn of the model. Return 0 if they share none."""
     equal = next((i for i, (a, b) in enumerate(zip(branch.keys, keys, strict=False)) if a != b), None)
     length = min(len(branch.keys), len(keys)) if equal is None else equal
     return max((messages for messages in branch.ends if messages <= length), default=0)
 
 
 def _prompt_ids(episode: Episode) -> list[int]:
-    """The prompt of a branch. Arguments of calls in it are objects, as most templates expect, or texts."""
+    """Return the ids of a branch's prompt.
+
+    The arguments of its calls are rendered as objects, as most templates expect, or else as text.
+    """
     transcript: Any = episode.speaking.transcript
     try:
         ids: list[int] = transcript.prompt_ids(

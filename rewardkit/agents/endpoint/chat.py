@@ -1,4 +1,4 @@
-"""Chat completions: requests read, answers and streams written."""
+"""The chat completions API: parses requests and writes responses and streams."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ HONOURED: Mapping[str, tuple[Any, ...] | None] = {
 
 
 def read(body: Mapping[str, Any]) -> AskedTurn:
-    """Return what a request asks for.
+    """Return the turn that a request asks for.
 
     Raises:
-        ApiError: it is malformed, or asks for what there is not.
+        ApiError: The request is malformed or asks for an unsupported feature.
     """
     refuse_others(body, HONOURED)
     messages = named([_message(one) for one in objects_in(body, "messages")])
@@ -74,7 +74,7 @@ def _message(given: Mapping[str, Any]) -> Message:
 
 
 def answer(asked: AskedTurn, said: SaidTurn) -> dict[str, Any]:
-    """Return the body of the answer."""
+    """Return the body of the response."""
     message: dict[str, Any] = {"role": "assistant", "content": said.text or None, "refusal": None}
     if said.calls:
         message["tool_calls"] = said.calls
@@ -85,7 +85,7 @@ def answer(asked: AskedTurn, said: SaidTurn) -> dict[str, Any]:
 
 
 def events(asked: AskedTurn, said: SaidTurn) -> Iterator[tuple[str | None, Any]]:
-    """Yield the events of the answer's stream: no name, and the data."""
+    """Yield the events of the response stream as pairs of name and data. Events of this API have no name."""
     head = _head(asked, said, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:

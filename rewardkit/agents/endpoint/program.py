@@ -1,6 +1,7 @@
-"""The program that plays an episode: a command, started for each episode, or a coroutine function of a file.
+"""The external program that plays an episode.
 
-It is the user's own, and runs with our rights. What it says to the model goes through `server.py`.
+It is a command that is started for each episode, or a coroutine function in a file. It is the user's own code
+and runs with the permissions of this process. It talks to the model through `server.py`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from rewardkit.user_files import import_python_file
 from rewardkit.users_code import running, told
 
 MODEL = "policy"
-"""The name of the model, where a program wants one."""
+"""Model name for programs that require one."""
 _STDERR_BYTES = 2000
-"""The end of its standard error that is kept."""
+"""Number of bytes kept from the end of the program's standard error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,15 @@ class HarnessProgram:
     """Settings of the agent `external`."""
 
     command: Sequence[str] = ()
-    """Words; it finds the row as JSON on its standard input, and OPENAI_BASE_URL, OPENAI_API_KEY and
-    OPENAI_MODEL in its environment."""
+    """Command line as a list of words. The program gets the row as JSON on its standard input, and
+    OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL in its environment."""
     function: str = ""
-    """Instead: `FILE.py:name`, a coroutine function of base URL and row, which runs in our process."""
+    """Alternative to `command`: `FILE.py:name`, a coroutine function that takes the base URL and the row and
+    runs in this process."""
     timeout_s: float = 600.0
-    """Time for an episode; then the program is killed, with its process group."""
+    """Time limit for an episode in seconds. The program's process group is killed after this time."""
     max_branches: int = 16
-    """Number of times that the program may rewrite its history. Each branch is a sample in training."""
+    """Number of branches that the program may create by rewriting its history. Each is a training sample."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.function):
@@ -66,7 +68,7 @@ class HarnessProgram:
             load_function(self.function)
 
     async def run(self, base_url: str, row: EpisodeRow) -> str | None:
-        """Run the program to its end; return why it failed, in one line, or None."""
+        """Run the program to its end. Return None, or the reason for its failure in one line."""
         given = {"prompt": list(row.messages), "data_source": row.data_source, "extra_info": row.extra_info}
         plain = json.loads(json.dumps(given, default=_plain))
         if self.function:
@@ -76,10 +78,10 @@ class HarnessProgram:
 
 @functools.cache
 def load_function(spec: str) -> Callable[[str, Any], Coroutine[Any, Any, Any]]:
-    """Return the coroutine function of `FILE.py:name`.
+    """Return the coroutine function at `FILE.py:name`.
 
     Raises:
-        ConfigError: there is none, or it is none.
+        ConfigError: The function does not exist or is not a coroutine function.
     """
     path, _, name = spec.partition(":")
     try:
@@ -133,7 +135,7 @@ async def _run_command(command: Sequence[str], base_url: str, row: Any) -> str |
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:
-    """Wait for a process, and kill it with its group; where it has ended, what it has left behind."""
+    """Wait for a process to end, then kill its group. If the wait is cancelled, kill the process as well."""
     try:
         return await process.wait()
     finally:
@@ -143,10 +145,13 @@ async def _ended(process: asyncio.subprocess.Process) -> int:
 
 
 class _ErrorOutput:
-    """A pipe whose last bytes are kept. asyncio's own keeps us waiting for all that hold its other side."""
+    """Pipe for standard error that keeps the last bytes written to it.
+
+    asyncio's own pipe would make us wait for every process that still holds the write end.
+    """
 
     def __init__(self) -> None:
-        """Keep what comes from now on."""
+        """Open the pipe and start to read from it."""
         self.reading, self.writing = os.pipe()
         os.set_blocking(self.reading, False)
         self._kept = b""
@@ -164,9 +169,9 @@ class _ErrorOutput:
         return bool(piece)
 
     def close(self) -> bytes:
-        """Return the end of what has come."""
+        """Close the pipe and return the last bytes that were written to it."""
         os.close(self.writing)
-        for _ in range(64):  # what a pipe holds; somebody may write on and on
+        for _ in range(64):  # enough to empty a pipe; the bound matters if a process keeps writing
             if not self._take():
                 break
         self._loop.remove_reader(self.reading)
@@ -183,5 +188,5 @@ def _environment(base_url: str) -> Mapping[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Turn a value that JSON has no form of, as a row read from a table may hold it, into one that it has."""
+    """Convert a value that JSON cannot represent, such as an array from a table, to one that it can."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -1,5 +1,5 @@
-"""Requests of a program to the endpoint, in either API's form: the fields that are honoured, those that are
-the run's own, and those that are refused. The forms themselves are in `chat.py` and `responses.py`."""
+"""Requests from a program to the endpoint, for either API: which fields are honoured, which are overridden by
+the run's own settings, and which are refused. `chat.py` and `responses.py` define the two request formats."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ RUNS_OWN = frozenset(
     {"temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty"}
     | {"repetition_penalty", "reasoning", "reasoning_effort", "verbosity"}
 )
-"""Fields that decide how tokens are drawn. In training a token that was drawn otherwise is not the
-policy's."""
+"""Fields that control sampling. They are ignored, since a token sampled with other settings would not be a
+sample of the policy that is trained."""
 HARMLESS = frozenset(
     {"model", "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier", "include"}
     | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata", "usage"}
 )
-"""Fields that change no token."""
+"""Fields that affect no token."""
 _OF_THE_API = ("strict", "type", "defer_loading")
-"""Keys of a function that only the API reads, and no model is shown."""
+"""Keys of a function definition that are meant for the API and never shown to a model."""
 
 
 class ApiError(Exception):
-    """An answer that is an error, in the API's form."""
+    """Error response in the API's format."""
 
     def __init__(self, message: str, *, code: str | None = None, param: str | None = None, status: int = 400):
         super().__init__(message)
@@ -47,43 +47,44 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AskedTurn:
-    """One turn that a program wants."""
+    """One turn that a program requests."""
 
     messages: list[Message]
-    """Contents and arguments of calls are texts; a tool's message has the `name` of its tool."""
+    """Messages whose contents and call arguments are strings. A tool message has the `name` of its tool."""
     schemas: list[dict[str, Any]]
-    """OpenAI's function schemas, as chat completions have them."""
+    """Function schemas in the format of OpenAI's chat completions."""
     max_tokens: int | None
     stop: tuple[str, ...]
     stream: bool
     one_call: bool
-    """True if only the first of several calls is handed out."""
+    """True if only the first of several calls is returned."""
     body: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """One turn of the model, as it is handed out."""
+    """One turn of the model, as the program receives it."""
 
     number: str
-    """Number of the turn, for ids."""
+    """Number of the turn, used in ids."""
     text: str
     calls: list[dict[str, Any]]
-    """Calls as an assistant's message of chat completions has them."""
+    """Calls in the format of an assistant message of chat completions."""
     cut: bool
-    """A limit of tokens has ended it."""
+    """True if a token limit cut the turn off."""
     prompt_tokens: int
     tokens: int
 
 
 def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
-    """Refuse fields that would be ignored silently, and tell once of those that are the run's own.
+    """Refuse fields that would be silently ignored, and warn once about fields that the run overrides.
 
     Args:
-        honoured: By name, the values that are honoured; None: any.
+        body: Fields of the request.
+        honoured: Values that are honoured, by field name, or None if any value is.
 
     Raises:
-        ApiError: a field, or its value, is not taken.
+        ApiError: A field or its value is not supported.
     """
     for name, value in body.items():
         if value is None or value in ([], {}) or name in HARMLESS:
@@ -104,15 +105,15 @@ def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
 
 @functools.cache
 def say_once(line: str) -> None:
-    """Print a line for people, once in a process."""
+    """Print a line to standard error, once per process."""
     print(line, file=sys.stderr, flush=True)
 
 
 def number_in(body: Mapping[str, Any], *names: str) -> int | None:
-    """Return the positive number of the first of these fields that is there.
+    """Return the positive integer in the first of these fields that is set, or None if none is set.
 
     Raises:
-        ApiError: it is something else.
+        ApiError: The value is not a positive integer.
     """
     name = next((name for name in names if body.get(name) is not None), None)
     if name is None:
@@ -124,10 +125,10 @@ def number_in(body: Mapping[str, Any], *names: str) -> int | None:
 
 
 def stops_in(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts of `stop`.
+    """Return the stop texts in the field `stop`.
 
     Raises:
-        ApiError: it is no text and no list of texts.
+        ApiError: The value is neither a string nor a list of non-empty strings.
     """
     given = body.get("stop") or []
     texts = [given] if isinstance(given, str) else given
@@ -140,7 +141,7 @@ def text_in(content: Any, param: str = "messages") -> str:
     """Return the text of a message's content.
 
     Raises:
-        ApiError: it has a part that is no text.
+        ApiError: A part of the content is not text.
     """
     if content is None or isinstance(content, str):
         return plain_text(content or "")
@@ -155,10 +156,10 @@ def text_in(content: Any, param: str = "messages") -> str:
 
 
 def objects_in(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return a field that is a list of objects, or absent.
+    """Return the list of objects in a field, or an empty list if the field is absent.
 
     Raises:
-        ApiError: it is something else.
+        ApiError: The value is not a list of objects.
     """
     given = body.get(name)
     if given is None:
@@ -169,10 +170,10 @@ def objects_in(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def schema_of(tool: Mapping[str, Any], function: Any) -> dict[str, Any]:
-    """Return the schema of a tool as a template is shown it.
+    """Return the schema of a tool in the form that is shown to the chat template.
 
     Raises:
-        ApiError: it is no function.
+        ApiError: The tool is not a function.
     """
     if tool.get("type") != "function" or not isinstance(function, dict) or not function.get("name"):
         raise ApiError(
@@ -186,7 +187,7 @@ def schema_of(tool: Mapping[str, Any], function: Any) -> dict[str, Any]:
 
 
 def named(messages: Sequence[Message]) -> list[Message]:
-    """Return messages in which tools' have the names of their tools, by the calls that they answer."""
+    """Return the messages, with the tool's name added to each tool message whose call is known."""
     names: dict[str, str] = {}
     found: list[Message] = []
     for message in messages:
@@ -199,10 +200,10 @@ def named(messages: Sequence[Message]) -> list[Message]:
 
 
 def call_in(id: Any, function: Any, param: str) -> dict[str, Any]:
-    """Return a call as an assistant's message has it.
+    """Return a call in the format of an assistant message.
 
     Raises:
-        ApiError: it has no name.
+        ApiError: The call has no function name.
     """
     given = function if isinstance(function, dict) else {}
     name, arguments = given.get("name"), given.get("arguments")

@@ -1,4 +1,4 @@
-"""The responses API: requests read as messages of chat completions, answers and streams written."""
+"""The responses API: converts requests to chat completions messages, and writes responses and streams."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ HONOURED: Mapping[str, tuple[Any, ...] | None] = {
 
 
 def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> AskedTurn:
-    """Return what a request asks for.
+    """Return the turn that a request asks for.
 
     Args:
-        earlier: By the id of a response, its conversation without instructions.
+        body: Fields of the request.
+        earlier: Conversations without instructions, by the id of the response that they end with.
 
     Raises:
-        ApiError: it is malformed, or asks for what there is not.
+        ApiError: The request is malformed or asks for an unsupported feature.
     """
     given = {**body, "text": _without_verbosity(body.get("text"))}
     refuse_others(given, HONOURED)
@@ -74,12 +75,12 @@ def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> A
 
 
 def _without_verbosity(text: Any) -> Any:
-    """`text` without what is the run's own."""
+    """Return the field `text` without `verbosity`, which the run sets itself."""
     return {k: v for k, v in text.items() if k != "verbosity"} if isinstance(text, dict) else text
 
 
 def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Items as messages; what a model said and called in one turn is one of them."""
+    """Convert items to messages. The text and calls of one turn of the model become one message."""
     messages: list[Message] = []
     for item in items:
         kind = item.get("type") or "message"
@@ -100,7 +101,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
         elif kind == "function_call_output":
             text = text_in(item.get("output"), "input")
             messages.append({"role": "tool", "tool_call_id": str(item.get("call_id")), "content": text})
-        elif kind != "reasoning":  # none is handed out: it is part of the text
+        elif kind != "reasoning":  # the endpoint returns no reasoning items: reasoning is part of the text
             raise ApiError(
                 f"'input' has an item of type '{kind}'; rewardkit's endpoint supports message, "
                 "function_call, function_call_output and reasoning",
@@ -110,19 +111,19 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 
 def conversation(asked: AskedTurn, said: SaidTurn) -> list[Message]:
-    """Return what a later request may refer to by the response's id."""
+    """Return the messages that a later request may refer to by the response's id."""
     before = asked.messages[1:] if asked.body.get("instructions") else asked.messages
     message: Message = {"role": "assistant", "content": said.text}
     return [*before, {**message, "tool_calls": said.calls} if said.calls else message]
 
 
 def response_id(said: SaidTurn) -> str:
-    """Return the id of the response that has a turn."""
+    """Return the id of the response that contains a turn."""
     return f"resp_{said.number}"
 
 
 def answer(asked: AskedTurn, said: SaidTurn) -> dict[str, Any]:
-    """Return the body of the answer."""
+    """Return the body of the response."""
     return _response(asked, said, "incomplete" if said.cut else "completed", _output(said))
 
 
@@ -181,7 +182,7 @@ def _response(asked: AskedTurn, said: SaidTurn, status: str, output: list[dict[s
 
 
 def events(asked: AskedTurn, said: SaidTurn) -> Iterator[tuple[str | None, Any]]:
-    """Yield the events of the answer's stream: the type of each, and its data."""
+    """Yield the type and data of each event of the response stream."""
     for number, event in enumerate(_events(asked, said)):
         yield event["type"], {**event, "sequence_number": number}
 

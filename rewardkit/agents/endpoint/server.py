@@ -1,4 +1,4 @@
-"""The HTTP side of the endpoint: one server for all episodes of an event loop, each with its base URL."""
+"""HTTP server of the endpoint. Each event loop has one server, on which each episode has its own base URL."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, Said
 from rewardkit.agents.endpoint.session import ProgramSession
 
 MOST_BYTES = 256 * 1024**2
-"""Largest size of a request, which contains the history of many turns."""
+"""Largest size of a request body, which contains the history of many turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiForm:
-    """One of the forms that requests and answers have."""
+    """One API of the endpoint: how its requests are parsed and its responses are written."""
 
     read: Callable[[dict[str, Any], ProgramSession], AskedTurn]
     answer: Callable[[AskedTurn, SaidTurn], dict[str, Any]]
@@ -33,7 +33,7 @@ class ApiForm:
     end: str
     """Line after the last event of a stream."""
     keep: Callable[[AskedTurn, SaidTurn, ProgramSession], None]
-    """Keeps what later requests may refer to."""
+    """Function that stores a turn which later requests may refer to."""
 
 
 def _keep_response(asked: AskedTurn, said: SaidTurn, session: ProgramSession) -> None:
@@ -57,10 +57,10 @@ RESPONSES = ApiForm(
 
 
 class EpisodeEndpoint:
-    """The server of one event loop; it is there while an episode uses it."""
+    """HTTP server of one event loop. It runs only while an episode uses it."""
 
     def __init__(self) -> None:
-        """Listen to nothing yet."""
+        """Create the endpoint without starting its server."""
         self._sessions: dict[str, ProgramSession] = {}
         self._starting = asyncio.Lock()
         self._runner: web.AppRunner | None = None
@@ -68,7 +68,7 @@ class EpisodeEndpoint:
 
     @asynccontextmanager
     async def serve(self, session: ProgramSession) -> AsyncIterator[str]:
-        """Answer an episode's program in the block; its base URL, which ends with `/v1`."""
+        """Serve an episode's program for the block, and yield the base URL, which ends with `/v1`."""
         key = secrets.token_hex(16)
         self._sessions[key] = session
         try:
@@ -162,8 +162,10 @@ def _body(text: bytes) -> dict[str, Any]:
 
 
 def _again(request: web.Request, text: bytes) -> tuple[str, bool]:
-    """The key of a request, and whether its sender says that it may have been sent before. A body that comes
-    twice without a word of that is two turns."""
+    """Return a request's key, and True if its sender marks it as a possible retry.
+
+    Two identical bodies without that mark are two turns.
+    """
     key = request.headers.get("Idempotency-Key")
     if key is not None:
         return key, True
@@ -178,13 +180,13 @@ def _refusal(error: ApiError) -> web.Response:
 async def _stream(
     request: web.Request, events: Iterable[tuple[str | None, Any]], end: str
 ) -> web.StreamResponse:
-    """Send a turn that is there already: what ends a program comes when the turn is recorded."""
+    """Send a turn as a stream, after it was recorded. The end of the stream may end the program."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     text = "".join(
         f"event: {name}\ndata: {json.dumps(data)}\n\n" if name else f"data: {json.dumps(data)}\n\n"
         for name, data in events
     )
-    with contextlib.suppress(ConnectionError):  # the program has hung up
+    with contextlib.suppress(ConnectionError):  # the program has closed the connection
         await response.prepare(request)
         await response.write(f"{text}{end}".encode())
         await response.write_eof()

@@ -1,4 +1,4 @@
-"""One episode that a program plays: its turns one after the other, its limits, and when it is over."""
+"""One episode that an external program plays: its sequence of turns, its limits and its end."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from rewardkit.row_reports import FAILED_ENDS
 from rewardkit.types import Message
 
 REFUSALS = 16
-"""Requests one after the other that are over a limit: then the episode ends, whatever the program does."""
+"""Number of consecutive refused requests after which the episode ends, whatever the program does."""
 KEPT_ANSWERS = 8
-"""Number of answers that are kept for a request that is sent again."""
+"""Number of responses kept for retried requests."""
 OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")
-"""Limits of a history, which a program may write anew to go on."""
+"""Limits on one history. A program can continue by rewriting its history."""
 
 
 class ProgramSession:
-    """State of the endpoint for one episode."""
+    """Endpoint state for one episode."""
 
     def __init__(self, episode: Episode, most_branches: int) -> None:
-        """Begin with no turn, and at most so many branches."""
+        """Create a session without turns that allows at most `most_branches` branches."""
         self.episode = episode
         self.branches = EpisodeBranches(episode, most_branches)
         self.over = asyncio.Event()
-        """No further turn will be given."""
+        """Event that is set when no further turn will be generated."""
         self.refused: str | None = None
-        """The limit that the last request was over, one of `ENDED`."""
+        """Limit that the last request exceeded, one of `ENDED`."""
         self.failed: BaseException | None = None
-        """Failure of the engine or of the endpoint itself, if there was one."""
+        """Failure of the engine or of the endpoint itself, if any."""
         self.earlier: dict[str, list[Message]] = {}
-        """Conversations by the id of a response."""
+        """Conversations by response id."""
         self.answers: dict[str, asyncio.Task[Any]] = {}
-        """Answers by the key of their request: one that is sent again has the same."""
+        """Tasks that compute responses, by request key. A retried request gets the same response."""
         self._one_at_a_time = asyncio.Lock()
         self._refusals = 0
 
     async def once(self, key: str, again: bool, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what `work` gives; for a request that is sent again what the first sending of it gave.
+        """Return the result of `work`, or for a retried request the result of the first attempt.
 
-        It goes on if the program hangs up.
+        The work continues if the program closes the connection.
         """
         if not again or key not in self.answers:
             old = [one for one, task in self.answers.items() if task.done()][:-KEPT_ANSWERS]
@@ -58,7 +58,7 @@ class ProgramSession:
         """Return the model's next turn.
 
         Raises:
-            ApiError: a limit is reached, or the messages cannot be taken.
+            ApiError: A limit is reached, or the messages cannot be used.
         """
         async with self._one_at_a_time:
             try:
@@ -66,7 +66,7 @@ class ProgramSession:
                 branch, said = await self._speak(asked)
             except ApiError:
                 raise
-            except Exception as error:  # of the engine, or ours: the run has to know
+            except Exception as error:  # raised by the engine or by our code: the run must see it
                 self.failed = error
                 self.over.set()
                 raise ApiError(f"the episode has failed: {describe(error)}") from error
@@ -80,7 +80,7 @@ class ProgramSession:
             if new:
                 await branch.episode.append(new)
                 branch.appended(new)
-        except TemplateError:  # it may take them where they stand in a prompt
+        except TemplateError:  # the template may still accept the messages as part of a prompt
             branch = self._begin(asked)
         except EpisodeEnded:
             raise self._limit(str(branch.episode.ended)) from None
@@ -110,7 +110,7 @@ class ProgramSession:
             raise
 
     def _check_open(self) -> None:
-        """Refuse a turn where the whole episode has none left."""
+        """Refuse the request if the whole episode has no turn left."""
         if self.failed is not None:
             raise ApiError(f"the episode has failed: {describe(self.failed)}", code="episode_ended")
         limits, left = self.episode.limits, self.episode.seconds_left()
@@ -122,7 +122,7 @@ class ProgramSession:
             raise self._limit(self.refused or "done")
 
     def _limit(self, reason: str, detail: str | None = None) -> ApiError:
-        """The answer to a request that is over a limit, which may end the episode."""
+        """Return the error for a request that exceeds a limit. Some limits also end the episode."""
         self.refused = reason
         self._refusals += 1
         if reason in FAILED_ENDS:
@@ -134,7 +134,7 @@ class ProgramSession:
         )
 
     async def close(self) -> None:
-        """End what is still asked for, and leave in the episode what was said."""
+        """Cancel pending requests and copy the recorded turns into the episode."""
         for task in self.answers.values():
             task.cancel()
         await asyncio.gather(*self.answers.values(), return_exceptions=True)

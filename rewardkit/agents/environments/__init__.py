@@ -1,5 +1,5 @@
-"""Environments of other projects, played as episodes: a file for each protocol, over one small interface.
+"""Environments of other projects, played as episodes. Each protocol has a file that implements one interface.
 
-`environment` is the interface and how an environment is named, `session` the episode's side of it. The loop
-is `rewardkit.agents.loops.env`.
+`environment` defines the interface and the ways to name an environment. `session` connects an environment to
+an episode. The loop is `rewardkit.agents.loops.env`.
 """

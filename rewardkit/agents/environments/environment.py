@@ -1,4 +1,4 @@
-"""Environments as an episode sees them, and the ways in which a run or a row names one."""
+"""Interface between environments and episodes, and the forms in which a run or a row names an environment."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from rewardkit.types import Message, Score
 
 
 class EnvironmentFailed(RuntimeError):
-    """An environment that failed, for a reason that is not the model's; the message says why."""
+    """Failure of an environment that the model did not cause. The message gives the reason."""
 
 
 class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One environment, and the rewards that are taken from it."""
+    """One environment, and how its rewards are used."""
 
     kind: str
     target: Address
-    """A URL, a folder, or a name, as the kind has it."""
+    """URL, folder or name, depending on the kind."""
     name: str = ""
-    """Name of an environment of a server that has several; empty: its first."""
+    """Name of an environment on a server that has several. If empty, the server's first."""
     reward: Literal["last", "sum"] = "last"
-    """Choice of the episode's reward among the rewards of the steps."""
+    """Choice of the episode's reward: the last reward of its steps, or their sum."""
     without_reward: float | None = None
-    """The reward of an episode for which the environment gave none; None: it is `invalid`, and not scored."""
+    """Reward of an episode without any reward. If None, such an episode is `invalid` and not scored."""
     python: str = ""
-    """The interpreter that runs an environment of Python; empty: ours."""
+    """Python interpreter that runs a Python environment. If empty, the interpreter of this process."""
     cpu_s: float = 60.0
-    """CPU time of one command of a Harbor task."""
+    """Limit on the CPU time of one command in a Harbor task, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Beginning of an episode."""
+    """Start of an episode."""
 
     messages: Sequence[Message] = ()
-    """The prompt in place of the row's, below its system message; none: the row's stays."""
+    """Prompt that replaces the row's prompt, except its system message. Empty to keep the row's prompt."""
     text: str = ""
-    """Text that is put behind the row's prompt."""
+    """Text that is appended to the row's prompt."""
     tools: Sequence[Mapping[str, Any]] = ()
-    """OpenAI's function schemas."""
+    """Tools in OpenAI's function schema."""
 
 
 class Environment(Protocol):
-    """One episode of an environment. Its methods are called one at a time; `close` is always the last.
+    """One episode of an environment. Its methods are called one at a time, `close` always last.
 
-    Each raises an exception where the environment has failed; what is the model's fault is an observation of
-    the status `bad_call`.
+    A method raises an exception if the environment fails. For a mistake of the model it returns an
+    observation with the status `bad_call`.
     """
 
     async def open(self) -> Opening:
@@ -63,19 +63,19 @@ class Environment(Protocol):
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """Answer a call of a tool."""
+        """Execute a tool call and return the observation."""
         ...
 
     async def say(self, text: str) -> Observation | None:
-        """Answer a turn of the model without a call; None: such a turn ends the episode."""
+        """Answer a turn of the model without a call. None means that the turn ends the episode."""
         ...
 
     async def grade(self) -> Score | None:
-        """Score the whole episode; None: the rewards of its steps are all there is."""
+        """Score the whole episode. None means that the episode has only the rewards of its steps."""
         ...
 
     async def close(self) -> None:
-        """End it and release what it holds."""
+        """End the episode and release its resources."""
         ...
 
 
@@ -89,14 +89,18 @@ KINDS: Table[MakeEnvironment] = Table(
         "verifiers": "rewardkit.agents.environments.verifiers:VerifiersEnvironment",
     },
 )
-"""The class, or a function that returns its instance, of each kind of environment."""
+"""Class of each kind of environment, or function that returns an instance."""
 
 
 def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
-    """Return the environment of a row: the run's, else its own `extra_info.env`.
+    """Return the environment of a row: the run's environment, or else the row's own `extra_info.env`.
+
+    Args:
+        row: Row of the episode.
+        of_run: Environment that the run names. Empty if it names none.
 
     Raises:
-        InputError: neither names one, or one that does not exist.
+        InputError: Neither names an environment, or the environment does not exist.
     """
     given = of_run or row.extra_info.get("env")
     if not given:
@@ -111,7 +115,7 @@ def read_spec(given: Any) -> EnvironmentSpec:
     """Return the environment that a row or a run names, as `KIND:TARGET` or as an object.
 
     Raises:
-        InputError: it names none that there is.
+        InputError: The value does not name a valid environment.
     """
     if isinstance(given, Address):
         given = given.given
@@ -133,16 +137,19 @@ def read_spec(given: Any) -> EnvironmentSpec:
 
 
 def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
-    """Return the environment of an episode, which has not begun.
+    """Return the environment of an episode. The episode has not started yet.
 
     Raises:
-        InputError: the row does not say what the environment has to know.
+        InputError: The row lacks information that the environment needs.
     """
     return KINDS[spec.kind](spec, row)
 
 
 def row_arguments(row: EpisodeRow) -> dict[str, Any]:
-    """Return what a row says to its environment: `extra_info.env_kwargs`, else its `split` and `index`."""
+    """Return the arguments that a row passes to its environment.
+
+    They are its `extra_info.env_kwargs`, or else its `split` and `index`.
+    """
     given = row.extra_info.get("env_kwargs")
     if isinstance(given, str) and given:
         given = _decoded(given, "env_kwargs")
@@ -159,7 +166,7 @@ def _decoded(text: str, name: str) -> Any:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """`KIND:TARGET?name=value&...`, values as in JSON."""
+    """Parse `KIND:TARGET?name=value&...`. The values are JSON."""
     rest, _, query = text.partition("?")
     kind, _, target = rest.partition(":")
     options = (word.partition("=") for word in query.split("&") if word)

@@ -1,8 +1,8 @@
-"""`openenv:URL`: an episode of an OpenEnv server, over its WebSocket.
+"""`openenv:URL`: an episode on an OpenEnv server, over WebSocket.
 
-What the model writes becomes an action in one of three ways. A server with MCP's tools offers them as tools.
-An action that needs one text gets the model's turn. For any other action the model is offered one tool,
-`step`, with the action's own schema.
+The model's output becomes an action in one of three ways. A server with MCP tools offers these tools to the
+model. If an action has a single required field, which is a string, each turn of the model is that string. For
+any other action the model gets one tool, `step`, with the schema of the action.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ from rewardkit.foreign.services import Service
 STEP = "step"
 _FAULTS_OF_THE_MODEL = ("VALIDATION_ERROR", "INVALID_JSON")
 _LARGEST = 100 << 20
-"""Bytes of one message."""
+"""Largest size of one message in bytes."""
 
 
 class OpenEnvEnvironment:
-    """One connection. The row's `env_kwargs` go to `reset`; without them its split, and its index as seed."""
+    """Connection for one episode.
+
+    `reset` gets the row's `env_kwargs`, or without them its split and its index, which is also the seed.
+    """
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         self._service = Service(spec.target, who="the OpenEnv server")
@@ -46,7 +49,7 @@ class OpenEnvEnvironment:
         self._has_tools = False
 
     async def open(self) -> Opening:
-        """Connect, reset, and see what an action is."""
+        """Connect to the server, reset the environment, and determine the form of its actions."""
         self._socket = await self._service.websocket(f"{self._prefix}/ws", _LARGEST)
         data = await self._observed("reset", self._reset)
         tools = await self._tools()
@@ -57,17 +60,17 @@ class OpenEnvEnvironment:
         return Opening(text=_text(shown), tools=tools)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """Take a step: a call of one of the server's tools, or an action."""
+        """Take a step with a call of a server's tool, or with an action built from the arguments."""
         if not self._has_tools:
             return await self._step(dict(arguments))
         return await self._step({"type": "call_tool", "tool_name": name, "arguments": dict(arguments)})
 
     async def say(self, text: str) -> Observation | None:
-        """Take a step with the model's turn, where an action is one text."""
+        """Take a step with the model's turn as the action, or return None if actions are not strings."""
         return await self._step({self._field: text.strip()}) if self._field else None
 
     async def grade(self) -> None:
-        """Give nothing: each step has its reward."""
+        """Return None, since each step has its own reward."""
 
     async def close(self) -> None:
         """Close the connection, which ends the environment's episode."""
@@ -123,7 +126,7 @@ class OpenEnvEnvironment:
         return data
 
     async def _sent(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send a message and return the next one: they carry no ids, so there is one at a time."""
+        """Send a message and return the next one. Messages have no ids, so requests must not overlap."""
         assert self._socket is not None
         try:
             await self._socket.send_json({"type": kind, "data": data})
@@ -131,7 +134,7 @@ class OpenEnvEnvironment:
         except (TypeError, ValueError, aiohttp.ClientError, OSError) as error:
             raise EnvironmentFailed(f"the connection to {self._service.who} failed: {error}") from None
         except asyncio.CancelledError:
-            await self._socket.close()  # an answer that comes late is no answer to what is asked next
+            await self._socket.close()  # a late answer would be mistaken for the answer to the next request
             raise
         if not isinstance(answer, Mapping):
             raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.80}; expected a JSON object")
@@ -139,7 +142,7 @@ class OpenEnvEnvironment:
 
 
 def one_text(action: Mapping[str, Any]) -> str:
-    """Return the one field that an action needs, if that is a text; empty: it needs something else."""
+    """Return the name of the only field that an action needs if it is a string, or else an empty string."""
     properties = {name: one for name, one in (action.get("properties") or {}).items() if name != "metadata"}
     needed = [name for name in action.get("required") or properties if name in properties]
     if len(needed) != 1:
@@ -160,7 +163,7 @@ def _schema(name: str, description: Any, parameters: Any) -> dict[str, Any]:
 
 
 def _text(observation: Any) -> str:
-    """An observation as the model reads it: its one text, or all that is in it as JSON."""
+    """Return an observation as text for the model: its only text, or all its values as JSON."""
     if not isinstance(observation, Mapping):
         return "" if observation is None else str(observation)
     shown = {name: value for name, value in observation.items() if value not in (None, "", [], {})}

@@ -1,7 +1,7 @@
-"""An environment as the episode's interaction: its prompt and tools, its answers, and its reward at the end.
+"""Adapter that makes an environment the interaction of an episode: prompt, tools, answers and final reward.
 
-Once it has failed, or a step of it was broken off, nothing more is asked of it: a step may not be applied
-twice.
+After a failure or an interrupted step the environment gets no further requests, since a step must not be
+applied twice.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 
 class EnvironmentSession:
-    """The environment of one episode; an `Interaction`. `begin` shows the episode its prompt and tools."""
+    """Environment of one episode as its `Interaction`. `begin` passes its prompt and tools to the episode."""
 
     def __init__(self, row: EpisodeRow, of_run: str) -> None:
-        """Make the environment that the run or the row names; nothing is asked of it yet.
+        """Create the environment that the run or the row names, without contacting it.
 
         Raises:
-            InputError: neither names one that can be made.
+            InputError: Neither names an environment that can be created.
         """
         self._spec = spec_of(row, of_run)
         self._environment = make_environment(self._spec, row)
@@ -40,22 +40,22 @@ class EnvironmentSession:
         self._broken: Exception | None = None
 
     async def start(self, **kwargs: Any) -> None:
-        """Begin the environment's episode."""
+        """Start the environment's episode."""
         self._opening = await self._asked(self._environment.open())
 
     def begin(self, episode: Episode) -> None:
-        """Give the episode the environment's prompt and tools, before its first turn."""
+        """Pass the environment's prompt and tools to the episode, before its first turn."""
         episode.messages = prompt_of(episode.messages, self._opening)
         episode.prompt_messages = len(episode.messages)
         episode.schemas = list(self._opening.tools)
         episode.tools = {tool.name: tool for tool in (EnvironmentTool(self, one) for one in episode.schemas)}
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """Answer a call of a tool."""
+        """Execute a tool call and return the observation."""
         return self._noted(await self._asked(self._environment.call(name, arguments)))
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Answer the model's last turn, which has no call in it."""
+        """Answer the model's last turn, which contains no call."""
         text = message_text(messages[-1])
         found = await self._asked(self._environment.say(text))
         if found is None:
@@ -67,7 +67,7 @@ class EnvironmentSession:
         """Return the reward of the episode.
 
         Raises:
-            EpisodeUnscored: there is none.
+            EpisodeUnscored: The episode has no reward.
         """
         graded = await self._asked(self._environment.grade())
         if graded is not None and not graded.ok:
@@ -100,7 +100,7 @@ class EnvironmentSession:
             raise self._broken
         self._broken = TimeoutError(
             "an earlier step of the environment was interrupted, so the environment can no longer be used"
-        )  # unless it ends below
+        )  # replaced below if the request fails or completes
         try:
             found = await work
         except Exception as error:
@@ -111,7 +111,7 @@ class EnvironmentSession:
 
 
 class EnvironmentTool:
-    """One tool of an environment. See `rewardkit.agents.types.Tool`; its state is the environment's."""
+    """One tool of an environment, which keeps the tool's state. See `rewardkit.agents.types.Tool`."""
 
     def __init__(self, session: EnvironmentSession, schema: Mapping[str, Any]) -> None:
         self.schema = schema
@@ -119,21 +119,21 @@ class EnvironmentTool:
         self._session = session
 
     async def create(self, **kwargs: Any) -> None:
-        """Do nothing: the environment has begun."""
+        """Do nothing, since the environment has already started."""
 
     async def execute(self, arguments: Mapping[str, Any]) -> Observation:
-        """Answer one call."""
+        """Execute one call and return the observation."""
         return await self._session.call(self.name, arguments)
 
     async def reward(self) -> None:
-        """Give none: the environment's reward is the session's."""
+        """Return None, since the session returns the environment's reward."""
 
     async def release(self) -> None:
-        """Do nothing: the session ends the environment."""
+        """Do nothing, since the session closes the environment."""
 
 
 def prompt_of(row: Sequence[Message], opening: Opening) -> list[Message]:
-    """Return the prompt of an episode, from that of its row and what the environment says."""
+    """Return the prompt of an episode, built from its row's prompt and the environment's opening."""
     if opening.messages:
         system = [dict(one) for one in row if one.get("role") == "system"]
         own = any(one.get("role") == "system" for one in opening.messages)

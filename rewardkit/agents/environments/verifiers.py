@@ -1,7 +1,7 @@
-"""`verifiers:TASKSET`: a task of a taskset of verifiers 0.4, answered in one turn and scored by its rewards.
+"""`verifiers:TASKSET`: a task of a verifiers 0.4 taskset, answered in one turn and scored by its rewards.
 
-Tasks are listed, and scored, by another interpreter: `python` names the one that has verifiers. What needs a
-runtime or a harness of verifiers cannot be played here: such a reward is `invalid`, and never 0.
+Another interpreter lists and scores the tasks: `python` names one that has verifiers installed. Tasks that
+need a runtime or a harness of verifiers are not supported. Their reward is `invalid`, never 0.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from rewardkit.types import Message, Sample, Score
 
 _SCRIPT = Path(__file__).with_name("verifiers_tasks.py")
 _LOAD_S = 600.0
-"""Seconds that a taskset may take to load; some fetch their data."""
+"""Seconds that a taskset may take to load. Some tasksets download their data."""
 _MOST = 100_000
-"""Tasks of a taskset that are read; some have no end."""
+"""Largest number of tasks that are read, since some tasksets are infinite."""
 _loading = threading.Lock()
 
 
 class VerifiersEnvironment:
-    """One task; the row's `index` says which."""
+    """Task of one row. The row's `index` selects it from the taskset."""
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
-        with _loading:  # one reads them, the others wait
+        with _loading:  # one thread loads the tasks while the others wait
             tasks = _tasks(spec.target, spec.python or sys.executable)
             self._scorer = _scorer(spec.target, spec.python)
         index = row_arguments(row).get("index")
@@ -52,25 +52,25 @@ class VerifiersEnvironment:
         self._answer = ""
 
     async def open(self) -> Opening:
-        """Ask what the task asks."""
+        """Return the task's prompt."""
         return Opening(_prompt(self._data))
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """There are no tools."""
+        """Return an error, since there are no tools."""
         return Observation(f"Error: there is no tool '{name}'", status="bad_call")
 
     async def say(self, text: str) -> Observation:
-        """Take the answer."""
+        """Store the answer and end the episode."""
         self._answer = text
         return Observation("", done=True)
 
     async def grade(self) -> Score:
-        """Score the answer by the task's rewards."""
+        """Score the answer with the task's rewards."""
         sample = Sample(self._source, self._answer, "", _prompt(self._data), dict(self._data))
         return await self._scorer.ascore(sample)
 
     async def close(self) -> None:
-        """Release nothing: the scorer is the process's."""
+        """Do nothing, since all episodes of the process share the scorer."""
 
 
 def _prompt(data: Mapping[str, Any]) -> list[Message]:
@@ -84,12 +84,12 @@ def _prompt(data: Mapping[str, Any]) -> list[Message]:
 
 @functools.cache
 def _tasks(target: str, python: str) -> list[dict[str, Any]]:
-    """The data of a taskset's tasks.
+    """Return the data of a taskset's tasks.
 
     Raises:
-        InputError: the interpreter cannot load it.
+        InputError: The interpreter cannot load the taskset.
     """
-    # -P: the folder of the script, in which a module has the name of the package, is not searched.
+    # -P keeps the script's folder, which has a module with the package's name, off the module search path.
     command = [python, "-P", str(_SCRIPT), target, str(_MOST)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_LOAD_S, stdin=subprocess.DEVNULL)
@@ -104,7 +104,7 @@ def _tasks(target: str, python: str) -> list[dict[str, Any]]:
 
 @functools.cache
 def _scorer(target: str, python: str) -> Scorer:
-    """The scorer of a taskset, for all episodes of this process."""
+    """Return the scorer of a taskset, which all episodes of this process share."""
     registry = Registry()
     spec = ForeignSpec(
         target, "verifiers", python=python or None, name="task", data_sources=("*",), timeout_s=60.0

@@ -1,7 +1,7 @@
-"""Writes the tasks of a taskset of verifiers 0.4, a line of JSON each: `python -P FILE TARGET MOST`.
+"""Writes the tasks of a verifiers 0.4 taskset as JSON lines: `python -P FILE TARGET MOST`.
 
-It is run by the interpreter that has verifiers, and needs nothing else. Its tasks may print: what is written
-to standard output while they load goes to standard error.
+The script runs in the interpreter that has verifiers installed and depends on nothing else. A taskset may
+print while it loads, so its standard output is redirected to standard error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def tasks_of(target: str) -> Any:
-    """Return the taskset of `module:Class`, or of verifiers' id."""
+    """Return the taskset for `module:Class`, or for an id of verifiers."""
     module, colon, name = target.partition(":")
     loaders = importlib.import_module("verifiers.v1.utils.loaders")
     if not colon:
@@ -28,7 +28,7 @@ def tasks_of(target: str) -> Any:
 
 
 def main(target: str, most: int) -> None:
-    """Write the data of the first tasks."""
+    """Write the data of the first `most` tasks to standard output."""
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for task in itertools.islice(tasks_of(target), most):

@@ -1,4 +1,4 @@
-"""Interactions: the user of an episode, which gives feedback or plays a person.
+"""Interactions: the user of an episode, who gives feedback or plays a person.
 
-`agents/loading.py` loads those of a run; `docs/tools.md` says how to write one.
+`agents/loading.py` loads the interactions of a run. `docs/tools.md` describes how to write an interaction.
 """

@@ -1,4 +1,4 @@
-"""`gsm8k`: tells the model that its answer is wrong, and ends the episode when it is right."""
+"""`gsm8k`: tells the model that its answer is wrong, and ends the episode once the answer is right."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ WRONG = (
 class Gsm8k:
     """Feedback on answers to GSM8K problems. The reward of a turn is 1.0 for the right answer, else 0.0.
 
-    Args of the constructor are the interaction's `config`:
-        wrong: What is said to a wrong answer.
+    The arguments of the constructor are the interaction's `config`.
+
+    Args:
+        wrong: Reply to a wrong answer.
     """
 
     def __init__(self, wrong: str = WRONG) -> None:
@@ -29,13 +31,17 @@ class Gsm8k:
         self._ground_truth = ""
 
     async def start(self, ground_truth: str | float = "") -> None:
-        """Take the row's ground truth."""
+        """Store the row's ground truth.
+
+        Raises:
+            InputError: The row has no ground truth.
+        """
         self._ground_truth = ground_truth_text(ground_truth) or ""
         if not self._ground_truth:
             raise InputError("the interaction 'gsm8k' needs a ground truth, but the row has none")
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Score the last answer, strictly: the number after `####`."""
+        """Score the last answer strictly by the number after `####`."""
         score = await score_answer("openai/gsm8k", last_answer(messages), self._ground_truth)
         if score.correct:
             return UserTurn("This is the right answer.", reward=1.0, done=True)
@@ -43,7 +49,7 @@ class Gsm8k:
 
 
 def last_answer(messages: Sequence[Message]) -> str:
-    """Return the text of the last assistant's turn."""
+    """Return the text of the last assistant turn."""
     for message in reversed(messages):
         if message.get("role") == "assistant":
             return message_text(message)

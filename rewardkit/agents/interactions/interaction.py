@@ -1,4 +1,4 @@
-"""The interaction of one episode: its functions, how they are called, and what their answers mean."""
+"""The interaction of one episode: its functions, how they are called, and how their results are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class InteractionParts:
-    """The functions of one episode's interaction. None: there is nothing to do."""
+    """Functions of one episode's interaction. A function that is None is skipped."""
 
     respond: Callable[..., Any]
     start: Callable[..., Any] | None = None
@@ -23,7 +23,7 @@ class InteractionParts:
 
     @classmethod
     def of(cls, instance: Any) -> InteractionParts:
-        """Return the methods of an instance."""
+        """Return the functions of an instance that has them as methods."""
         return cls(
             instance.respond,
             getattr(instance, "start", None),
@@ -33,14 +33,14 @@ class InteractionParts:
 
 
 class OpenInteraction:
-    """The interaction of one episode. See `rewardkit.agents.types.Interaction`."""
+    """Interaction of one episode. See `rewardkit.agents.types.Interaction`."""
 
     def __init__(self, make: Callable[[], InteractionParts]) -> None:
         self._make = make
         self._parts: InteractionParts | None = None
 
     async def start(self, **kwargs: Any) -> None:
-        """Start. Arguments that are null or that the interaction does not take are left out."""
+        """Start the interaction. Arguments that are null or that it does not accept are dropped."""
         self._parts = self._make()
         if self._parts.start is not None:
             await called(self._parts.start, **accepted(self._parts.start, kwargs))
@@ -52,27 +52,27 @@ class OpenInteraction:
         return user_turn(await called(self._parts.respond, messages))
 
     async def score(self) -> float | None:
-        """Return the reward for the whole episode; None: it gives none."""
+        """Return the reward for the whole episode, or None if the interaction gives none."""
         if self._parts is None or self._parts.score is None:
             return None
         return number(await called(self._parts.score))
 
     async def finish(self) -> None:
-        """Release what it holds. A second call does nothing."""
+        """Release the interaction's resources. Further calls do nothing."""
         parts, self._parts = self._parts, None
         if parts is not None and parts.finish is not None:
             await called(parts.finish)
 
 
 def user_turn(said: Any) -> UserTurn:
-    """Return the answer of an interaction as a turn.
+    """Convert the return value of an interaction to a turn.
 
     Args:
-        said: A `UserTurn`, a text, None for the end, or verl's tuple of (is it the end, text, score,
-            metrics).
+        said: A `UserTurn`, a string, None to end the episode, or verl's tuple of (ends the episode, text,
+            score, metrics).
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: The value is none of these.
     """
     if isinstance(said, UserTurn):
         return said

@@ -1,8 +1,8 @@
 """`simulated_user`: another model, behind an OpenAI-compatible endpoint, plays the user.
 
-It sees the conversation with the roles of user and assistant exchanged, under instructions that the row's
-values are filled into. It ends the episode by saying `stop_word`. It gives no reward; the row's reward scores
-the episode.
+That model sees the conversation with the roles of user and assistant swapped, and a system prompt that is
+filled in with the row's values. It ends the episode by writing `stop_word`. It gives no reward. The row's
+reward scores the episode.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ When you have it, or see that you will not get it, say {stop_word} and nothing e
 
 @dataclass(frozen=True)
 class UserSettings(NetworkSettings):
-    """Settings of the model that plays the user: the interaction's `config`."""
+    """Settings of the model that plays the user, from the interaction's `config`."""
 
     url: Address = NO_ADDRESS
-    """Base of the API, such as `http://localhost:8000/v1`."""
+    """Base URL of the API, such as `http://localhost:8000/v1`."""
     model: str = ""
     instructions: str = INSTRUCTIONS
-    """The system prompt: a template with names of the row's `interaction_kwargs`, and `{stop_word}`."""
+    """Template of the system prompt. Its fields are `{stop_word}` and keys of `interaction_kwargs`."""
     stop_word: str = "[DONE]"
     temperature: float = 0.7
     seed: int | None = None
-    """A request has this seed plus the number of its turn, from 0. None: requests have no seed."""
+    """Base seed, to which the number of the turn, from 0, is added. If None, requests have no seed."""
     max_tokens: int = 256
     api_key_env: str = ""
-    """Name of the environment variable that holds the key; empty: no key is sent."""
+    """Environment variable that contains the API key. If empty, no key is sent."""
     extra_body: RequestFields = field(default_factory=RequestFields)
     request_timeout_s: float = 60.0
-    """Time limit of one attempt in seconds. All attempts together have `EpisodeLimits.tool_seconds`."""
+    """Time limit of one attempt in seconds. `EpisodeLimits.tool_seconds` limits all attempts together."""
     retries: int = 4
 
     def __post_init__(self) -> None:
@@ -60,14 +60,14 @@ class UserSettings(NetworkSettings):
             raise ConfigError("simulated_user: `stop_word` is empty; leave `stop_word` out to use [DONE]")
 
     def extra_body_of(self, turn: int) -> RequestFields:
-        """Return the further fields of the request for a turn."""
+        """Return the extra fields of the request for a turn."""
         if self.seed is None:
             return self.extra_body
         return RequestFields({"seed": self.seed + turn, **self.extra_body})
 
 
 class SimulatedUser:
-    """The user of one episode."""
+    """User of one episode, played by a model."""
 
     def __init__(self, **config: Any) -> None:
         try:
@@ -91,7 +91,7 @@ class SimulatedUser:
         """Fill the row's values into the instructions.
 
         Raises:
-            InputError: the instructions name a value that the row does not have.
+            InputError: The instructions use a value that the row does not have.
         """
         values = {**kwargs, "stop_word": self._settings.stop_word}
         wanted = [name for _, name, _, _ in string.Formatter().parse(self._settings.instructions) if name]
@@ -104,10 +104,10 @@ class SimulatedUser:
         self._system = self._settings.instructions.format_map(values)
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Ask for the user's next turn.
+        """Request the user's next turn.
 
         Raises:
-            EndpointError: the server refused the request, or all attempts failed.
+            EndpointError: The server refused the request, or all attempts failed.
         """
         settings = self._settings
         asked = [{"role": "system", "content": self._system}, *_turned(messages)]
@@ -125,7 +125,7 @@ class SimulatedUser:
 
 
 def _turned(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Return the conversation with the roles exchanged, without system prompts and tools."""
+    """Return the conversation with the roles swapped, without system prompts and tool messages."""
     turned = {"assistant": "user", "user": "assistant"}
     said = ((turned[one["role"]], message_text(one)) for one in messages if one.get("role") in turned)
     return [{"role": role, "content": text} for role, text in said if text]

@@ -1,4 +1,4 @@
-"""The loops that ship with rewardkit, one file each, by name. The table imports none of them."""
+"""Loops that ship with rewardkit, one per file. The table lists them by name without importing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays an environment of another project: its prompt, its tools and its answers, until it is over."""
+"""Loop that plays an environment of another project, with the environment's prompt, tools and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program of the user's own plays the episode: it speaks to an OpenAI-compatible endpoint of ours."""
+"""Loop that lets a user's own program play the episode through an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rewardkit.agents.registry import agent
 
 @agent("external", tools="program", interaction=False, settings=HarnessProgram)
 async def external(episode: Episode, program: HarnessProgram) -> None:
-    """A program plays it, over an OpenAI-compatible endpoint (`--agent-file` says which)."""
+    """Play the episode with an external program over an OpenAI-compatible endpoint (see `--agent-file`)."""
     session = ProgramSession(episode, program.max_branches)
     async with endpoint().serve(session) as base_url:
         failed = await _run(program, base_url, session)
     if session.failed is not None:
         raise session.failed
-    if session.refused is not None:  # that is why it has ended, however it took it
+    if session.refused is not None:  # this limit ended the episode, however the program reacted to it
         episode.end(session.refused)
     elif failed is not None:
         episode.end(*failed)
@@ -28,8 +28,10 @@ async def external(episode: Episode, program: HarnessProgram) -> None:
 
 
 async def _run(program: HarnessProgram, base_url: str, session: ProgramSession) -> tuple[str, str] | None:
-    """Run the program until it ends, its time is up, or no turn is left for it and it goes on all the same;
-    return why and how the episode failed, if it did."""
+    """Run the program until it ends or its time is up. After the last turn it has only `tool_seconds` left.
+
+    Return the reason and a description if the program failed, or else None.
+    """
     limits = session.episode.limits
     left = session.episode.seconds_left()
     seconds = program.timeout_s if left is None else min(program.timeout_s, max(left, 0.0))

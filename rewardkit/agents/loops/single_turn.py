@@ -1,4 +1,4 @@
-"""One prompt, one response."""
+"""Loop for episodes with one prompt and one response."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from rewardkit.agents.registry import SINGLE_TURN, agent
 
 @agent(SINGLE_TURN, tools="none", interaction=False)
 async def single_turn_agent(episode: Episode) -> None:
-    """Answer once."""
+    """Generate a single turn."""
     await episode.generate()

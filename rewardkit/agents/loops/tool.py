@@ -1,5 +1,4 @@
-"""Calls of tools in the form of the chat template; the row's interaction, if it has one, answers as the
-user."""
+"""Loop for tool calls in the chat template's format. The row's interaction, if any, plays the user."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from rewardkit.agents.registry import agent
 
 @agent("tool_agent")
 async def tool_agent(episode: Episode) -> None:
-    """Execute calls until a turn has none. Then the interaction answers, or without one the episode ends."""
+    """Execute calls until a turn has none. Then let the interaction answer, or end without one."""
     while True:
         reply = await episode.generate()
         if reply.calls:

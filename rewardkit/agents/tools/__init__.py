@@ -1,6 +1,6 @@
-"""Tools that a model calls in an episode: `@tool` declares one. `agents/loading.py` loads those of a run.
+"""Tools that a model calls in an episode, declared with `@tool`. `agents/loading.py` loads a run's tools.
 
-`docs/tools.md` says what each that ships takes, and how to write one.
+`docs/tools.md` describes the built-in tools and how to write a tool.
 """
 
 from __future__ import annotations

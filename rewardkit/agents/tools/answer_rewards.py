@@ -1,7 +1,7 @@
-"""`calc_gsm8k_reward`, `calc_geo3k_reward`: the model submits an answer and is told its score.
+"""`calc_gsm8k_reward` and `calc_geo3k_reward`: the model submits an answer and is told its score.
 
-The ground truth comes with the row (`create_kwargs`). As in verl's examples, a call whose answer is not
-better than the best so far has a negative reward. Unlike there, the best answer is kept from call to call.
+The row provides the ground truth (`create_kwargs`). As in verl's examples, a call whose answer does not
+improve on the best so far has a negative reward. Unlike in verl's, the best answer is kept between calls.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 NO_BETTER = -0.05
-"""The reward of a call whose answer is not better than the best so far. (verl's Gsm8kTool.)"""
+"""Reward of a call whose answer does not improve on the best so far (as in verl's Gsm8kTool)."""
 _MAX_CHARS = 10_000
 
 
 @functools.cache
 def shared_scorer() -> Scorer:
-    """Return the scorer that all tools and interactions of this process share, with one worker."""
+    """Return the scorer, with one worker, that all tools and interactions of this process share."""
     import rewardkit.rewards  # noqa: F401
 
     scorer = Scorer(workers=1)
@@ -35,7 +35,7 @@ async def score_answer(data_source: str, response: str, ground_truth: str) -> Sc
     """Score a response.
 
     Raises:
-        RuntimeError: its status is not `ok`: it could not be scored.
+        RuntimeError: The response could not be scored, so its status is not `ok`.
     """
     score = await shared_scorer().ascore(Sample(data_source, response, ground_truth))
     if not score.ok:
@@ -46,7 +46,7 @@ async def score_answer(data_source: str, response: str, ground_truth: str) -> Sc
 
 
 class _Answers:
-    """A tool that scores submitted answers, and whose state is the best one."""
+    """Tool that scores submitted answers and keeps the score of the best answer."""
 
     _data_source: str
     _form: str
@@ -57,11 +57,11 @@ class _Answers:
         self._best = 0.0
 
     async def create(self, ground_truth: str | None = None) -> None:
-        """Take the row's ground truth."""
+        """Store the row's ground truth."""
         self._ground_truth = None if ground_truth is None else str(ground_truth)
 
     async def reward(self) -> float | None:
-        """Return the score of the best answer; None without a ground truth."""
+        """Return the score of the best answer, or None without a ground truth."""
         return self._best if self._ground_truth else None
 
     async def _score(self, answer: str) -> Observation:
@@ -80,7 +80,7 @@ class _Answers:
 
 @tool(name="calc_gsm8k_reward")
 class Gsm8kAnswer(_Answers):
-    """Check an answer to a GSM8K problem."""
+    """Tool that scores answers to a GSM8K problem."""
 
     _data_source = "openai/gsm8k"
     _form = "#### %s"
@@ -96,7 +96,7 @@ class Gsm8kAnswer(_Answers):
 
 @tool(name="calc_geo3k_reward")
 class Geo3kAnswer(_Answers):
-    """Check an answer to a Geometry3K problem."""
+    """Tool that scores answers to a Geometry3K problem."""
 
     _data_source = "hiyouga/geometry3k"
     _form = "<think>\n</think>\n\\boxed{%s}"

@@ -1,11 +1,12 @@
-"""Checks the arguments of a call against a tool's JSON schema, and converts those that nearly fit.
+"""Checks the arguments of a call against a tool's JSON schema, and converts arguments that nearly fit.
 
-- A text that holds a number, a list or an object becomes that value: qwen3_coder and ReAct write texts only.
-- A number where a text is expected becomes its figures; a text where a list of texts is expected, a list of
-one.
-- A text without a name becomes the value of the only argument.
+- A string that contains a number, a list or an object becomes that value, since qwen3_coder and ReAct can
+  only write strings.
+- A number becomes its digits if a string is expected. A string becomes a list of one string if a list of
+  strings is expected.
+- A string without a name becomes the value of the only argument.
 
-Anything else that does not fit is a `BadCall`.
+Any other mismatch is a `BadCall`.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 class BadCall(ValueError):
-    """A call cannot be executed as the model wrote it. The message says why, and is shown to the model.
+    """Call that cannot be executed as the model wrote it. The model is shown the message, which says why.
 
-    Tools may raise it too. The episode goes on.
+    Tools may raise it, too. The episode continues.
     """
 
 
 def fit(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call in the types of the schema.
+    """Return the arguments of a call, converted to the types of the schema.
 
     Args:
         parameters: JSON schema of an object.
-        arguments: As the model wrote them.
+        arguments: Arguments as the model wrote them.
 
     Raises:
-        BadCall: an argument is missing, unknown, out of its bounds or of another type.
+        BadCall: An argument is missing, unknown, out of bounds or of the wrong type.
     """
     properties = parameters.get("properties") or {}
     given = _named(parameters, properties, arguments)
@@ -59,7 +60,7 @@ def fit(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str
 
 
 def usage(parameters: Mapping[str, Any]) -> str:
-    """Return the arguments that a tool takes as one line, for a message."""
+    """Return a tool's arguments as one line, for a message."""
     properties: Mapping[str, Any] = parameters.get("properties") or {}
     required = set(parameters.get("required") or ())
     shown = [
@@ -81,8 +82,7 @@ def _named(
 
 
 def _value(schema: Any, value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """Return the value in the type of the schema. Keywords of JSON schema that are unknown here allow
-    anything."""
+    """Convert a value to the type of the schema. Unsupported keywords of JSON schema are ignored."""
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return value
     if isinstance(reference := schema.get("$ref"), str):
@@ -114,7 +114,7 @@ def _typed(schema: Mapping[str, Any], value: Any, place: str) -> Any:
         if "array" in wanted and (schema.get("items") or {}).get("type") == "string":
             return [value]
     if "string" in wanted and isinstance(value, int | float) and not isinstance(value, bool):
-        return ground_truth_text(value)  # a number in figures: many models leave the quotes out
+        return ground_truth_text(value)  # many models omit the quotes around digits
     if "integer" in wanted and isinstance(value, float) and value.is_integer():
         return int(value)
     raise BadCall(f"argument '{place}' is {_shown(value)}; expected {' or '.join(map(str, wanted))}")
@@ -134,7 +134,7 @@ def _from_text(text: str, boolean: bool) -> Any:
 
 
 def _any_of(choices: Sequence[Any], value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """Return the value by the first choice that it fits. Choices of its own type are tried first."""
+    """Convert the value with the first choice that it fits. Choices with the value's type are tried first."""
     problem = BadCall(f"argument '{place}' has none of the allowed types")
     for choice in sorted(choices, key=lambda one: not _is(value, str(one.get("type", "")))):
         try:

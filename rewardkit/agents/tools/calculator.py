@@ -1,4 +1,4 @@
-"""`calculator`: exact arithmetic, by `arithmetic.py`."""
+"""`calculator`: exact arithmetic, implemented in `arithmetic.py`."""
 
 from __future__ import annotations
 

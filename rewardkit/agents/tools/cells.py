@@ -1,8 +1,8 @@
-"""The program that runs one cell of code after those before it, as a notebook does. It runs in the sandbox.
+"""Builds the program that runs a cell of code in the sandbox, after the earlier cells, like a notebook.
 
-The state is rebuilt by running the earlier cells again without output. So an episode needs no process between
-its calls, and functions and classes are kept, which a pickle of the variables would lose. Hashes and `random`
-are seeded, so that a cell gives the same result each time.
+The state is rebuilt by running the earlier cells again without output. An episode therefore needs no process
+between its calls, and functions and classes survive, which would be lost if the variables were pickled.
+Hashes and `random` are seeded, so that a cell gives the same result each time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 FINISHED = 71
-"""Exit status of a program that has run all cells. The last cell may have raised."""
+"""Exit status of a program that has run all cells, even if the last cell raised an exception."""
 
 _NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _WITH_NUMPY = "try:\n    import numpy\nexcept ImportError:\n    pass\n"
@@ -64,9 +64,10 @@ def _drive(cells):
 
 
 def program(earlier: Sequence[str], code: str) -> str:
-    """Return a program that runs the earlier cells without output and then `code`, a cell, with output.
+    """Return a program that runs the earlier cells without output and then the cell `code` with output.
 
-    The output is what the cell prints, the value of its last expression, and the traceback if it raises.
+    The output consists of the cell's prints, the value of its last expression, and the traceback of an
+    exception.
     """
     cells = [*earlier, code]
     head = _WITH_NUMPY if any(_NUMPY.search(cell) for cell in cells) else ""

@@ -1,7 +1,8 @@
 """`code_interpreter`: Python in the sandbox, with the state of a notebook for one episode.
 
-`cells.py` says how the state is kept. Whatever a cell does (raise, loop, print without end) is an
-observation. If the sandbox fails, or the machine has no memory left, the tool has failed.
+`cells.py` describes how the state is kept. The effect of a cell is always an observation, even if the cell
+raises, loops or prints without end. Only a failure of the sandbox, or a lack of memory on the machine, is a
+failure of the tool.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ _MAX_CODE_CHARS = 100_000
 _MAX_OUTPUT_CHARS = 20_000
 _UNDONE = "; what this code has done is undone"
 _REPLAY_FACTOR = 2.0
-"""A replay may take this times the CPU time that the same cells took before."""
+"""Multiple of their earlier CPU time that replayed cells may take."""
 
 
 @functools.cache
 def shared_pool() -> Pool:
-    """Return the pool of sandboxes of this process, one for each core. It is made at the first call.
+    """Return the sandbox pool of this process, with one sandbox per core. The first call creates it.
 
     Raises:
-        SandboxUnavailable: no level of isolation holds on this host.
+        SandboxUnavailable: This host supports no level of isolation.
     """
     pool = Pool()
     atexit.register(pool.close)
@@ -40,15 +41,17 @@ def shared_pool() -> Pool:
 
 @tool(name="code_interpreter")
 class CodeInterpreter:
-    """Run Python code.
+    """Python interpreter in the sandbox.
 
-    Args of the constructor are the tool's `config`:
-        cpu_s: CPU time of one call.
-        memory_mb: Memory of one call.
-        calls: Calls of one episode.
-        episode_cpu_s: CPU time that it may take to rebuild the episode's state.
-        url: A service that answers SandboxFusion's `/run_code`, for hosts without isolation.
-        language: `python`; there is no other.
+    The arguments of the constructor are the tool's `config`.
+
+    Args:
+        cpu_s: CPU time of one call in seconds.
+        memory_mb: Memory of one call in MB.
+        calls: Number of calls in one episode.
+        episode_cpu_s: CPU time that rebuilding the episode's state may take, in seconds.
+        url: Address of a service that implements SandboxFusion's `/run_code`, for hosts without isolation.
+        language: Programming language. Only `python` is supported.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""`@tool` declares a typed function, or a class with state, as a tool. `ToolKind` makes one for each episode.
+"""`@tool` declares a typed function, or a class with state, as a tool. `ToolKind` creates it per episode.
 
-The schema is made of the name, type hints and docstring of the function, or of the class's `execute`. A class
-may also have `create`, `reward` and `release`. Each episode gets an instance of its own, made with the tool's
-configuration. Functions and methods may be coroutines. A type hint may be any type that msgspec can convert:
-numbers, texts, lists, dicts, `Literal`, enums, dataclasses, unions with None.
+The schema is derived from the name, type hints and docstring of the function, or of the class's `execute`. A
+class may also have `create`, `reward` and `release`. Each episode gets its own instance, created with the
+tool's configuration. Functions and methods may be coroutines. A type hint may be any type that msgspec can
+convert: numbers, strings, lists, dicts, `Literal`, enums, dataclasses, and unions with None.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class ToolParts:
-    """The functions of one episode's tool. None: there is nothing to do."""
+    """Functions of one episode's tool. A function that is None is skipped."""
 
     execute: Callable[..., Any]
-    """Called with the arguments by name."""
+    """Function that is called with the arguments by name."""
     create: Callable[..., Any] | None = None
     reward: Callable[[], Any] | None = None
     release: Callable[[], Any] | None = None
@@ -45,24 +45,24 @@ class ToolParts:
 
 @dataclass(frozen=True, slots=True)
 class ToolKind:
-    """A configured tool: what the model is shown of it, and how one for an episode is made."""
+    """A configured tool: how it is shown to the model, and how it is created for an episode."""
 
     name: str
     schema: Mapping[str, Any]
-    """OpenAI's function schema."""
+    """OpenAI function schema."""
     make: Callable[[], ToolParts]
     convert: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """(the arguments of a call) -> the arguments of `execute`. Raises BadCall where they do not fit."""
+    """Function from the arguments of a call to those of `execute`. Raises BadCall if they do not fit."""
     inline: bool = False
-    """It is called in the event loop instead of a thread: it is pure and takes microseconds."""
+    """True to call the tool in the event loop instead of a thread, if it is pure and takes microseconds."""
 
     def open(self) -> OpenTool:
-        """Return a tool for one episode."""
+        """Create a tool for one episode."""
         return OpenTool(self)
 
 
 class OpenTool:
-    """The tool of one episode. See `rewardkit.agents.types.Tool`."""
+    """Tool of one episode. See `rewardkit.agents.types.Tool`."""
 
     def __init__(self, kind: ToolKind) -> None:
         self.name = kind.name
@@ -71,13 +71,13 @@ class OpenTool:
         self._parts: ToolParts | None = None
 
     async def create(self, **kwargs: Any) -> None:
-        """Start the tool's state. Arguments that are null or that it does not take are left out."""
+        """Initialise the tool's state. Arguments that are null or that it does not accept are dropped."""
         self._parts = self._kind.make()
         if self._parts.create is not None:
             await self._called(self._parts.create, **accepted(self._parts.create, kwargs))
 
     async def execute(self, arguments: Mapping[str, Any]) -> Observation:
-        """Execute one call. If its arguments do not fit the schema, the observation says why."""
+        """Execute one call. If its arguments do not fit the schema, the observation gives the reason."""
         try:
             fitted = self._kind.convert(arguments)
             if self._parts is None:
@@ -87,13 +87,13 @@ class OpenTool:
             return Observation(f"Error: {self.name}: {error}", status="bad_call")
 
     async def reward(self) -> float | None:
-        """Return the reward for the tool's state; None: it gives none."""
+        """Return the reward for the tool's state, or None if the tool gives none."""
         if self._parts is None or self._parts.reward is None:
             return None
         return number(await self._called(self._parts.reward))
 
     async def release(self) -> None:
-        """Give back what it holds; a second time does nothing."""
+        """Release the tool's resources. Further calls do nothing."""
         parts, self._parts = self._parts, None
         if parts is not None and parts.release is not None:
             await self._called(parts.release)
@@ -104,13 +104,13 @@ class OpenTool:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A function or class that is a tool, with the arguments of `@tool`."""
+    """Function or class declared as a tool, with the arguments of `@tool`."""
 
     name: str
     target: Any
     inline: bool = False
     parameters: Mapping[str, Any] | None = None
-    """JSON schema of the arguments; None: it is made of the type hints."""
+    """JSON schema of the arguments. If None, it is derived from the type hints."""
 
 
 @overload
@@ -137,10 +137,11 @@ def tool(
     """Declare a function or a class as a tool.
 
     Args:
-        target: A typed function, or a class with a typed `execute`.
-        name: Its name; None: the function's, or the class's in lower case.
-        inline: Call it in the event loop instead of a thread: for what is pure and takes microseconds.
-        parameters: JSON schema of the arguments, where type hints cannot express it.
+        target: Typed function, or class with a typed `execute`.
+        name: Name of the tool. If None, the function's name, or the class's name in snake case.
+        inline: True to call the tool in the event loop instead of a thread, for pure functions that take
+            microseconds.
+        parameters: JSON schema of the arguments, if type hints cannot express it.
 
     Example:
         >>> @tool
@@ -163,13 +164,13 @@ def tool(
 
 
 def declare(target: Any, what: Declared) -> Declared:
-    """Attach a declaration to a function, and return the declaration."""
+    """Attach a declaration to a function and return the declaration."""
     setattr(target, _MARK, what)
     return what
 
 
 def declared(target: Any) -> Declared | None:
-    """Return the declaration that `@tool` attached; None: there is none."""
+    """Return the declaration that `@tool` attached, or None if there is no declaration."""
     found = getattr(target, "__dict__", {}).get(_MARK)
     return found if isinstance(found, Declared) else None
 
@@ -180,12 +181,12 @@ def kind_of(
     """Return a function or class as a configured tool.
 
     Args:
-        target: The function or class, with or without `@tool`.
+        target: Function or class, with or without `@tool`.
         config: Arguments of the class's constructor.
-        schema: OpenAI's function schema from a file; it replaces what the type hints say.
+        schema: OpenAI function schema from a file. It replaces the schema derived from type hints.
 
     Raises:
-        ConfigError: the target cannot be a tool, or the configuration or schema does not fit it.
+        ConfigError: The target cannot be a tool, or the configuration or schema does not fit it.
     """
     found = declared(target) or declared(tool(target) if inspect.isfunction(target) else target)
     found = found or Declared(_snake(getattr(target, "__name__", str(target))), target)
@@ -200,7 +201,7 @@ def kind_of(
 
 
 def accepted(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of `kwargs` that are not null and that the function takes."""
+    """Return the arguments in `kwargs` that are not null and that the function accepts."""
     parameters = inspect.signature(function).parameters
     takes_all = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
     return {
@@ -243,7 +244,7 @@ def _kind(
 def _shape(
     found: Declared, method: Callable[..., Any]
 ) -> tuple[Mapping[str, Any], str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """The JSON schema of the arguments, a description, and what converts arguments."""
+    """Return the JSON schema of the arguments, a description, and a function that converts arguments."""
     if found.parameters is not None:
         return found.parameters, first_paragraph(inspect.getdoc(method) or ""), partial(fit, found.parameters)
     signature = read_signature(method)
@@ -251,13 +252,12 @@ def _shape(
 
 
 def first_paragraph(text: str) -> str:
-    """Return a docstring's first paragraph in one line."""
+    """Return the first paragraph of a docstring as one line."""
     return " ".join(text.split("\n\n")[0].split())
 
 
 def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
-    """Return what makes an instance. A configuration that does not fit raises here, before a model is
-    loaded."""
+    """Return a function that creates an instance. An invalid configuration raises ConfigError at once."""
     try:
         inspect.signature(found.target).bind(**config)
     except TypeError as error:
@@ -279,7 +279,7 @@ def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
 
 
-# What a function takes, from its type hints and docstring.
+# Signature of a function, from its type hints and docstring.
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,15 +289,15 @@ class Signature:
     parameters: Mapping[str, Any]
     """JSON schema of an object."""
     description: str
-    """The docstring's text before its sections."""
+    """Docstring text before the first section."""
     arguments: type
-    """The struct that arguments are converted to."""
+    """Struct to which arguments are converted."""
 
     def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a call's arguments in the function's types.
+        """Convert a call's arguments to the types of the function.
 
         Raises:
-            BadCall: they do not fit.
+            BadCall: The arguments do not fit.
         """
         fitted = fit(self.parameters, arguments)
         try:
@@ -311,8 +311,8 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     """Read the type hints and docstring of a function or a bound method.
 
     Raises:
-        ConfigError: a parameter has no type hint, has one that JSON cannot express, or has no name that a
-            call could give (`*args`, `**kwargs`).
+        ConfigError: A parameter has no type hint, has a type that JSON cannot express, or cannot be passed by
+            name (`*args`, `**kwargs`).
     """
     what = getattr(function, "__qualname__", str(function))
     text, described = read_docstring(inspect.getdoc(function) or "")
@@ -336,10 +336,11 @@ def read_signature(function: Callable[..., Any]) -> Signature:
 
 
 def function_schema(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return OpenAI's function schema.
+    """Return an OpenAI function schema.
 
     Raises:
-        ConfigError: the name has characters other than letters, digits, `_`, `-` and `.`, or more than 64.
+        ConfigError: The name is longer than 64 characters, or contains characters other than letters, digits,
+            `_`, `-` and `.`.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(f"'{name}' is not a valid tool name; use at most 64 letters, digits, _, - and .")
@@ -360,7 +361,7 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _entries(body: str) -> dict[str, str]:
-    """`name: text` entries, whose text may go on in deeper lines."""
+    """Parse `name: text` entries. Deeper lines continue the text of an entry."""
     found: dict[str, str] = {}
     name = ""
     depth = -1
@@ -398,6 +399,6 @@ def _field(
 
 
 def _readable(error: str) -> str:
-    """Return msgspec's message with the name of the argument, if there is one, in front."""
+    """Return msgspec's error message, prefixed with the name of the argument if it contains one."""
     what, _, place = error.partition(" - at `$.")
     return f"argument '{place.rstrip('`')}': {what}" if place else what

@@ -1,7 +1,7 @@
-"""A BM25 index of a file of documents, by bm25s (extra `search`). The tool is in `search.py`.
+"""BM25 index over a file of documents, built with bm25s (extra `search`). The tool itself is in `search.py`.
 
-On disk an index is a folder with bm25s's files and `corpus.json`, which names the file that it was made of.
-The documents are held in memory as Arrow columns.
+An index on disk is a folder with bm25s's files and `corpus.json`, which describes the file that was indexed.
+The documents are kept in memory as Arrow columns.
 """
 
 from __future__ import annotations
@@ -31,22 +31,23 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document that was found."""
+    """One search result."""
 
     title: str
     text: str
 
 
 class Index:
-    """An index and its documents.
+    """Searchable index of a file of documents.
 
     Args:
-        path: The documents, jsonl or parquet.
-        folder: The index is read from here, or made and written here. None: it is made in memory.
-        text_field: Column of the text; None: the first of `TEXT_FIELDS`.
+        path: File of documents in JSONL or Parquet format.
+        folder: Folder that the index is loaded from, or saved in if it does not exist. If None, the index is
+            only built in memory.
+        text_field: Column that contains the text. If None, the first column found in `TEXT_FIELDS`.
 
     Raises:
-        InputError: a file cannot be read, or the folder's index is broken or of another file.
+        InputError: A file cannot be read, or the index in the folder is broken or belongs to another file.
         MissingDependencyError: bm25s is not installed.
     """
 
@@ -67,7 +68,7 @@ class Index:
         return len(self._texts)
 
     def search(self, queries: Sequence[str], top_k: int) -> list[list[Document]]:
-        """Return up to `top_k` documents for each query, best first. Each shares a word with it."""
+        """Return up to `top_k` documents for each query, best first. Each shares a word with the query."""
         tokens = self._bm25.tokenize(list(queries), return_ids=False, show_progress=False)
         return [self._best(one, top_k) for one in tokens]
 
@@ -99,7 +100,7 @@ class Index:
         return index
 
     def _keep(self, folder: Path, said: dict[str, Any]) -> None:
-        """Write the index under another name and rename it, so that a folder of this name is complete."""
+        """Save the index under a temporary name and rename it, so that the folder is never incomplete."""
         beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +109,7 @@ class Index:
             beside.rename(folder)
         except OSError as error:
             shutil.rmtree(beside, ignore_errors=True)
-            if not folder.exists():  # another process may have been quicker
+            if not folder.exists():  # otherwise another process has saved the index first
                 raise InputError(f"cannot save the index in {folder}: {error.strerror or error}") from error
 
     def _load(self, folder: Path, said: dict[str, Any]) -> Any:
@@ -123,7 +124,7 @@ class Index:
             index = self._bm25.BM25.load(str(folder), mmap=True, show_progress=False)
             rows = int(index.scores["num_docs"])
             index.retrieve([[next(iter(index.vocab_dict))]], k=1, show_progress=False)
-        except Exception as error:  # whatever numpy and json say of broken files
+        except Exception as error:  # numpy and json raise various errors for broken files
             what = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             raise InputError(f"the index {folder} is broken ({what}); {remedy}") from None
         if rows != len(self):
@@ -145,9 +146,9 @@ def _library() -> Any:
 
 @contextmanager
 def _without_numba() -> Iterator[None]:
-    """Make bm25s use numpy alone: vLLM (0.32) cannot start in a process that has imported numba's compiler.
+    """Make bm25s use only numpy. vLLM (0.32) cannot start in a process that has imported numba's compiler.
 
-    vLLM reads every attribute of every imported module, and one of llvmlite's cannot be read.
+    vLLM reads every attribute of every imported module, and reading an attribute of llvmlite fails.
     """
     if "numba" in sys.modules:
         yield
@@ -160,7 +161,7 @@ def _without_numba() -> Iterator[None]:
 
 
 def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
-    """The columns of titles (or None) and texts."""
+    """Return the column of titles, or None, and the column of texts."""
     if path.suffix not in (".parquet", ".jsonl"):
         raise InputError(f"cannot read documents from {path}; expected a .jsonl or .parquet file")
     try:

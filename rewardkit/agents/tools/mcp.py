@@ -1,8 +1,8 @@
-"""Tools of MCP servers, by the official package (extra `mcp`, 2 or newer): stdio and streamable HTTP.
+"""Tools of MCP servers, through the official package (extra `mcp`, version 2 or newer).
 
-All episodes of a process share one connection to each server. Connections live in an event loop in a thread
-of its own, so they can be opened before any other loop runs, and used from any loop. A connection that broke
-is opened again at the next call.
+Servers are reached over stdio or streamable HTTP. All episodes of a process share one connection to each
+server. Connections live in an event loop in a separate thread, so they can be opened before any other loop
+runs, and used from any loop. A broken connection is reopened at the next call.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from rewardkit.reward_options import check_timeout
 
 _SETTINGS = ("mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s")
 CONNECT_S = 60.0
-"""Time limit for opening a connection, in which the server's process may have to start."""
+"""Time limit for opening a connection in seconds. The server's process may have to start in this time."""
 _CLOSE_S = 5.0
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One server: an address, or a command to start."""
+    """One server, given as an address or as a command to start."""
 
     url: Address | None = None
     auth_token: str | None = None
-    """Sent as a bearer token."""
+    """Token that is sent as a bearer token."""
     headers: dict[str, str] = {}
     command: str | None = None
     args: list[str] = []
@@ -49,23 +49,24 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def secrets(self) -> set[str]:
-        """All that is sent or handed to the server and never repeated."""
+        """Values that are sent to the server and must not appear in messages."""
         key = self.auth_token or ""
         words = {word for value in self.headers.values() for word in (value, value.partition(" ")[2])}
         return {key, *words, *self.env.values()}
 
 
 def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
-    """Ask the servers that a configuration names for their tools, and return these.
+    """Query the configured servers for their tools and return the tools.
 
     Args:
-        config: `mcp_servers_config_path` (a JSON file with `mcpServers`) or `servers` (the same, in place),
-            `tool_selected_list`, `timeout_s` (30, for one call); or some of this under `mcp`, as verl has it.
+        config: `mcp_servers_config_path` (a JSON file with `mcpServers`) or `servers` (the same mapping,
+            inline), `tool_selected_list`, and `timeout_s` (30, for one call). Any of these may be under
+            `mcp`, as in verl.
 
     Raises:
-        ConfigError: the configuration does not fit, a server cannot be reached, or no server has a tool that
-            is selected.
-        MissingDependencyError: the package is not installed.
+        ConfigError: The configuration is invalid, a server cannot be reached, or no server has a selected
+            tool.
+        MissingDependencyError: The package is not installed.
     """
     given = {**config, **(config.get("mcp") or {})}
     given.pop("mcp", None)
@@ -128,7 +129,7 @@ def _kind(connection: McpConnection, found: Any, timeout_s: float) -> ToolKind:
 
 
 class McpConnection:
-    """A connection to one server. It may be used from any thread and event loop."""
+    """Connection to one server. It may be used from any thread and event loop."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -138,14 +139,14 @@ class McpConnection:
         self._task: Future[None] | None = None
 
     def tools(self, name: str) -> Sequence[Any]:
-        """Return the server's tools, as the package `mcp` describes them. Blocks.
+        """Return the server's tools, as objects of the package `mcp`. This method blocks.
 
         Args:
-            name: Of the server, for messages.
+            name: Name of the server, for messages.
 
         Raises:
-            ConfigError: the server cannot be reached.
-            MissingDependencyError: the package is not installed.
+            ConfigError: The server cannot be reached.
+            MissingDependencyError: The package is not installed.
         """
         try:
             client = self._opened().result(CONNECT_S)
@@ -156,10 +157,10 @@ class McpConnection:
             raise ConfigError(f"cannot use the MCP server '{name}': {self._reason(error)}") from None
 
     async def call(self, name: str, arguments: Mapping[str, Any], timeout_s: float) -> Observation:
-        """Call one of its tools.
+        """Call a tool of the server.
 
         Raises:
-            RuntimeError: the server cannot be reached, or did not answer in time.
+            RuntimeError: The server cannot be reached or did not answer in time.
         """
         try:
             client = await asyncio.wrap_future(self._opened())
@@ -178,7 +179,7 @@ class McpConnection:
         return (self._server.url or Address()).unsaid(_reason(error), self._server.secrets)[:200]
 
     def close(self) -> None:
-        """Close the connection. It is opened again when it is needed."""
+        """Close the connection. The next call reopens it."""
         with self._lock:
             done = self._done
             task = self._task
@@ -188,7 +189,7 @@ class McpConnection:
                 _loop().call_soon_threadsafe(done.set)
 
     def wait_closed(self) -> None:
-        """Close the connection, and wait up to 5 s for the server's process to end."""
+        """Close the connection and wait up to 5 s for the server's process to end."""
         task = self._task
         self.close()
         if task is not None:
@@ -204,7 +205,7 @@ class McpConnection:
             return self._client
 
     async def _hold(self, ready: Future[Any], done: asyncio.Event) -> None:
-        """Enter and leave the client in one task: its package allows nothing else."""
+        """Enter and exit the client in the same task, as its package requires."""
         try:
             async with _client_of(self._server) as client:
                 ready.set_result(client)
@@ -218,10 +219,10 @@ class McpConnection:
 
 @functools.cache
 def connection_to(server: bytes) -> McpConnection:
-    """Return this process's only connection to a server.
+    """Return the only connection of this process to a server.
 
     Args:
-        server: A `Server` as JSON, with all of its address.
+        server: `Server` encoded as JSON, with its full address.
     """
     connection = McpConnection(msgspec.json.decode(server, type=Server, dec_hook=made_private))
     atexit.register(connection.wait_closed)

@@ -1,8 +1,7 @@
-"""Calls the functions of tools and interactions, and turns what a tool's function returns into an
-`Observation`.
+"""Calls the functions of tools and interactions, and converts a tool's result to an `Observation`.
 
-Coroutines run in the event loop. Each other call has a thread of its own, so that one that hangs holds up
-nothing else.
+Coroutines run in the event loop. Any other function runs in its own thread, so that a function that hangs
+blocks nothing else.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from rewardkit.agents.types import Observation
 
 
 def observation_of(result: Any) -> Observation:
-    """Return what a tool's function returned as an observation.
+    """Convert the return value of a tool's function to an observation.
 
-    It may return a text, an `Observation`, a tuple of text, reward and metrics, an object with a `text`
-    (verl's ToolResponse), or anything that can be written as JSON.
+    The value may be a string, an `Observation`, a tuple of text, reward and metrics, an object with a `text`
+    attribute (verl's ToolResponse), or anything that can be encoded as JSON.
 
     Raises:
-        TypeError: it is none of these, or the reward is no finite number.
+        TypeError: The value is none of these, or the reward is not a finite number.
     """
     if isinstance(result, Observation):
         return result
@@ -39,10 +38,10 @@ def observation_of(result: Any) -> Observation:
 
 
 def number(value: Any) -> float | None:
-    """Return a reward as a finite number; None stays None.
+    """Return a reward as a finite number, or None for None.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: The value is not a finite number.
     """
     if value is None:
         return None
@@ -56,7 +55,7 @@ def number(value: Any) -> float | None:
 
 
 def _metrics(value: Any) -> dict[str, float]:
-    """Return those metrics that are finite numbers."""
+    """Return the metrics that are finite numbers."""
     if not isinstance(value, Mapping):
         return {}
     return {
@@ -91,8 +90,10 @@ async def called(function: Callable[..., Any], *args: Any, inline: bool = False,
     """Call a function, a coroutine function or a bound method, and return its result.
 
     Args:
-        function: What to call, with `args` and `kwargs`.
-        inline: Call it in the event loop instead of a thread, since it takes microseconds.
+        function: Function to call with `args` and `kwargs`.
+        args: Positional arguments.
+        inline: True to call the function in the event loop instead of a thread, since it takes microseconds.
+        kwargs: Keyword arguments.
     """
     if inline or inspect.iscoroutinefunction(function):
         result = function(*args, **kwargs)
@@ -102,8 +103,8 @@ async def called(function: Callable[..., Any], *args: Any, inline: bool = False,
 
 
 async def _in_thread(function: Callable[[], Any]) -> Any:
-    """Run it in a daemon thread: an executor's few threads would fill up with those that hang, and hold the
-    process at its end."""
+    """Run a function in a daemon thread. An executor's few threads would fill up with functions that hang,
+    and would keep the process from exiting."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()
@@ -121,11 +122,11 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
         problem: BaseException | None = None
         try:
             result = context.run(function)
-        except StopIteration as error:  # a future does not take it
+        except StopIteration as error:  # a future does not accept this exception
             problem = RuntimeError(f"StopIteration: {error}")
         except BaseException as error:
             problem = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed
+        with contextlib.suppress(RuntimeError):  # the event loop may be closed
             loop.call_soon_threadsafe(settle, result, problem)
 
     threading.Thread(target=work, name="tool", daemon=True).start()

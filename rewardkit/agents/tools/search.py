@@ -1,8 +1,8 @@
-"""`search`: the documents nearest to a query, from a local BM25 index or a retrieval service.
+"""`search`: the documents closest to a query, from a local BM25 index or a retrieval service.
 
-The index of a jsonl or parquet file of documents is made by bm25s when the tool is opened. If `index` names a
-folder, it is written there and read from there the next time. A service answers `POST {"queries", "topk",
-"return_scores"}` with `{"result": [[{"document": {"contents"}, "score"}]]}`, as Search-R1's retriever does.
+bm25s builds the index of a JSONL or Parquet file of documents when the tool is loaded. If `index` names a
+folder, the index is saved in it and loaded from it the next time. A service answers `POST {"queries", "topk",
+"return_scores"}` with `{"result": [[{"document": {"contents"}, "score"}]]}`, like Search-R1's retriever.
 """
 
 from __future__ import annotations
@@ -36,21 +36,24 @@ _opening = threading.Lock()
 
 @functools.cache
 def open_index(path: str, index: str | None, text_field: str | None) -> Index:
-    """Return the index of a file of documents. All episodes of this process share it."""
+    """Return the index of a file of documents, which all episodes of this process share."""
     return Index(Path(path), Path(index) if index else None, text_field)
 
 
 @tool(name="search")
 class Search:
-    """Search documents.
+    """Search tool over a collection of documents.
 
-    Args of the constructor are the tool's `config`:
-        path: File of documents, jsonl or parquet.
-        index: Folder that keeps the index; made if it is not there.
-        text_field: Column of the text; None: the first of `contents`, `text`, `content`, `passage`.
-        url: Address of a retrieval service, instead of `path`.
-        top_k: Documents for each query.
-        timeout_s: Of one request to the service.
+    The arguments of the constructor are the tool's `config`.
+
+    Args:
+        path: File of documents in JSONL or Parquet format.
+        index: Folder in which the index is kept. It is created if it does not exist.
+        text_field: Column that contains the text. If None, the first of `contents`, `text`, `content` and
+            `passage`.
+        url: Address of a retrieval service, as an alternative to `path`.
+        top_k: Number of documents for each query.
+        timeout_s: Time limit of one request to the service in seconds.
     """
 
     def __init__(
@@ -79,7 +82,7 @@ class Search:
         self._timeout_s = check_timeout(timeout_s)
         self._index: Index | None = None
         if path is not None:
-            with _opening:  # one thread makes it, the others wait
+            with _opening:  # one thread builds the index while the others wait
                 self._index = open_index(path, index, text_field)
 
     async def execute(self, query_list: list[str]) -> str:
@@ -159,6 +162,6 @@ def _document(found: Mapping[str, Any]) -> Document:
     title = next((str(document[name]) for name in _TITLES if document.get(name)), "")
     first, line, rest = text.partition("\n")
     if not title and line and first.startswith('"') and first.endswith('"'):
-        title = first.strip('"')  # Search-R1's dump of Wikipedia
+        title = first.strip('"')  # Search-R1's Wikipedia dump puts the title in quotes on the first line
         text = rest
     return Document(title, text)
