@@ -1,1 +1,1 @@
-"""The mathematics, one concept per file: pure functions of tensors, no config, no model, no process group."""
+"""Formulas of the algorithms as pure functions of tensors, without configs, models or process groups."""

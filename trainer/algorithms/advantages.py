@@ -1,7 +1,6 @@
-"""Advantages and returns from rewards, values and groups of responses: functions of whole tensors, a
-function that applies them to one process's share, and the table of their names.
+"""Advantage estimators: functions of whole tensors, their application to a process's share, and their table.
 
-What an estimator is, is defined in `estimation.py`.
+The types are defined in `estimation.py`.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from rewardkit.trainer.algorithms.token_baseline import OTB
 
 
 def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
-    """Generalised advantage estimation (Schulman et al. 2016, arXiv:1506.02438).
+    """Return generalised advantage estimates (Schulman et al. 2016, arXiv:1506.02438) and returns.
 
-    A masked position (padding, or a tool's tokens between two turns) is no step: value and advantage of
-    the next unmasked step are carried over it undiscounted, as in verl; OpenRLHF discounts through it. The
-    state after the last step is terminal, also for a response cut off by its length limit.
+    A masked position (padding, or tool output between two turns) is not a step. The value and advantage of
+    the next unmasked step pass over it without discount, as in verl (OpenRLHF discounts them). The state
+    after the last step is terminal, even if the length limit cut the response off.
 
     Args:
-        rewards: (B, T), for the token at t.
-        values: (B, T), of the state in which the token at t was chosen.
-        mask: (B, T), 1 where the token is the policy's own.
+        rewards: Reward for the token at t, (B, T).
+        values: Value of the state in which the token at t was chosen, (B, T).
+        mask: 1 on tokens of the policy, (B, T).
 
     Returns:
-        advantages and returns (advantages + values), each (B, T), 0 where masked.
+        Advantages and returns (advantages + values), each (B, T), 0 where masked.
     """
     kept = mask.bool()
     zero = torch.zeros_like(values[:, 0])
@@ -51,9 +50,10 @@ def discounted_returns(rewards: Tensor, mask: Tensor, gamma: float) -> Tensor:
 
 
 def grpo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """GRPO (Shao et al. 2024, arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group, std unbiased.
+    """Return GRPO advantages (Shao et al. 2024, arXiv:2402.03300): (score - mean) / (std + 1e-6).
 
-    Dr.GRPO (arXiv:2503.20783) without the std. A response alone in its group keeps its score, as in verl.
+    Mean and unbiased std are those of the group. Without `norm_by_std`, this is Dr.GRPO (arXiv:2503.20783).
+    A response that is alone in its group keeps its score, as in verl.
     """
     centred, inverse, sizes = _centred(scores, groups)
     if not norm_by_std:
@@ -64,9 +64,10 @@ def grpo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> 
 
 
 def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """Pass@k (arXiv:2503.19595): the best of a group gets its lead over the second, the others 0.
+    """Return Pass@k advantages (arXiv:2503.19595): a group's best response gets its lead over the second.
 
-    Of equally good ones none has a lead. A response alone in its group gets 0.
+    All other responses get 0, and so do equally good best responses and a response that is alone in its
+    group.
     """
     advantages = torch.zeros_like(scores)
     inverse, sizes = _numbered(groups)
@@ -81,13 +82,13 @@ def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: boo
 
 
 def rloo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """RLOO (Ahmadian et al. 2024, arXiv:2402.14740): score less the mean of the others in the group."""
+    """Return RLOO advantages (Ahmadian et al. 2024, arXiv:2402.14740): score minus the others' mean."""
     centred, inverse, sizes = _centred(scores, groups)
     return centred * (sizes / (sizes - 1).clamp(min=1))[inverse]
 
 
 def opo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """OPO (Hao et al. 2025, arXiv:2505.23585): score less the group's mean weighted by length."""
+    """Return OPO advantages (Hao et al. 2025, arXiv:2505.23585): score minus the length-weighted mean."""
     inverse, sizes = _numbered(groups)
     total_length = _group_sum(lengths, inverse, sizes).clamp(min=1)
     baselines = _group_sum(scores * lengths, inverse, sizes) / total_length
@@ -95,25 +96,28 @@ def opo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> T
 
 
 def group_centred(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """Score less the group's mean (REINFORCE++-baseline, before it is whitened)."""
+    """Return the score minus the group's mean (REINFORCE++-baseline before whitening)."""
     return _centred(scores, groups)[0]
 
 
 def gpg(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """GPG (Chu et al. 2025, arXiv:2504.02546): score less the group's mean, times the number of responses
-    over the number of those with a score other than 0."""
+    """Return GPG advantages (Chu et al. 2025, arXiv:2504.02546).
+
+    They are the score minus the group's mean, times the number of responses divided by the number of nonzero
+    scores.
+    """
     return _centred(scores, groups)[0] * len(scores) / scores.count_nonzero().clamp(min=1)
 
 
 def _centred(scores: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return scores less their group's mean (less 0 in a group of one), group numbers from 0, group sizes."""
+    """Return scores minus their group's mean (0 if alone), group numbers from 0, and group sizes."""
     inverse, sizes = _numbered(groups)
     means = torch.where(sizes > 1, _group_sum(scores, inverse, sizes) / sizes, 0.0)
     return scores - means[inverse], inverse, sizes
 
 
 def _numbered(groups: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the groups renumbered from 0, (N,), and the size of each."""
+    """Return the groups renumbered from 0, (N,), and the size of each group."""
     _, inverse, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
     return inverse, sizes
 
@@ -123,35 +127,38 @@ def _group_sum(values: Tensor, inverse: Tensor, sizes: Tensor) -> Tensor:
 
 
 def estimate_gae(given: Experience) -> tuple[Tensor, Tensor]:
-    """GAE with a critic, advantages whitened over all tokens."""
+    """Return GAE advantages of a critic, whitened over all tokens."""
     assert given.values is not None
     advantages, returns = gae(given.rewards, given.values, given.mask, gamma=given.gamma, lam=given.lam)
     return masked_whiten(advantages, given.mask, given.reduce), returns
 
 
 def estimate_reinforce_plus_plus(given: Experience) -> tuple[Tensor, Tensor]:
-    """REINFORCE++ (Hu 2025, arXiv:2501.03262): whitened discounted returns."""
+    """Return REINFORCE++ advantages (Hu 2025, arXiv:2501.03262): whitened discounted returns."""
     returns = discounted_returns(given.rewards, given.mask, given.gamma)
     return masked_whiten(returns, given.mask, given.reduce), returns
 
 
 def estimate_remax(given: Experience) -> tuple[Tensor, Tensor]:
-    """ReMax (Li et al. 2024, arXiv:2310.10505): returns less the score of the greedy response."""
+    """Return ReMax advantages (Li et al. 2024, arXiv:2310.10505): returns minus the greedy score."""
     assert given.baselines is not None
     returns = discounted_returns(given.rewards, given.mask, 1.0)
     return where_kept(given.mask, returns - given.baselines.unsqueeze(1)), returns
 
 
 def estimate_reinforce_plus_plus_baseline(given: Experience) -> tuple[Tensor, Tensor]:
-    """REINFORCE++-baseline (Hu 2025): less the group's mean, then whitened over all tokens."""
+    """Return REINFORCE++-baseline advantages (Hu 2025): scores minus their group's mean, whitened."""
     advantages, _ = in_groups(group_centred).estimate(given)
     white = masked_whiten(advantages, given.mask, given.reduce)
     return white, white
 
 
 def estimate_gdpo(given: Experience) -> tuple[Tensor, Tensor]:
-    """GDPO (Liu et al. 2026, arXiv:2601.05242): GRPO's advantage of each part of the score by itself, so that
-    none drowns the others; their weighed sum, whitened over all tokens."""
+    """Return GDPO advantages (Liu et al. 2026, arXiv:2601.05242).
+
+    GRPO advantages are computed for each part of the score separately, so that no part dominates, and their
+    weighted sum is whitened over all tokens.
+    """
     assert given.parts is not None
     of_parts = compared(grpo, given, given.parts)
     weights = torch.tensor(given.part_weights).to(of_parts)
@@ -180,5 +187,4 @@ ESTIMATORS: Table[Estimator] = Table(
         "tir_optimal_token_baseline": OTB,
     },
 )
-"""Estimators by the names of `algorithm.adv_estimator`; each says what it needs
-(docs/extending_trainer.md)."""
+"""Estimators by their names in `algorithm.adv_estimator` (docs/extending_trainer.md)."""

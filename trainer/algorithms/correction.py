@@ -1,5 +1,7 @@
-"""Corrections for a rollout engine whose distribution differs slightly from the trainer's: importance
-weights, and bounds beyond which a token or a response is left out of the loss."""
+"""Corrections for a rollout engine whose distribution differs slightly from the trainer's.
+
+They are importance weights, and bounds beyond which a token or response is excluded from the loss.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ LEVELS = ("token", "sequence")
 
 
 def rollout_weights(old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tensor, level: str) -> Tensor:
-    """Return p_trainer / p_rollout, (B, T), 0 where masked; a constant, its log clamped to +-20.
+    """Return p_trainer / p_rollout without a gradient, (B, T), 0 where masked. The log is clamped to +-20.
 
-    `token`: of each token (biased, little variance). `sequence`: of the whole response, on each of its
-    tokens (unbiased, much variance). To be truncated by the caller (TIS, Yao et al. 2025).
+    `token`: ratio of each token (biased, low variance). `sequence`: ratio of the whole response, for each of
+    its tokens (unbiased, high variance). The caller should truncate the weights (TIS, Yao et al. 2025).
     """
     kept = mask.bool()
     log_ratio = torch.where(kept, old_log_probs - rollout_log_probs, torch.zeros_like(old_log_probs)).detach()
@@ -29,17 +31,17 @@ def rollout_weights(old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tens
 
 
 def bounded(weights: Tensor, low: float, high: float) -> Tensor:
-    """Cut weights off at `high`; where there is a `low`, make those outside of both 0 instead (IcePop)."""
+    """Clip weights at `high`, or if `low` is above 0, set weights outside of the bounds to 0 (IcePop)."""
     if low == 0:
         return weights.clamp(max=high)
     return torch.where((weights >= low) & (weights <= high), weights, torch.zeros_like(weights))
 
 
 def read_bounds(given: object) -> tuple[float, float]:
-    """Read `2.0` (a largest weight) or `"0.5_5.0"` (a smallest and a largest); see `bounded`.
+    """Parse `2.0` (maximum weight) or `"0.5_5.0"` (minimum and maximum). See `bounded`.
 
     Raises:
-        ValueError: with what is wrong.
+        ValueError: The bounds are invalid. The message explains why.
     """
     low, _, high = str(given).rpartition("_")
     return _ordered(_number(low) if low else 0.0, _number(high))
@@ -47,21 +49,21 @@ def read_bounds(given: object) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """One bound on a divergence of the trainer's log-probabilities from the rollout engine's."""
+    """Bound on a divergence between the log-probabilities of the trainer and the rollout engine."""
 
     name: str
-    """`token_k1` to `seq_max_k3`: what of a response is bounded, and by which estimate of the KL."""
+    """`token_k1` to `seq_max_k3`: the level that is bounded, and the estimate of the KL."""
     low: float
     high: float
 
     @property
     def level(self) -> str:
-        """`token`, `seq_sum`, `seq_mean` or `seq_max`."""
+        """Return `token`, `seq_sum`, `seq_mean` or `seq_max`."""
         return self.name.rpartition("_")[0]
 
     @property
     def estimate(self) -> str:
-        """`k1`, `k2` or `k3`."""
+        """Return `k1`, `k2` or `k3`."""
         return self.name.rpartition("_")[2]
 
 
@@ -70,17 +72,17 @@ REJECTIONS = (
     "seq_max_k2",
     "seq_max_k3",
 )
-"""Functions by the names of `algorithm.rollout_correction.rollout_rs`."""
+"""Names for `algorithm.rollout_correction.rollout_rs`."""
 
 
 def read_rejections(names: str, thresholds: object) -> list[Rejection]:
-    """Read names with commas between, and as many thresholds, or one for all of them.
+    """Parse comma-separated names and either as many thresholds or one for all.
 
-    Bounds of k1, which has a sign, are on the ratio p_rollout / p_trainer: `0.6_1.6`, or `1.6` for both it
-    and its reciprocal. k2 and k3 have an upper bound, on the divergence itself.
+    Bounds of k1, which has a sign, apply to the ratio p_rollout / p_trainer: `0.6_1.6`, or `1.6` for the
+    ratio and its reciprocal. k2 and k3 have an upper bound on the divergence.
 
     Raises:
-        ValueError: with what is wrong.
+        ValueError: A name or threshold is invalid. The message explains why.
     """
     asked = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if unknown := [name for name in asked if name not in REJECTIONS]:
@@ -129,7 +131,7 @@ def _ordered(low: float, high: float) -> tuple[float, float]:
 def divergence(
     old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tensor, rejection: Rejection
 ) -> Tensor:
-    """Return what a rejection bounds, (B, T) or (B, 1), 0 where masked; log-ratios are clamped to +-20."""
+    """Return the bounded divergence, (B, T) or (B, 1), 0 where masked. Log-ratios are clamped to +-20."""
     kept = mask.bool()
     log_ratio = torch.where(kept, old_log_probs - rollout_log_probs, torch.zeros_like(old_log_probs))
     log_ratio = log_ratio.detach().clamp(-20, 20)
@@ -146,7 +148,7 @@ def divergence(
 
 
 def within(found: Sequence[Tensor], rejections: Sequence[Rejection], mask: Tensor) -> Tensor:
-    """Return the unmasked tokens that keep within all bounds, (B, T) bool; `found`: what each bounds."""
+    """Return the unmasked tokens within all bounds, (B, T) bool. `found` has one divergence per rejection."""
     kept = mask.bool()
     for values, rejection in zip(found, rejections, strict=True):
         kept = kept & (values >= rejection.low) & (values <= rejection.high)

@@ -1,6 +1,6 @@
-"""Defines an advantage estimator, and how one that compares responses gets those of other processes.
+"""Types of advantage estimators, and the comparison of responses in different processes.
 
-The estimators themselves are in `advantages.py`.
+The estimators are in `advantages.py`.
 """
 
 from __future__ import annotations
@@ -15,79 +15,79 @@ from torch import Tensor
 from rewardkit.trainer.algorithms.reductions import Reduce
 
 GroupEstimator = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
-"""(scores (N,), groups (N,) int64, lengths (N,), normalise by the group's std) -> advantages (N,)."""
+"""Function (scores (N,), groups (N,) int64, lengths (N,), divide by the group's std) -> advantages (N,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """One process's share of a step, as an estimator sees it: B responses of up to T tokens."""
+    """One process's share of a step: B responses of up to T tokens."""
 
     rewards: Tensor
-    """(B, T)."""
+    """Reward of each token, (B, T)."""
     mask: Tensor
-    """(B, T), 1 where the token is the policy's own; 0 for all of a response that was not scored."""
+    """(B, T), 1 on tokens of the policy, and 0 on all tokens of a response that was not scored."""
     scored: Tensor
-    """(B,) bool: the reward's status was `ok`. The others are in no statistic."""
+    """(B,) bool: True if the reward's status is `ok`. Statistics exclude all other responses."""
     groups: Tensor
-    """(B,) int64: responses to the same prompt have the same number, in all processes."""
+    """(B,) int64: number of the prompt, the same in all processes."""
     values: Tensor | None
-    """(B, T), where there is a critic."""
+    """Values of the critic, (B, T), if there is one."""
     baselines: Tensor | None
-    """(B,), ReMax: the score of the greedy response to the same prompt."""
+    """(B,), for ReMax: score of the greedy response to the same prompt."""
     gamma: float
     lam: float
     norm_by_std: bool
-    """GRPO divides by the group's standard deviation; Dr.GRPO does not."""
+    """True for GRPO, which divides by the group's standard deviation, and False for Dr.GRPO."""
     reduce: Reduce
     gather: Callable[[Any], list[Any]]
-    """Returns every process's item, in the same order everywhere."""
+    """Function that returns every process's item, in the same order in all processes."""
     rank: int
     log_probs: Tensor | None = None
-    """(B, T), of the policy that acted, where they are known."""
+    """(B, T): log-probabilities of the policy that generated the responses, if computed."""
     squares: Tensor | None = None
-    """(B, T), the sum of the squared probabilities of all tokens that could have been chosen."""
+    """(B, T): sum of the squared probabilities of all tokens of the vocabulary."""
     weights: Tensor | None = None
-    """(B, T), importance weights against the rollout engine, where there are some."""
+    """(B, T): importance weights relative to the rollout engine, if used."""
     parts: Tensor | None = None
-    """(B, K), GDPO: the parts of the scores that are compared apart."""
+    """(B, K), for GDPO: parts of the scores, which are compared separately."""
     part_weights: tuple[float, ...] = ()
-    """Their K weights."""
+    """Weights of the K parts."""
     turns: Tensor | None = None
-    """(B, T) int64: which turn a token belongs to, from 1; 0 where it is none of the policy's. Given where
-    responses are compared turn by turn; None: as wholes."""
+    """(B, T) int64: number of each token's turn, from 1, or 0 on tokens that are not the policy's. None if
+    responses are compared as a whole instead of turn by turn."""
     of_trajectory: Tensor | None = None
-    """(B, T), with `turns`: what of `rewards` is for the response as a whole, and for no turn."""
+    """(B, T), with `turns`: part of `rewards` that is for the whole response rather than a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimator:
-    """An advantage estimator, and what it needs."""
+    """Advantage estimator and its requirements."""
 
     estimate: Callable[[Experience], tuple[Tensor, Tensor]]
-    """Returns advantages and returns, (B, T), 0 where masked."""
+    """Function that returns advantages and returns, (B, T), 0 where masked."""
     critic: bool = False
-    """It reads `Experience.values`: a critic is trained beside the policy."""
+    """True if the estimator reads `Experience.values`, so that a critic is trained with the policy."""
     groups: bool = False
-    """It compares the responses to one prompt: there must be two or more."""
+    """True if the estimator compares the responses to a prompt, so that each prompt needs at least two."""
     squares: bool = False
-    """It reads `Experience.log_probs` and `Experience.squares`."""
+    """True if the estimator reads `Experience.log_probs` and `Experience.squares`."""
     parts: bool = False
-    """It reads `Experience.parts`, and not `Experience.rewards`."""
+    """True if the estimator reads `Experience.parts` instead of `Experience.rewards`."""
     greedy: bool = False
-    """It reads `Experience.baselines`: the greedy response to each prompt is drawn and scored too."""
+    """True if the estimator reads `Experience.baselines`, the scores of greedy responses."""
     by_turns: bool = False
-    """It can compare the turns of responses one by one."""
+    """True if the estimator can compare responses turn by turn."""
 
 
 def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator:
-    """Return the estimator of a process's share that puts `estimator` to the responses of all.
+    """Return an estimator that applies `estimator` to the responses of all processes.
 
-    Scores are the sums of a response's rewards; see `_of_turns` for those of turns.
+    The score of a response is the sum of its rewards. For the scores of turns, see `_of_turns`.
     """
 
     def estimate(given: Experience) -> tuple[Tensor, Tensor]:
-        # Sums of float32 in float64 are exact: equal scores have advantages of exactly 0, not of rounding,
-        # and rows without a gradient are known by that (`PolicyLoss.live`).
+        # float64 sums of float32 rewards are exact, so that equal scores have advantages of exactly 0,
+        # without rounding errors. `PolicyLoss.live` thus recognises rows without a gradient.
         rewards = where_kept(given.mask, given.rewards).double()
         if given.turns is None:
             advantages = compared(estimator, given, rewards.sum(dim=1, keepdim=True)).expand_as(given.rewards)
@@ -100,7 +100,7 @@ def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator
 
 
 def compared(estimator: GroupEstimator, given: Experience, scores: Tensor) -> Tensor:
-    """Put `estimator` to each column of scores, (B, K), of all processes; return this one's advantages."""
+    """Apply `estimator` to each column of all processes' scores, (B, K). Return this process's advantages."""
     scored = given.scored.bool()
     number = given.mask.bool().sum(dim=1, keepdim=True)
     mine = torch.cat([given.groups.unsqueeze(1).double(), number.double(), scores], dim=1)[scored].cpu()
@@ -115,11 +115,12 @@ def compared(estimator: GroupEstimator, given: Experience, scores: Tensor) -> Te
 
 
 def _of_turns(estimator: GroupEstimator, given: Experience, rewards: Tensor, turns: Tensor) -> Tensor:
-    """Return per token, (B, T), the sum of the advantages of its turn and of all that came after it.
+    """Return for each token, (B, T), the sum of the advantages of its turn and all later turns.
 
-    The k-th turns of a group are compared with each other, and what is for whole trajectories with its like.
-    A response that has no k-th turn counts there with 0, and gets its advantage: left out, the number of
-    terms would depend on the response's own stopping, and the gradient would be biased (docs/algorithms.md).
+    The k-th turns of a group are compared with each other, and so are scores of whole trajectories. A
+    response without a k-th turn counts with a score of 0 and gets the resulting advantage. If it were
+    omitted, the number of terms would depend on when the response stops, and the gradient would be biased
+    (docs/algorithms.md).
     """
     assert given.of_trajectory is not None
     whole = where_kept(given.mask, given.of_trajectory).double()
@@ -132,5 +133,5 @@ def _of_turns(estimator: GroupEstimator, given: Experience, rewards: Tensor, tur
 
 
 def where_kept(mask: Tensor, values: Tensor) -> Tensor:
-    """Return `values` where `mask` is not 0, and 0 elsewhere; (B, T)."""
+    """Return `values` where `mask` is not 0, and 0 elsewhere, (B, T)."""
     return torch.where(mask.bool(), values, torch.zeros_like(values))

@@ -1,7 +1,7 @@
-"""Distance from the reference policy: per-token estimators and the controllers of their coefficient.
+"""KL penalty with respect to the reference policy: estimators per token, and controllers of the coefficient.
 
-The estimators are Schulman's (http://joschu.net/blog/kl-approx.html), for tokens drawn from the policy:
-k1 and k3 are unbiased, k3 is never negative, k2 is biased with little variance.
+The estimators are Schulman's (http://joschu.net/blog/kl-approx.html), for tokens sampled from the policy. k1
+and k3 are unbiased, k3 is never negative, and k2 is biased with low variance.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from torch import Tensor
 
 
 def k1(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
-    """log p/q."""
+    """Return log p/q."""
     return log_probs - ref_log_probs
 
 
 def absolute(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
-    """|log p/q|."""
+    """Return |log p/q|."""
     return (log_probs - ref_log_probs).abs()
 
 
 def k2(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
-    """(log p/q)^2 / 2."""
+    """Return (log p/q)^2 / 2."""
     return 0.5 * (log_probs - ref_log_probs).square()
 
 
 def k3(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
-    """q/p - 1 - log q/p. Clamped (log-ratio to +-20, result to +-10, as in verl) against overflow."""
+    """Return q/p - 1 - log q/p, with the log-ratio clamped to +-20 and the result to +-10 (as in verl)."""
     log_ratio = (ref_log_probs - log_probs).clamp(-20, 20)
     return (log_ratio.expm1() - log_ratio).clamp(-10, 10)
 
@@ -37,7 +37,7 @@ Penalty = Callable[[Tensor, Tensor], Tensor]
 
 
 def straight_through(penalty: Penalty) -> Penalty:
-    """Return `penalty` with the gradient of k2, the one whose expected gradient is that of the KL."""
+    """Return `penalty` with the gradient of k2, whose expectation is the gradient of the KL."""
 
     def estimate(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
         through = k2(log_probs, ref_log_probs)
@@ -49,32 +49,32 @@ def straight_through(penalty: Penalty) -> Penalty:
 _ESTIMATORS = {"kl": k1, "k1": k1, "abs": absolute, "mse": k2, "k2": k2, "low_var_kl": k3, "k3": k3}
 
 PENALTIES: dict[str, Penalty] = _ESTIMATORS | {f"{n}+": straight_through(f) for n, f in _ESTIMATORS.items()}
-"""Penalties by the names of `algorithm.kl_penalty` and `kl_loss_type`; a `+` asks for the straight-through
-gradient."""
+"""Penalties by their names in `algorithm.kl_penalty` and `kl_loss_type`. A `+` at the end of a name selects
+the straight-through gradient."""
 
 
 @dataclass
 class KlController:
-    """The coefficient of the KL penalty: fixed, or steered towards a target.
+    """Coefficient of the KL penalty, which is fixed or adapts to a target.
 
-    The adaptive rule is that of Ziegler et al. 2019 (arXiv:1909.08593, section 2.2).
+    The adaptive rule is from Ziegler et al. 2019 (arXiv:1909.08593, section 2.2).
     """
 
     coef: float
     target: float | None = None
-    """None: the coefficient stays as it is."""
+    """Target of the mean KL per token, or None for a fixed coefficient."""
     horizon: int = 10000
 
     def update(self, kl: float, n_samples: int) -> None:
-        """Move the coefficient after `n_samples` responses with mean KL `kl` per token."""
+        """Adapt the coefficient after `n_samples` responses with a mean KL of `kl` per token."""
         if self.target is not None:
             error = min(max(kl / self.target - 1, -0.2), 0.2)
             self.coef *= 1 + error * n_samples / self.horizon
 
     def state_dict(self) -> dict[str, float]:
-        """Return what a checkpoint must hold."""
+        """Return the state to store in a checkpoint."""
         return {"coef": self.coef}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
-        """Take over the state of a checkpoint; target and horizon stay those of the config."""
+        """Restore the state from a checkpoint, except target and horizon, which the config determines."""
         self.coef = state["coef"]

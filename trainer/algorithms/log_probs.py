@@ -1,4 +1,4 @@
-"""Log-probabilities of chosen tokens and entropies, from logits. The losses are in `losses.py`."""
+"""Log-probabilities of given tokens, and entropies, from logits. The losses are in `losses.py`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import torch
 from torch import Tensor
 
 Entropy = Literal["no", "value", "value and squares", "loss"]
-"""Use of entropies: not computed, as figures only (also with sums of squared probabilities beside them), or
-as part of a loss."""
+"""Use of entropies: none, as values (optionally with sums of squared probabilities), or in a loss."""
 
 RULED_OUT = torch.finfo(torch.float32).min
-"""Value in place of the log p of -inf of a token that is ruled out: its p log p is 0 then, and not NaN."""
+"""Replaces log p = -inf of excluded tokens, so that p log p is 0 instead of NaN."""
 
 
 class _ChosenLogProbs(torch.autograd.Function):
-    """log_softmax at one place of each row and, without a gradient, figures of each row.
+    """log_softmax at one index of each row, and values per row without a gradient.
 
-    A vocabulary makes each tensor of the logits' size large, and memory that is new to the process costs more
-    than the arithmetic: this makes two such tensors on the way and none in backward; autograd's own way makes
+    Each tensor as large as the logits takes much memory, and allocating it costs more than the arithmetic.
+    This function allocates two such tensors in forward and none in backward, where autograd would allocate
     six and three.
     """
 
@@ -44,7 +43,7 @@ class _ChosenLogProbs(torch.autograd.Function):
 
 
 def _figures(p: Tensor, log_p: Tensor, asked: Entropy) -> Tensor:
-    """Return entropies, (...), or entropies and sums of squared probabilities, (..., 2); changes `log_p`."""
+    """Return entropies (...), or with sums of squared probabilities (..., 2). Changes `log_p` in place."""
     entropy = -torch.einsum("...v,...v->...", p, log_p.clamp_(min=RULED_OUT))
     if asked == "value":
         return entropy
@@ -52,14 +51,14 @@ def _figures(p: Tensor, log_p: Tensor, asked: Entropy) -> Tensor:
 
 
 def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[Tensor, Tensor | None]:
-    """Return log p(token) and, if asked for, the entropy of each next-token distribution in nats.
+    """Return log p(token) and, if requested, the entropy of each next-token distribution in nats.
 
     Args:
-        logits: (..., V).
-        tokens: (...).
+        logits: Logits of the next token, (..., V).
+        tokens: Tokens to score, (...).
 
     Returns:
-        both (...), float32; with `value and squares` the second (..., 2): entropies, sums of squared
+        Both as (...) float32. With `value and squares`, the second is (..., 2): entropies and sums of squared
         probabilities.
     """
     logits = logits.float()
@@ -72,7 +71,7 @@ def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[T
 def log_probs_at(
     logits: Tensor, tokens: Tensor, temperature: float, entropy: Entropy
 ) -> tuple[Tensor, Tensor | None]:
-    """Return `token_log_probs` of the distribution at `temperature`."""
+    """Return `token_log_probs` for the distribution at `temperature`."""
     logits = logits.float() if temperature == 1.0 else logits.float() / temperature
     return token_log_probs(logits, tokens, entropy)
 
@@ -80,7 +79,7 @@ def log_probs_at(
 def _fusible(
     logits: Tensor, tokens: Tensor, temperature: float, entropy: Entropy
 ) -> tuple[Tensor, Tensor | None]:
-    """Do what `log_probs_at` does, in operations of torch's alone, for a compiler to make few kernels of."""
+    """Compute `log_probs_at` with torch operations only, which a compiler can fuse into few kernels."""
     log_p = (logits.float() / temperature).log_softmax(-1)
     chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
     if entropy == "no":
@@ -95,7 +94,7 @@ def _fusible(
 
 @cache
 def compiled_log_probs() -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return `log_probs_at` compiled, for any number of tokens. It takes seconds when it is first called."""
+    """Return a compiled `log_probs_at` for any number of tokens. Its first call takes seconds."""
     compiled: Callable[..., tuple[Tensor, Tensor | None]] = torch.compile(_fusible, dynamic=True)
     return compiled
 

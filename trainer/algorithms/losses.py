@@ -1,8 +1,8 @@
-"""The losses: those of the actor, token by token, and the critic's.
+"""Losses of the actor, per token, and the critic's loss.
 
-Every loss and statistic is this piece's share of the whole mini-batch's (all micro-batches, all processes):
-the sum over the pieces is the whole, however the work is split. What all actor losses share is in
-`objective.py`; the table of their names is here.
+Every loss and statistic is a piece's share of the whole mini-batch (all micro-batches, all processes), so
+that the pieces add up to the whole regardless of how the work is divided. `objective.py` has the common parts
+of the actor losses. Their table is in this file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, ma
 
 
 def vanilla(terms: Terms, options: PolicyOptions) -> PerToken:
-    """PPO (Schulman et al. 2017, arXiv:1707.06347) with dual clip (Ye et al. 2020, arXiv:1912.09729)."""
+    """Return the PPO loss with dual clip.
+
+    PPO: Schulman et al. 2017 (arXiv:1707.06347). Dual clip: Ye et al. 2020 (arXiv:1912.09729).
+    """
     unclipped, clipped = clip_surrogates(terms.ratio, terms.advantages, options)
     pessimistic = torch.maximum(unclipped, clipped)
     bound = -terms.advantages * options.clip_c
@@ -29,8 +32,10 @@ def vanilla(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def gspo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """GSPO in its token form (Zheng et al. 2025, arXiv:2507.18071): the ratio is the sequence's geometric
-    mean, the gradient the token's."""
+    """Return the GSPO loss in its token form (Zheng et al. 2025, arXiv:2507.18071).
+
+    The ratio is the geometric mean over the sequence, with the gradient of each token.
+    """
     log_mean = masked_row_means(terms.log_ratio, terms.mask).detach().unsqueeze(1)
     ratio = (terms.log_probs - terms.log_probs.detach() + log_mean).clamp(max=10).exp()
     unclipped, clipped = clip_surrogates(ratio, terms.advantages, options)
@@ -38,27 +43,32 @@ def gspo(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def cispo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """CISPO (MiniMax-M1, arXiv:2506.13585): REINFORCE, weighted by the clipped ratio as a constant."""
+    """Return the CISPO loss (MiniMax-M1, arXiv:2506.13585): REINFORCE weighted by a clipped ratio.
+
+    The ratio has no gradient.
+    """
     ratio = terms.ratio.detach()
     weight = ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
     return -weight * terms.advantages * terms.log_probs, {"pg_clipfrac": ratio != weight}
 
 
 def sapo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """SAPO (arXiv:2511.20347): a sigmoid gate around ratio 1 in place of the clip."""
+    """Return the SAPO loss (arXiv:2511.20347): a sigmoid gate around ratio 1 replaces the clip."""
     tau = torch.where(terms.advantages > 0, options.tau_pos, options.tau_neg).to(terms.advantages.dtype)
     gate = torch.sigmoid(tau * (terms.ratio - 1)) * 4 / tau
     return -gate * terms.advantages, {}
 
 
 def gpg(terms: Terms, options: PolicyOptions) -> PerToken:
-    """GPG (Chu et al. 2025, arXiv:2504.02546): plain REINFORCE; no ratio."""
+    """Return the GPG loss (Chu et al. 2025, arXiv:2504.02546): REINFORCE without a ratio."""
     return -terms.log_probs * terms.advantages, {}
 
 
 def geo_mean(terms: Terms, options: PolicyOptions) -> PerToken:
-    """GMPO (Zhao et al. 2025, arXiv:2507.20673): a sequence's geometric mean of clipped ratios, which stands
-    on each of its tokens here."""
+    """Return the GMPO loss (Zhao et al. 2025, arXiv:2507.20673).
+
+    Each token gets the loss of its sequence, which uses the geometric mean of the sequence's clipped ratios.
+    """
     sign = terms.advantages.sign()
     clamped = terms.log_ratio.clamp(-options.clip_low, options.clip_high)
     pessimistic = sign * torch.minimum(sign * terms.log_ratio, sign * clamped)
@@ -72,7 +82,7 @@ def geo_mean(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def clip_surrogates(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
-    """Return the losses of PPO without and with a clip of the ratio, (B, T) each."""
+    """Return the PPO losses without and with a clipped ratio, (B, T) each."""
     return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
 
 
@@ -88,7 +98,7 @@ POLICY_LOSSES: Table[PolicyLoss] = Table(
         "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
     },
 )
-"""Losses by the names of `actor.policy_loss.loss_mode`; each row says what its loss needs."""
+"""Losses and their requirements, by their names in `actor.policy_loss.loss_mode`."""
 
 
 def value_loss(
@@ -102,15 +112,15 @@ def value_loss(
     aggregation: str = "token-mean",
     horizon: int = 1,
 ) -> tuple[Tensor, Stats]:
-    """Half the squared error, with the value kept within `clip_range` of the old one (PPO2, as in verl).
+    """Return half the squared error, with values clipped to `clip_range` around the old ones, as in PPO2.
 
     Args:
-        values, old_values, returns, mask: (B, T).
-        totals: the denominators of the whole mini-batch.
-        aggregation, horizon: see `reductions.aggregate`.
+        values, old_values, returns, mask: Values per token, (B, T).
+        totals: Denominators of the whole mini-batch.
+        aggregation, horizon: See `reductions.aggregate`.
 
     Returns:
-        the loss and `vf_loss`, `vf_clipfrac`, `vpred_mean`.
+        The loss and `vf_loss`, `vf_clipfrac`, `vpred_mean`.
     """
     kept = mask.bool()
     zero = torch.zeros_like(values)

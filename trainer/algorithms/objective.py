@@ -1,7 +1,7 @@
-"""Policy losses as a type, and the one function that applies them. The losses are in `losses.py`.
+"""Type of policy losses, and the function that applies them. The losses are in `losses.py`.
 
-A loss gives a figure per token; masking, aggregation, importance weights and statistics are the same for all
-of them and are here. Signs are those of a loss: to be minimised.
+A loss function returns a value per token, to be minimised. This file implements masking, aggregation,
+importance weights and statistics for all losses.
 """
 
 from __future__ import annotations
@@ -25,93 +25,94 @@ from rewardkit.trainer.algorithms.reductions import (
 
 @dataclass(frozen=True, slots=True)
 class PolicyOptions:
-    """The constants of the objectives; each uses its own few."""
+    """Constants of the policy losses. Each loss uses only some of them."""
 
     clip_low: float = 0.2
-    """The ratio is clipped to [1 - clip_low, 1 + clip_high]; a higher clip_high is DAPO's clip-higher."""
+    """PPO clips the ratio to [1 - clip_low, 1 + clip_high]. A higher clip_high is DAPO's clip-higher."""
     clip_high: float = 0.2
     clip_c: float = 3.0
     """Dual clip: the loss of a negative advantage is at most `clip_c * |advantage|`."""
     tau_pos: float = 1.0
-    """SAPO's temperature for positive advantages, and for the others:"""
+    """SAPO's temperature for positive advantages. `tau_neg` is for all others."""
     tau_neg: float = 1.05
     ppo_kl_coef: float = 0.1
     """KL-Cov's weight of |log-ratio| on the chosen tokens."""
     dro_beta: float | None = None
     """DRO's weight of the squared log-ratio."""
     vespo_k_pos: float = 2.0
-    """VESPO's weight of a response of ratio W is W^k exp(lambda (1 - W)): these for advantages from 0 on."""
+    """VESPO weights a response of ratio W by W^k exp(lambda (1 - W)). These k and lambda are for advantages
+    of 0 or above."""
     vespo_lambda_pos: float = 3.0
     vespo_k_neg: float = 3.0
-    """And for the others."""
+    """These k and lambda of VESPO are for negative advantages."""
     vespo_lambda_neg: float = 2.0
     clip_cov_ratio: float = 2e-4
-    """Clip-Cov: the share of a step's tokens that is chosen, of those with a covariance between these:"""
+    """Clip-Cov: fraction of tokens to choose, with a covariance between `clip_cov_lb` and `clip_cov_ub`."""
     clip_cov_lb: float = 1.0
     clip_cov_ub: float = 5.0
     kl_cov_ratio: float = 2e-4
-    """KL-Cov: the share of a step's tokens, those of the largest covariance, that is chosen."""
+    """KL-Cov: fraction of a step's tokens to choose, those with the largest covariance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Terms of an objective; (B, T) each, 0 where masked."""
+    """Inputs of a loss function, (B, T) each, 0 where masked."""
 
     log_probs: Tensor
     log_ratio: Tensor
-    """Log-ratio of the policy to the one that acted."""
+    """Log-ratio of the trained policy to the policy that generated the tokens."""
     advantages: Tensor
     mask: Tensor
     chosen: Tensor
-    """bool: the tokens that `PolicyLoss.choose` chose."""
+    """bool: tokens chosen by `PolicyLoss.choose`."""
 
     @property
     def ratio(self) -> Tensor:
-        """Clamped against overflow."""
+        """Return the ratio, with the log-ratio clamped to +-20 against overflow."""
         return self.log_ratio.clamp(-20, 20).exp()
 
 
 PerToken = tuple[Tensor, dict[str, Tensor]]
-"""Loss per token, (B, T), and bool (B, T) indicators whose token means are the statistics of their name."""
+"""Loss per token, (B, T), and bool (B, T) indicators, whose token means are the statistics of their name."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepTokens:
-    """This process's responses of a whole step, for a loss that chooses tokens among all of them."""
+    """This process's responses of a whole step, for a loss that chooses tokens among them."""
 
     log_probs: Tensor
-    """(B, T), of the policy that acted."""
+    """(B, T): log-probabilities of the policy that generated the responses."""
     advantages: Tensor
     """(B, T)."""
     mask: Tensor
     """(B, T)."""
     seeds: Tensor
-    """(B,) int64, one for each response."""
+    """(B,) int64, one per response."""
     reduce: Reduce
     gather: Callable[[Any], list[Any]]
-    """Returns every process's item, in the same order everywhere."""
+    """Function that returns every process's item, in the same order in all processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyLoss:
-    """A loss of the actor, and what it needs."""
+    """Loss of the actor and its requirements."""
 
     per_token: Callable[[Terms, PolicyOptions], PerToken]
     choose: Callable[[StepTokens, PolicyOptions], Tensor] | None = None
-    """Returns the tokens of a step, (B, T) bool, that it treats apart: they come back as `Terms.chosen`."""
+    """Function that returns the tokens of a step to treat differently, (B, T) bool (`Terms.chosen`)."""
     aggregation: str | None = None
-    """The `loss_agg_mode` that belongs to its definition; None: the config's."""
+    """The `loss_agg_mode` that is part of the loss's definition, or None for the configured mode."""
     one_weight_per_sequence: bool = False
-    """Importance weights are averaged (geometric mean) over each response, as its loss is."""
+    """If True, importance weights are averaged (geometric mean) over each response, as the loss is."""
     at_zero: Literal["nothing", "chosen", "all"] = "nothing"
-    """The tokens that it has a gradient for although their advantage is 0: none, those it chose, or all."""
+    """Tokens that have a gradient even if their advantage is 0: none, the chosen ones, or all."""
 
     def live(self, advantages: Tensor, mask: Tensor, chosen: Tensor | None) -> Tensor:
-        """Return which responses have a gradient, (B,) bool: exactly none comes of the others.
+        """Return the responses that have a gradient, (B,) bool. The gradient of all others is exactly 0.
 
         Args:
-            advantages, mask: (B, T).
-            chosen: (B, T) bool, what `choose` returned.
+            advantages, mask: Advantages and mask of the tokens, (B, T).
+            chosen: Tokens returned by `choose`, (B, T) bool.
         """
         if self.at_zero == "all":
             return mask.bool().any(dim=1)
@@ -135,17 +136,17 @@ def policy_loss(
     weights: Tensor | None = None,
     chosen: Tensor | None = None,
 ) -> tuple[Tensor, Stats]:
-    """Return the loss of a piece of a mini-batch and its statistics.
+    """Return the loss of a piece of a mini-batch, and its statistics.
 
     Args:
-        log_probs, old_log_probs, advantages, mask: (B, T).
-        totals: the denominators of the whole mini-batch.
-        aggregation, horizon: see `reductions.aggregate`.
-        weights: (B, T), importance weights against the rollout's distribution; constants.
-        chosen: (B, T) bool, what `loss.choose` returned for these rows.
+        log_probs, old_log_probs, advantages, mask: Values per token, (B, T).
+        totals: Denominators of the whole mini-batch.
+        aggregation, horizon: See `reductions.aggregate`.
+        weights: Constant importance weights relative to the rollout's distribution, (B, T).
+        chosen: Tokens of these rows that `loss.choose` returned, (B, T) bool.
 
     Returns:
-        the loss and `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`; of the rows that are computed, the means
+        The loss and `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`, and the means over computed rows of
         `ratio` and `approx_kl` (k1, old against new).
     """
     terms = _terms(log_probs, old_log_probs, advantages, mask, chosen)
@@ -165,7 +166,7 @@ def policy_loss(
 def _terms(
     log_probs: Tensor, old_log_probs: Tensor, advantages: Tensor, mask: Tensor, chosen: Tensor | None
 ) -> Terms:
-    """Masked positions may hold anything; a zero there keeps exp finite and its gradient zero."""
+    """Return the inputs of a loss function. Zeros at masked positions keep `exp` and its gradient finite."""
     kept = mask.bool()
     zero = torch.zeros_like(log_probs)
     return Terms(

@@ -1,4 +1,4 @@
-"""Masked sums, moments and loss aggregation. Masked values, NaN included, never affect a result."""
+"""Masked sums, moments and loss aggregation. Masked values, including NaN, never affect a result."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import torch
 from torch import Tensor
 
 Reduce = Callable[[Tensor], Tensor]
-"""Sums a tensor over all processes, elementwise."""
+"""Function that sums a tensor elementwise over all processes."""
 
 Stats = dict[str, Tensor]
-"""Statistics of a loss by name, scalars, each this piece's share of the whole mini-batch's."""
+"""Statistics of a loss by name, as scalars. Each is one piece's share of the mini-batch's statistic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The denominators of a mini-batch: counts over all of its micro-batches and all processes."""
+    """Denominators of a mini-batch, counted over all of its micro-batches and all processes."""
 
     tokens: Tensor
-    """Unmasked tokens; at least 1."""
+    """Number of unmasked tokens, at least 1."""
     sequences: Tensor
-    """Responses with an unmasked token; at least 1."""
+    """Number of responses with an unmasked token, at least 1."""
     computed: Tensor
-    """Unmasked tokens of the rows that are computed, for statistics that have no value for the others (see
-    `PolicyLoss.live`); at least 1."""
+    """Number of unmasked tokens in computed rows, at least 1. Denominator of statistics that other rows do
+    not have (see `PolicyLoss.live`)."""
 
 
 def count(mask: Tensor, reduce: Reduce) -> Totals:
-    """Count what is unmasked in (B, T) masks of all processes."""
+    """Count the unmasked tokens and responses in the (B, T) masks of all processes."""
     kept = mask.bool()
     tokens, sequences = reduce(torch.stack([kept.sum(), kept.any(dim=1).sum()])).clamp(min=1).unbind()
     return Totals(tokens, sequences, tokens)
@@ -42,20 +42,21 @@ AGGREGATIONS = (
     "seq-mean-token-mean",
     "seq-mean-token-sum-norm",
 )
-"""Functions by the names of `loss_agg_mode`."""
+"""Names of `loss_agg_mode`."""
 
 
 def aggregate(values: Tensor, mask: Tensor, totals: Totals, mode: str, horizon: int) -> Tensor:
-    """Reduce per-token values of a piece of a mini-batch to its share of the mini-batch's loss.
+    """Reduce per-token values of a piece of a mini-batch to the piece's share of the mini-batch's loss.
 
-    The shares of all pieces add up to the whole, however the rows were split. The mean over sequences is
-    over those with an unmasked token.
+    The shares of all pieces add up to the loss, regardless of how rows are split. The mean over sequences
+    includes only sequences with an unmasked token.
 
     Args:
-        values, mask: (B, T).
-        mode: `token-mean`; `token-sum`; `seq-mean-token-sum`; `seq-mean-token-mean` (GRPO);
-            `seq-mean-token-sum-norm` (Dr.GRPO, arXiv:2503.20783): the sum of a sequence divided by `horizon`.
-        horizon: a constant, usually the response length; never the padded width, which differs by piece.
+        values, mask: Values and their mask, (B, T).
+        totals: Denominators of the whole mini-batch.
+        mode: `token-mean`; `token-sum`; `seq-mean-token-sum`; `seq-mean-token-mean` (GRPO); or
+            `seq-mean-token-sum-norm` (Dr.GRPO, arXiv:2503.20783), a sequence's sum divided by `horizon`.
+        horizon: Constant, usually the response length. Not the padded width, which differs between pieces.
     """
     if mode == "token-mean":
         return masked_sum(values, mask) / totals.tokens
@@ -70,12 +71,12 @@ def aggregate(values: Tensor, mask: Tensor, totals: Totals, mode: str, horizon: 
 
 
 def masked_sum(values: Tensor, mask: Tensor) -> Tensor:
-    """Sum `values` where `mask` is not 0. By selection: multiplying by 0 would keep a NaN."""
+    """Sum `values` where `mask` is not 0. Multiplying by the mask instead would keep NaN."""
     return torch.where(mask.bool(), values, torch.zeros_like(values)).sum()
 
 
 def masked_row_means(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the masked mean of each row, (B, T) -> (B,); 0 for a row that is masked out entirely."""
+    """Return the masked mean of each row, (B, T) -> (B,), or 0 for a row without unmasked values."""
     kept = mask.bool()
     sums = torch.where(kept, values, torch.zeros_like(values)).sum(dim=1)
     return sums / kept.sum(dim=1).clamp(min=1)
@@ -84,8 +85,8 @@ def masked_row_means(values: Tensor, mask: Tensor) -> Tensor:
 def masked_moments(values: Tensor, mask: Tensor, reduce: Reduce) -> tuple[Tensor, Tensor]:
     """Return mean and unbiased variance of the unmasked values of all processes.
 
-    Two passes in float64 (the sum of squares around the true mean), so that the split over processes and
-    cancellation do not show.
+    Computed in float64 and in two passes (squares are summed around the true mean), so that neither
+    cancellation nor the division among processes affects the result.
     """
     values = values.double()
     number, total = reduce(torch.stack([mask.bool().sum().double(), masked_sum(values, mask)]))
@@ -95,9 +96,9 @@ def masked_moments(values: Tensor, mask: Tensor, reduce: Reduce) -> tuple[Tensor
 
 
 def masked_whiten(values: Tensor, mask: Tensor, reduce: Reduce) -> Tensor:
-    """Shift and scale the unmasked values to mean 0 and variance 1 over all processes; masked ones to 0.
+    """Normalise the unmasked values to mean 0 and variance 1 over all processes, and set masked values to 0.
 
-    The variance is the unbiased one with 1e-8 added, as in verl and TRL (OpenRLHF divides by n).
+    The variance is unbiased with 1e-8 added, as in verl and TRL (OpenRLHF divides by n).
     """
     mean, variance = masked_moments(values, mask, reduce)
     white = (values.double() - mean) * torch.rsqrt(variance + 1e-8)

@@ -1,5 +1,4 @@
-"""The optimal token baseline (OTB): for each token of a group of responses to one prompt, the baseline of
-least variance."""
+"""Optimal token baseline (OTB): the baseline of minimum variance for each token of a prompt's responses."""
 
 from __future__ import annotations
 
@@ -11,10 +10,10 @@ from rewardkit.trainer.algorithms.reductions import Reduce
 
 
 def energies(log_probs: Tensor, squares: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
-    """Return how much of the gradient's variance a response has gathered up to each token, (B, T).
+    """Return the gradient variance that a response has accumulated up to each token, (B, T).
 
-    The squared length of the gradient of log p(token) by the logits is 1 - 2 p + sum p^2; with importance
-    weights it is that times their square.
+    The squared norm of the gradient of log p(token) with respect to the logits is 1 - 2 p + sum p^2. With
+    importance weights, it is multiplied by their square.
     """
     each = 1 - 2 * log_probs.double().exp() + squares.double()
     if weights is not None:
@@ -25,12 +24,13 @@ def energies(log_probs: Tensor, squares: Tensor, mask: Tensor, weights: Tensor |
 def token_baselines(
     returns: Tensor, energy: Tensor, mask: Tensor, members: Tensor, groups: int, reduce: Reduce
 ) -> Tensor:
-    """Return for each token the group's mean return from there on, weighted by energy, (B, T) float64.
+    """Return the baseline of each token, (B, T) float64.
 
-    0 where no other response of the group has a token at that place: its own return would be its baseline.
+    The baseline is the group's mean return from the token on, weighted by energy. It is 0 if no other
+    response of the group has a token at that place, as the response's own return would be its baseline.
 
     Args:
-        members: (B,), the number of each response's group among the `groups` of all processes.
+        members: Number of each response's group, (B,), among the `groups` of all processes.
     """
     kept = mask.bool()
     sums = torch.stack([returns * energy, energy, torch.ones_like(energy)])
@@ -42,9 +42,9 @@ def token_baselines(
 
 
 def estimate_otb(given: Experience) -> tuple[Tensor, Tensor]:
-    """OTB (arXiv:2602.07078): the return from a token on, less the baseline of its place in the group.
+    """Return OTB advantages (arXiv:2602.07078): each token's return minus the group's baseline at its place.
 
-    Places are counted over the policy's own tokens, so that what a tool says between them moves none.
+    Places count only tokens of the policy, so that tool outputs between them do not shift them.
     """
     assert given.log_probs is not None
     assert given.squares is not None

@@ -1,1 +1,1 @@
-"""Writing, finding and exporting checkpoints."""
+"""Writes, finds and exports checkpoints."""

@@ -1,4 +1,4 @@
-"""Reasons why a checkpoint's files cannot be used, in one line: they are damaged, or cannot be written."""
+"""One-line explanations of why a checkpoint cannot be read or written."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from rewardkit.trainer.checkpoint.find import RESUME_ANOTHER
 
 @contextmanager
 def reading(checkpoint: Path, instead: str = RESUME_ANOTHER) -> Iterator[None]:
-    """Turn whatever damaged files raise in the block into one line.
+    """Convert any error that damaged files raise in the block to a ConfigError of one line.
 
     Args:
-        instead: what to do, for the error.
+        checkpoint: Checkpoint that the block reads.
+        instead: Advice to add to the message.
 
     Raises:
-        ConfigError: the checkpoint cannot be read.
+        ConfigError: The checkpoint cannot be read.
     """
     try:
         yield
@@ -33,7 +34,7 @@ def reading(checkpoint: Path, instead: str = RESUME_ANOTHER) -> Iterator[None]:
 
 
 def why(error: BaseException) -> str:
-    """Return in one line what the system says, if it has failed, or else what the error says first."""
+    """Return the system's message if a system call failed, or else the first line of the error's message."""
     if isinstance(error, CheckpointException) and error.failures:
         error = next(iter(error.failures.values()))[0]
     cause: BaseException | None = error
@@ -47,7 +48,7 @@ def why(error: BaseException) -> str:
 
 
 def why_not_written(folder: Path, error: BaseException) -> str:
-    """Return why writing to a folder has failed: torch does not say that the disk is full."""
+    """Return the reason why writing to a folder failed, since torch does not report that a disk is full."""
     try:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(1 << 20))

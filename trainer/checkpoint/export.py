@@ -1,4 +1,4 @@
-"""The actor, of a running model or of a checkpoint, as a Hugging Face folder for transformers and vLLM."""
+"""Exports the actor of a running model or a checkpoint to a Hugging Face folder for transformers and vLLM."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ from rewardkit.trainer.models.sharding import full_tensors
 
 
 def dtype_of(model_config: Any) -> torch.dtype:
-    """Return the type a model came in."""
+    """Return the dtype of the original model."""
     found = model_config.dtype or torch.float32
     return found if isinstance(found, torch.dtype) else DTYPES[found]
 
 
 def write_weights(state: dict[str, Tensor], model_config: Any, folder: Path, dtype: torch.dtype) -> None:
-    """Write `config.json` and the weights (safetensors), in the type they are to be loaded in."""
+    """Write `config.json` and the weights (safetensors), with the dtype in which they should be loaded."""
     with torch.device("meta"):
         skeleton = AutoModelForCausalLM.from_config(model_config, dtype=dtype)
     skeleton.save_pretrained(folder, state_dict=state)
 
 
 def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
-    """Write the actor of a checkpoint to the new folder `out`; the folder is whole, or it is not there.
+    """Write the actor of a checkpoint to the new folder `out`. The folder is complete or does not exist.
 
     Args:
-        checkpoint: `global_step_N`, or a run's folder: its last checkpoint.
-        dtype: `float32`, `bfloat16` or `float16`; None: the type the model came in before training.
+        checkpoint: `global_step_N`, or a run's folder, of which the last checkpoint is used.
+        out: Folder to create.
+        dtype: `float32`, `bfloat16` or `float16`, or None for the dtype of the model before training.
 
     Returns:
-        the checkpoint's folder.
+        The checkpoint's folder.
 
     Raises:
-        InputError: no such checkpoint, or `out` exists.
+        InputError: There is no such checkpoint, or `out` exists.
     """
     found = checkpoint if (checkpoint / FACTS).is_file() else latest(checkpoint)
     if found is None:
@@ -67,7 +68,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
         with reading(found, "export another checkpoint"):
             options = ModelConfig(**_model_settings(read_facts(found)["config"]))
             if options.lora_adapter_path is not None:
-                # What it was trained from may be gone; its shape is here.
+                # The original adapter may have been deleted, but the checkpoint has its shape.
                 options.lora_adapter_path = str(found / "actor" / "lora_adapter")
             weights = _weights(found / "actor", model_config, options, wanted)
         write_weights(weights, model_config, temporary, wanted)
@@ -81,26 +82,26 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
 
 
 def _model_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of the model that learned, by PPO or another stage."""
+    """Return the settings of the model that was trained, by PPO or another stage."""
     settings: dict[str, Any] = config.get("actor_rollout_ref", config)["model"]
     return settings
 
 
 def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:
-    """Return shape and type of each tensor that torch.distributed.checkpoint has written to a folder."""
+    """Return shape and dtype of each tensor that torch.distributed.checkpoint has written to a folder."""
     entries = FileSystemReader(folder).read_metadata().state_dict_metadata
     return {key: entry for key, entry in entries.items() if isinstance(entry, TensorStorageMetadata)}
 
 
 def _weights(folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Fill a model of this configuration from the checkpoint, and return what full_tensors makes of it."""
-    saved_tensors(folder)  # if it is damaged, this says so; torch logs a traceback as well
-    with torch.device("meta"):  # its initial weights would be drawn for nothing
+    """Load a model with this config from the checkpoint, and return its `full_tensors`."""
+    saved_tensors(folder)  # reports damage; torch would also log a traceback
+    with torch.device("meta"):  # saves computing random initial weights
         model = AutoModelForCausalLM.from_config(model_config, dtype=torch.float32)
     if has_adapter(options):
         add_lora(model, options, weights=False)
     model.to_empty(device="cpu").tie_weights()
     state = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
-    with warnings.catch_warnings(action="ignore"):  # it says that there is but one process
+    with warnings.catch_warnings(action="ignore"):  # torch warns that there is only one process
         load(state, storage_reader=FileSystemReader(folder), no_dist=True)
     return dict(full_tensors(model, dtype))

@@ -1,8 +1,8 @@
-"""The folders of a run's checkpoints: finding the one to resume from, publishing a new one, removing old
-ones.
+"""Finds the checkpoint to resume from, publishes new ones, and removes old ones.
 
-A folder named `global_step_N` appears and disappears only by a rename, so it is always complete; while it is
-written or removed, its name begins with a dot. Contents: `save.py`. No torch here.
+A folder named `global_step_N` is only created or removed by renaming, so it is always complete. While it is
+written or removed, its name starts with a dot. `save.py` describes its contents. This file does not import
+torch.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ TRACKER = "latest_checkpointed_iteration.txt"
 FACTS = "trainer.json"
 """File of a checkpoint's values that are not tensors."""
 RESTARTED = "REWARDKIT_RESTARTED"
-"""Set in processes that replace those that died."""
+"""Environment variable that is set in processes that replace others that died."""
 RESUME_ANOTHER = (
     "set trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
     "trainer.resume_mode=disable to start from scratch"
 )
-"""Advice for a checkpoint that cannot be resumed from."""
+"""Advice in errors about a checkpoint from which a run cannot resume."""
 
 
 def find_checkpoint(config: RunConfig) -> Path | None:
-    """Return the checkpoint that `trainer.resume_mode` says to go on from, if any.
+    """Return the checkpoint to resume from, as `trainer.resume_mode` selects it, if any.
 
-    Processes that were restarted go on from what this run has written, whatever the mode.
+    Restarted processes always resume from the checkpoints of their own run.
 
     Raises:
-        ConfigError: the mode names a checkpoint that is not there.
+        ConfigError: The checkpoint that the mode selects does not exist.
     """
     given = config.trainer
     folder = Path(given.default_local_dir)
@@ -59,10 +59,10 @@ def restarted() -> bool:
 
 
 def latest(folder: Path) -> Path | None:
-    """Return the last checkpoint of a run's folder, as its tracker file names it.
+    """Return the last checkpoint of a run's folder, as its tracker file names it, if any.
 
     Raises:
-        ConfigError: the file names one that is not there.
+        ConfigError: The checkpoint that the file names does not exist.
     """
     tracker = folder / TRACKER
     if not tracker.is_file():
@@ -77,7 +77,7 @@ def latest(folder: Path) -> Path | None:
 
 
 def prepare(folder: Path, start: Path | None) -> None:
-    """Make a run's folder ready to go on from the checkpoint `start`: nothing half-written, no later log."""
+    """Prepare a run's folder for resuming from `start`: remove incomplete checkpoints and later log lines."""
     for leftover in folder.glob(".global_step_*"):
         shutil.rmtree(leftover)
     if start is not None and start.parent.resolve() == folder.resolve():
@@ -91,10 +91,10 @@ def prepare(folder: Path, start: Path | None) -> None:
 
 
 def read_facts(checkpoint: Path) -> dict[str, Any]:
-    """Read the parts of a checkpoint that are not tensors.
+    """Read the values of a checkpoint that are not tensors.
 
     Raises:
-        ConfigError: the file is damaged, or another program's.
+        ConfigError: The file is damaged or was not written by this program.
     """
     file = checkpoint / FACTS
     try:
@@ -107,17 +107,17 @@ def read_facts(checkpoint: Path) -> dict[str, Any]:
 
 
 def temporary(folder: Path, step: int) -> Path:
-    """Return where the checkpoint of a step is written before it is put in place."""
+    """Return the folder in which a step's checkpoint is written before it is renamed."""
     return folder / f".global_step_{step}.tmp"
 
 
 def put_in_place(folder: Path, step: int, keep: int | None) -> None:
-    """Give a checkpoint that was written to `temporary` its name, make it the latest, remove the oldest."""
+    """Move a step's checkpoint to its final name, mark it as the latest, and keep only the last `keep`."""
     written = temporary(folder, step)
     final = folder / f"global_step_{step}"
     for path in (*written.rglob("*"), written):
         sync(path)
-    # One of that name is of an earlier run or was never made the latest (`prepare` sees to that).
+    # An existing folder is from an earlier run or was never marked as the latest (see `prepare`).
     if final.exists():
         _remove(final)
     written.rename(final)
@@ -129,13 +129,13 @@ def put_in_place(folder: Path, step: int, keep: int | None) -> None:
 
 
 def number_to_keep(config: StageConfig) -> int | None:
-    """Return how many checkpoints are kept; None: all."""
+    """Return the number of checkpoints to keep, or None for all."""
     numbers = (config.max_ckpt_to_keep, config.max_actor_ckpt_to_keep, config.max_critic_ckpt_to_keep)
     return max((n for n in numbers if n is not None), default=None)
 
 
 def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return `key old -> new` for settings that make it another run; not for where, how long and how fast."""
+    """Return `key old -> new` for changed settings, except settings of paths, run length and speed."""
     old = dict(_flat(saved))
     new = dict(_flat(json.loads(json.dumps(now))))
     harmless = ("reward.url", "reward_model.url", "micro_batch_size", "_files", "checkpoint.", "model.path")
@@ -149,13 +149,13 @@ def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it has either its old content or the new, whenever the machine stops."""
+    """Write a file atomically, so that it has its old or its new content if the machine stops."""
     with published(path) as file:
         file.write(text.encode())
 
 
 def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
-    """Leave in the log the steps up to the checkpoint's; its own may be missing, and is in the checkpoint."""
+    """Remove the steps after the checkpoint from the log, and add the checkpoint's step if it is missing."""
     if facts is None:
         log.unlink(missing_ok=True)
         return
@@ -167,7 +167,7 @@ def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
 
 
 def _logged_step(line: str) -> int:
-    """-1 for a line that was cut off, or is no step's."""
+    """Return the step of a log line, or -1 if the line is incomplete or has no step."""
     try:
         return int(json.loads(line)["training/global_step"])
     except (ValueError, KeyError, TypeError):

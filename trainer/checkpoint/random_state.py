@@ -1,4 +1,4 @@
-"""The global random generators of a process, as JSON and back: part of a checkpoint."""
+"""Converts the state of a process's global random number generators to and from JSON, for checkpoints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def random_state() -> dict[str, Any]:
-    """Return the state of the global generators of this process, as JSON."""
+    """Return the state of this process's global random number generators as JSON."""
     numpy_state: Any = np.random.get_state()
     name, keys, *rest = numpy_state
     state = {
@@ -30,7 +30,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: Mapping[str, Any]) -> None:
-    """Set the global generators of this process to what `random_state` returned."""
+    """Restore the state of this process's global random number generators from `random_state`."""
     version, internal, gauss = state["python"]
     random.setstate((version, tuple(internal), gauss))
     np.random.set_state(tuple(state["numpy"]))

@@ -6,7 +6,7 @@
         turns/              responses generated for later steps, if the run is not synchronous
         trainer.json        step, data position, KL coefficient, random states, settings, the step's metrics
 
-How a folder gets its name, and which one a run resumes from, is in `find.py`.
+`find.py` renames a complete checkpoint to its folder, and selects the checkpoint from which a run resumes.
 """
 
 from __future__ import annotations
@@ -65,17 +65,17 @@ from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.critic import Critic
 
 NEEDED = {"step", "metrics", "loader", "feed", "kl_coef", "alarms", "random", "config"}
-"""Keys, other than tensors, that a resume needs."""
+"""Keys in `trainer.json` that are required for resuming."""
 TURNS = "turns"
 LOCK = ".lock"
-"""Name of the file in a run's folder that the run has locked."""
+"""Name of the locked file in a run's folder."""
 RESTART_S = 30.0
-"""Seconds that a run that is restarted waits for the folder of the one that died."""
+"""Seconds that a restarted run waits for the folder's lock, which the process that died may still hold."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """State that changes while a run goes on: saved in every checkpoint, brought back by a resume."""
+    """State that changes during a run, which every checkpoint contains and resuming restores."""
 
     actor: Actor
     critic: Critic | None
@@ -86,7 +86,7 @@ class Learned:
     model_config: Any
 
     def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer]]:
-        """Yield name, model and optimizer of each model that learns."""
+        """Yield name, model and optimizer of each model that is trained."""
         yield "actor", self.actor.model, self.actor.optimizer.adamw
         if self.critic is not None:
             yield "critic", self.critic.model, self.critic.optimizer.adamw
@@ -94,31 +94,33 @@ class Learned:
 
 @dataclass(frozen=True)
 class Content:
-    """One checkpoint, as it is written."""
+    """Content of one checkpoint."""
 
     step: int
     states: dict[str, dict[str, Any]]
-    """Tensors by name, for `actor` and `critic`; sharded."""
+    """Sharded tensors by name, for `actor` and `critic`."""
     facts: dict[str, Any]
     turns: dict[int, pa.Table]
-    """Turns that this process has drawn for steps to come, by step."""
+    """Turns that this process has generated for later steps, by step."""
     weights: dict[str, Tensor] | None
-    """Whole tensors for the Hugging Face folder; filled in the main process."""
+    """Full tensors for the Hugging Face folder. Only the main process has them."""
     adapter: AdapterParts | None
-    """The same, of an adapter."""
+    """Full tensors of an adapter, if there is one. Only the main process has them."""
     model_config: Any
     tokenizer: Any
 
 
 @contextmanager
 def open_folder(config: RunConfig, world: World) -> Iterator[Path | None]:
-    """Rid the run's folder of what a killed run left behind, and write the settings there.
+    """Prepare the run's folder for this run, write the settings to it, and lock it for the block.
 
-    Other runs are kept from the folder while the block runs. Gives the checkpoint to go on from, if any.
+    Yields:
+        The checkpoint to resume from, if any.
 
     Raises:
-        ConfigError: `trainer.resume_mode` names a checkpoint that is not there, or the folder is not shared.
-        InputError: another run has the folder, or it cannot be written; in all processes.
+        ConfigError: The checkpoint that `trainer.resume_mode` selects does not exist, or the folder is not
+            shared.
+        InputError: Another run is using the folder, or it is not writable. Raised in all processes.
     """
     folder = Path(config.trainer.default_local_dir)
     with ExitStack() as stack:
@@ -136,7 +138,7 @@ def open_folder(config: RunConfig, world: World) -> Iterator[Path | None]:
 @contextmanager
 def _only_run_in(folder: Path) -> Iterator[None]:
     make_folder(folder)
-    # One that died lets go of the folder when the system has ended it, which may take a moment.
+    # The system may take a moment to release the lock of a process that died.
     patience_s = RESTART_S if restarted() else 0.0
     instead = "set another trainer.default_local_dir"
     with sole_writer(folder, folder / LOCK, patience_s=patience_s, instead=instead):
@@ -158,14 +160,14 @@ def _open_folder(config: RunConfig, folder: Path, world: World) -> Path | None:
 
 
 def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.Module]) -> None:
-    """Check that a run can go on from a checkpoint: its data and its models are those of the run.
+    """Check that data and models of a run match the checkpoint to resume from.
 
     Args:
-        loader: is put to where the checkpoint was taken.
-        models: what learns, `actor` and `critic`, with or without weights.
+        loader: Data of the run. It is moved to the position stored in the checkpoint.
+        models: Models to train, `actor` and `critic`, with or without weights.
 
     Raises:
-        ConfigError, InputError: they are others.
+        ConfigError, InputError: Data or models do not match.
     """
     with reading(start):
         _check_fits(start, loader, models)
@@ -192,7 +194,7 @@ def _part(checkpoint: Path, name: str) -> Path:
 
 
 class Checkpoints:
-    """The checkpoints of a run: restores the one it goes on from, writes new ones. One write at a time."""
+    """Checkpoints of a run. Restores the one to resume from, and writes new ones, one at a time."""
 
     def __init__(
         self,
@@ -204,16 +206,18 @@ class Checkpoints:
         total_steps: int,
         say: Callable[[str], None],
     ) -> None:
-        """Save and restore `learned`, in each checkpoint what `contents` asks for.
+        """Create an object that saves and restores `learned`, with the contents that `contents` selects.
 
-        `start` is what `open_folder` returned, `say` tells people a line.
+        Args:
+            start: Checkpoint to resume from, as returned by `open_folder`.
+            say: Function that prints a line.
         """
         self._config = config
         self._folder = Path(config.trainer.default_local_dir)
         self._keep = number_to_keep(config.trainer)
         self._settings = contents
         self._training = world
-        # Checkpoints have a group of their own: while one is written in a thread, training uses the other.
+        # Checkpoints use their own group, as training uses the other one while a thread writes a checkpoint.
         self._world = replace(world, group=dist.new_group(backend="gloo"))
         self._start = start
         self._learned = learned
@@ -223,7 +227,7 @@ class Checkpoints:
         self._pending: Future[None] | None = None
 
     def restore(self) -> int:
-        """Bring everything to where the checkpoint was taken; return its step, 0 when there is none."""
+        """Restore the state from the checkpoint, and return its step, or 0 if there is no checkpoint."""
         if self._start is None:
             return 0
         with reading(self._start):
@@ -256,10 +260,11 @@ class Checkpoints:
         self._say(f"resuming from {start}, of {self._total_steps} steps{done}")
 
     def save(self, step: int, metrics: dict[str, float], *, last: bool) -> None:
-        """Write the checkpoint of a step, or start to; all processes must call it.
+        """Write the checkpoint of a step, or start writing it. All processes must call this method.
 
         Raises:
-            RewardkitError: this one, or the one before where writes are asynchronous, could not be written.
+            RewardkitError: This checkpoint, or with asynchronous writing the one before, could not be
+                written.
         """
         self.finish()
         learned = self._learned
@@ -292,19 +297,19 @@ class Checkpoints:
         }
 
     def check(self) -> None:
-        """Raise, in all processes, the error of an asynchronous write that has ended; do not wait for one."""
+        """Raise the error of a finished asynchronous write, in all processes. Does not wait for a write."""
         if self._pending is not None and all(self._training.gather(self._pending.done())):
             self.finish()
 
     def finish(self) -> None:
-        """Wait until nothing is being written, and raise the error if it failed."""
+        """Wait until no checkpoint is being written, and raise the error if writing failed."""
         pending = self._pending
         self._pending = None
         if pending is not None:
             pending.result()
 
     def _gather_weights(self) -> dict[str, Tensor]:
-        """The whole tensors, one at a time, kept in the main process alone."""
+        """Return the full tensors, gathered one at a time, in the main process only."""
         dtype = dtype_of(self._learned.model_config)
         weights = {}
         for name, tensor in full_tensors(self._learned.actor.model):
@@ -320,7 +325,7 @@ class Checkpoints:
         folder = temporary(self._folder, content.step)
 
         def states() -> None:
-            for name, state in content.states.items():  # when this ends, all processes have written theirs
+            for name, state in content.states.items():  # returns once all processes have written
                 writer = FileSystemWriter(folder / name)
                 state_dict_saver.save(state, storage_writer=writer, process_group=self._world.group)
 
@@ -330,7 +335,7 @@ class Checkpoints:
                 put_in_place(self._folder, content.step, self._keep)
 
         try:
-            # One that fails alone must not miss the others in what they do together.
+            # A process that fails alone must still take part in the collective operations.
             for write in (lambda: _write_turns(content.turns, folder, self._world.rank), states, rest):
                 self._write_together(write, content.step)
         except RewardkitError:
@@ -342,7 +347,7 @@ class Checkpoints:
         error: RewardkitError | None = None
         try:
             write()
-        except (CheckpointException, Exception) as failed:  # whatever it is, all processes must learn of it
+        except (CheckpointException, Exception) as failed:  # all processes must learn of any error
             error = RewardkitError(
                 f"cannot write the checkpoint of step {step} to {self._folder}: "
                 f"{why_not_written(self._folder, failed)}; fix the cause and start again to resume from "
@@ -353,7 +358,7 @@ class Checkpoints:
 
     @torch.no_grad()
     def _load(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Load in place; an optimizer that had taken no step yet has no states, then as now."""
+        """Load model and optimizer in place. An optimizer saved before its first step has no state."""
         saved = saved_tensors(folder)
         state = _state(model, optimizer)
         named = dict(language_model(model).named_parameters())
@@ -374,14 +379,14 @@ class Checkpoints:
 
 
 def _state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Weights and optimizer states by the parameters' names, sharded as they are.
+    """Return weights and optimizer states by parameter name, sharded as they are.
 
-    Not torch's `get_optimizer_state_dict`: it makes states for an optimizer that has none by taking a step,
-    and a run that is saved would no longer be the run that is not.
+    torch's `get_optimizer_state_dict` takes a step to create the state of a new optimizer, so that saving a
+    run would change it.
     """
     for module in model.modules():
         if isinstance(module, FSDPModule):
-            module.reshard()  # after a forward alone the root still holds its copy in the computing type
+            module.reshard()  # after a forward, the root still holds its copy in the computing dtype
     state = {}
     for name, parameter in language_model(model).named_parameters():
         state[f"model.{name}"] = parameter.detach()
@@ -412,8 +417,7 @@ def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> 
 
 
 def _read_turns(checkpoint: Path, rank: int | None) -> dict[int, pa.Table]:
-    """Return the turns that a process had drawn, by step; `None`: all of them, since others now have its
-    prompts."""
+    """Return the turns that a process had generated, by step, or those of all processes if `rank` is None."""
     name = "" if rank is None else f"process_{rank}.parquet"
     folders = (checkpoint / TURNS).glob("step_*")
     return {int(f.name.removeprefix("step_")): pq.read_table(f / name, schema=SCHEMA) for f in folders}

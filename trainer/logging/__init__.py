@@ -1,1 +1,1 @@
-"""Metrics and where they go."""
+"""Metrics and their destinations."""

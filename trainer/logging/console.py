@@ -1,4 +1,4 @@
-"""Metrics on the console: a live table and a progress bar on a terminal, one plain line a step elsewhere."""
+"""Shows metrics on the console: a live table with a progress bar on a terminal, else one line per step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN_STEPS = 15
 
 
 class ConsoleSink:
-    """Prints each step; loud about responses that could not be scored and updates that were skipped."""
+    """Prints each step, and highlights responses that could not be scored and skipped updates."""
 
     def __init__(self, console: Console, total_steps: int, columns: Mapping[str, str] = COLUMNS) -> None:
         self._console = console
@@ -64,16 +64,16 @@ class ConsoleSink:
             self._live.update(self._view())
 
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Show some responses of a validation, a line each."""
+        """Show some responses of a validation, one line each."""
         for row in rows:
             line = f"step {step}: {response_line(row)}"
             self._console.print(line, highlight=False, markup=False, overflow="ellipsis", no_wrap=True)
 
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Those of training are for the page."""
+        """Ignore the responses of training, which only the page shows."""
 
     def close(self) -> None:
-        """Leave the terminal as it was, the last table in it."""
+        """Restore the terminal, with the last table in it."""
         if self._live is not None:
             self._live.stop()
 
@@ -97,7 +97,7 @@ class ConsoleSink:
 
 
 def response_line(row: Mapping[str, Any]) -> str:
-    """Return a scored response in one line: status or score, data source, what was written."""
+    """Return a scored response as one line: status or score, data source, text."""
     verdict = f"{row['score']:g}" if row["status"] == "ok" else row["status"]
     text = printable(row["response"]).replace("\n", "\\n")
     return f"[{verdict}] {row['data_source']}: {text}"

@@ -1,7 +1,7 @@
-"""Destinations of metrics: a Logger passes each step to the chosen sinks. Only the main process logs.
+"""Destinations of metrics. A Logger passes each step to the chosen sinks. Only the main process logs.
 
-How metrics look on the console is in `console.py`. A sink that fails is disabled with one line and never
-ends a run; metrics.jsonl replaces a sink that is not installed.
+`console.py` formats metrics for the console. A sink that fails is disabled with a one-line warning and never
+stops a run. metrics.jsonl replaces a sink whose package is not installed.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from rewardkit.trainer.logging.console import COLUMNS, ConsoleSink, response_lin
 from rewardkit.trainer.logging.page import PageSink
 
 LoggedRows = Sequence[Mapping[str, Any]]
-"""Scored responses, as `steps/dumps.py` makes them."""
+"""Scored responses from `steps/dumps.py`."""
 
 
 class Sink(Protocol):
-    """One place that metrics go to; by default it takes no responses and has nothing left at the end."""
+    """Destination of metrics. By default, it ignores responses and needs no closing."""
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        """Take the metrics of a step."""
+        """Log the metrics of a step."""
         ...
 
     def generations(self, rows: LoggedRows, step: int) -> None:
-        """Take some responses of a validation."""
+        """Log some responses of a validation."""
         return
 
     def responses(self, rows: LoggedRows, step: int) -> None:
-        """Take some responses of a training step."""
+        """Log some responses of a training step."""
         return
 
     def close(self) -> None:
-        """Write out what is left."""
+        """Write any remaining data, and close the sink."""
         return
 
 
 class Logger:
-    """Gives each step's metrics to all sinks; a context manager."""
+    """Passes each step's metrics to all sinks. Use it as a context manager."""
 
     def __init__(
         self,
@@ -60,16 +60,16 @@ class Logger:
         active: bool = True,
         columns: Mapping[str, str] = COLUMNS,
     ) -> None:
-        """Open the sinks that `trainer.logger` names, files in `folder`; none unless `active`.
+        """Open the sinks that `trainer.logger` names, with files in `folder`, or none if not `active`.
 
         Args:
-            columns: what the console shows of each step, by heading.
+            columns: Metrics that the console shows for each step, by heading.
         """
         self._console = Console(quiet=not active)
         self._sinks: dict[str, Sink] = {}
         self._show: ConsoleSink | None = None
         self._page: PageSink | None = None
-        # A tracker that is not installed: preflight has said so.
+        # Preflight has reported a tracker that is not installed.
         names = ["jsonl" if missing(name) else name for name in logger_names(config)]
         for name in dict.fromkeys(names) if active else ():
             if name == "console":
@@ -84,31 +84,31 @@ class Logger:
         self._each(lambda sink: sink.log(metrics, step))
 
     def generations(self, rows: LoggedRows, step: int) -> None:
-        """Show some responses of a validation where there is a place for text."""
+        """Log some responses of a validation in the sinks that support text."""
         self._each(lambda sink: sink.generations(rows, step))
 
     def responses(self, rows: LoggedRows, step: int) -> None:
-        """Show some responses of a training step where there is a place for text."""
+        """Log some responses of a training step in the sinks that support text."""
         self._each(lambda sink: sink.responses(rows, step))
 
     def say(self, line: str) -> None:
-        """Print one line, if the console is one of the sinks."""
+        """Print a line if the console is one of the sinks."""
         if self._show is not None:
             self._print(line)
 
     def warn(self, line: str) -> None:
-        """Print one line, whatever the sinks."""
+        """Print a warning, whatever the sinks."""
         self._print(f"warning: {line}", "yellow")
 
     def alarms(self, begun: Mapping[str, str], step: int) -> None:
-        """Print the lines of alarms, by rule, whatever the sinks, and keep them for the page."""
+        """Print the messages of alarms, by rule, whatever the sinks, and store them for the page."""
         for line in begun.values():
             self._print(f"alarm at step {step}: {line}", "bold red")
         if begun and self._page is not None and "page" in self._sinks:
             self._guard("page", self._page.alarms, begun, step)
 
     def _print(self, line: str, style: str = "") -> None:
-        """Print one line; the terminal wraps it, a file keeps it whole."""
+        """Print a line. A terminal wraps it, and a file has it as one line."""
         self._console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
     def _open(self, name: str, config: RunConfig, folder: Path) -> None:
@@ -121,7 +121,7 @@ class Logger:
     def _guard(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
         try:
             work(*arguments)
-        except Exception as error:  # whatever a tracking library raises, training goes on
+        except Exception as error:  # a tracking library's error must not stop training
             self._sinks.pop(name, None)
             reason = public_text(str(error) or type(error).__name__).partition("\n")[0]
             self.warn(f"logger '{name}' failed and is disabled for the rest of the run: {reason}")
@@ -134,7 +134,7 @@ class Logger:
 
 
 class JsonlSink:
-    """`metrics.jsonl`, one line a step; `checkpoint/find.py` cuts off what an earlier run logged too much."""
+    """Writes `metrics.jsonl`, one line per step. On resuming, `checkpoint/find.py` removes later steps."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._path = folder / "metrics.jsonl"
@@ -152,7 +152,7 @@ class JsonlSink:
 
 
 class TensorboardSink(Sink):
-    """Event files in $TENSORBOARD_DIR or `folder/tensorboard`."""
+    """Writes event files to $TENSORBOARD_DIR or `folder/tensorboard`."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         writer: Any = import_module("torch.utils.tensorboard")
@@ -172,7 +172,7 @@ class TensorboardSink(Sink):
 
 
 class WandbSink(Sink):
-    """A Weights & Biases run; offline in `folder` without an account or when the net cannot be reached."""
+    """Logs to Weights & Biases, or offline to `folder` if there is no account or no connection."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         wandb: Any = import_module("wandb")
@@ -200,7 +200,7 @@ class WandbSink(Sink):
 
 
 class MlflowSink(Sink):
-    """An MLflow run at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
+    """Logs to MLflow at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._mlflow: Any = import_module("mlflow")
@@ -211,7 +211,7 @@ class MlflowSink(Sink):
         self._mlflow.log_dict(as_dict(config), "config.json")
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        # MLflow allows no @ in a metric's name.
+        # MLflow does not allow @ in names of metrics.
         self._mlflow.log_metrics({k.replace("@", "_at_"): v for k, v in metrics.items()}, step=step)
 
     def generations(self, rows: LoggedRows, step: int) -> None:
@@ -222,7 +222,7 @@ class MlflowSink(Sink):
 
 
 class TrackioSink(Sink):
-    """A trackio run, which is kept on this machine."""
+    """Logs to trackio, which stores its data on this machine."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._trackio: Any = import_module("trackio")
@@ -250,7 +250,7 @@ SINKS: Table[OpenSink] = Table(
         "trackio": TrackioSink,
     },
 )
-"""Trackers by the names in `trainer.logger`: the class of the sink, or a function that opens one."""
+"""Trackers by their names in `trainer.logger`: the class of the sink, or a function that opens one."""
 
 
 def logger_choices() -> tuple[str, ...]:
@@ -259,7 +259,7 @@ def logger_choices() -> tuple[str, ...]:
 
 
 def missing(name: str) -> bool:
-    """Return True if a shipped logger needs a package (of its own name) that is not installed."""
+    """Return True if a built-in logger needs a package (of the logger's name) that is not installed."""
     return name in SINKS.shipped and name != "jsonl" and find_spec(name) is None
 
 

@@ -1,4 +1,4 @@
-"""Means, maxima and minima over all processes, and the clock of a step's phases, under the field's names."""
+"""Means, maxima and minima over all processes, and times of a step's phases, under their common names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewardkit.trainer.distributed import World
 
 
 class Clock:
-    """Wall seconds of each phase of one step."""
+    """Wall-clock seconds of each phase of one step."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -32,12 +32,12 @@ class Clock:
         self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
     def metrics(self) -> dict[str, float]:
-        """Return `timing_s/<phase>`."""
+        """Return `timing_s/<phase>` for each phase."""
         return {f"timing_s/{phase}": seconds for phase, seconds in self.seconds.items()}
 
 
 def memory_metrics() -> dict[str, float]:
-    """Return what this process has used of the GPU's memory at most, and of the host's now, in GiB."""
+    """Return this process's peak GPU memory and current host memory, in GiB."""
     metrics = {"perf/cpu_memory_used_gb": psutil.Process().memory_info().rss / 2**30}
     if torch.cuda.is_available():
         metrics["perf/max_memory_allocated_gb"] = torch.cuda.max_memory_allocated() / 2**30
@@ -48,7 +48,8 @@ def memory_metrics() -> dict[str, float]:
 def explained_variance(values: Tensor, returns: Tensor, mask: Tensor, world: World) -> float:
     """Return 1 - var(returns - values) / var(returns) over the unmasked tokens of all processes.
 
-    1: the critic knows the returns; 0: it knows no more than their mean. NaN where the returns do not vary.
+    1 if the critic predicts the returns exactly, and 0 if it is no better than their mean. NaN if the returns
+    do not vary.
     """
     _, left = masked_moments(returns - values, mask, world.sum)
     _, whole = masked_moments(returns, mask, world.sum)
@@ -56,7 +57,7 @@ def explained_variance(values: Tensor, returns: Tensor, mask: Tensor, world: Wor
 
 
 def summarize(values: dict[str, Tensor], world: World) -> dict[str, float]:
-    """Return `<name>/mean`, `/max` and `/min` of each 1-d tensor over all processes; none for an empty."""
+    """Return `<name>/mean`, `/max` and `/min` of each non-empty 1-d tensor over all processes."""
     names = list(values)
     sums = []
     extremes = []
@@ -77,11 +78,11 @@ def summarize(values: dict[str, Tensor], world: World) -> dict[str, float]:
 
 
 def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
-    """Return what a step's batch looks like: scores, rewards, advantages, values, lengths, entropy.
+    """Return statistics of a step's batch: scores, rewards, advantages, values, lengths, entropy.
 
-    `critic/score` and `critic/rewards` are sums over a response; responses that could not be scored count
-    for the lengths only. A length is that of the policy's own tokens; `clip_ratio` is the share of responses
-    that fill the response length, with what tools and users said.
+    `critic/score` and `critic/rewards` are sums over a response. Responses that could not be scored count
+    only for the lengths. A length counts only tokens of the policy, but `clip_ratio`, the share of responses
+    that fill the response length, also counts tokens of tools and users.
     """
     kept = batch["response_mask"].bool()
     scored = batch["scored"]

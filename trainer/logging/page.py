@@ -1,5 +1,4 @@
-"""The page of a run, rewritten while it runs: by a thread, from files on the disk, so that no step waits for
-it."""
+"""Page of a run, which a thread rewrites during the run from files on disk, so that steps need not wait."""
 
 from __future__ import annotations
 
@@ -15,17 +14,17 @@ import msgspec
 from rewardkit.evaluation.html.run_page import ALARMS, SAMPLES, write_run_page
 
 REFRESH_S = 5.0
-"""Seconds between two pages, at least."""
+"""Minimum seconds between two pages."""
 SHARE = 20
-"""So many times as long as a page takes to make are left between two: a long run's takes a second."""
+"""Minimum interval between two pages, as a multiple of the time to write one (1 s in a long run)."""
 TRIES = 3
-"""Times in a row that writing a page may fail: somebody else may write it just now."""
+"""Number of consecutive failures to write a page before giving up, as another process may be writing it."""
 LONGEST = 4_000
-"""Characters of a response that are kept."""
+"""Maximum number of characters kept of a response."""
 
 
 class PageSink:
-    """Writes `metrics.html` beside `metrics.jsonl`, and the responses that it shows to `samples.jsonl`."""
+    """Writes `metrics.html` next to `metrics.jsonl`, and the responses that it shows to `samples.jsonl`."""
 
     def __init__(self, folder: Path, total_steps: int) -> None:
         self._folder = folder
@@ -37,20 +36,20 @@ class PageSink:
         self._thread.start()
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        """Have the page made anew: the metrics are in their file by now."""
+        """Request a new page. The metrics are already in their file."""
         self._raise()
         self._new.set()
 
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Keep some responses of a training step."""
+        """Store some responses of a training step."""
         self._keep({"step": step, "rows": [_cut(row) for row in rows]})
 
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Keep some responses of a validation."""
+        """Store some responses of a validation."""
         self._keep({"step": step, "kind": "validation", "rows": [_cut(row) for row in rows]})
 
     def alarms(self, begun: Mapping[str, str], step: int) -> None:
-        """Keep the lines of alarms, by rule, and have the page show them."""
+        """Store the messages of alarms, by rule, and request a new page that shows them."""
         with (self._folder / ALARMS).open("a", encoding="utf-8") as file:
             for rule, line in begun.items():
                 file.write(json.dumps({"step": step, "rule": rule, "line": line}) + "\n")
@@ -68,7 +67,7 @@ class PageSink:
     def _keep(self, kept: dict[str, Any]) -> None:
         try:
             line = msgspec.json.encode(kept, enc_hook=str)
-        except UnicodeEncodeError:  # a lone surrogate
+        except UnicodeEncodeError:  # a lone surrogate cannot be encoded
             line = json.dumps(kept, ensure_ascii=False, default=str).encode("utf-8", "replace")
         with (self._folder / SAMPLES).open("ab") as file:
             file.write(line + b"\n")
@@ -84,7 +83,7 @@ class PageSink:
             except Exception as error:
                 failed += 1
                 if failed == TRIES:
-                    self._error = error  # for the next step to tell: nobody hears it here
+                    self._error = error  # raised in the next step, as this thread has no caller
                     return
             self._ended.wait(max(REFRESH_S, SHARE * (time.monotonic() - began)))
 
@@ -94,7 +93,7 @@ class PageSink:
 
 
 def _cut(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row no longer than can be read."""
+    """Return the row with long texts shortened."""
     return {name: _text(value) if isinstance(value, str) else value for name, value in row.items()}
 
 

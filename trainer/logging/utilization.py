@@ -1,5 +1,7 @@
-"""Use of the machine: model FLOPs utilization, the computation of the updates as a share of the GPUs'
-capacity in that time; and a trace of chosen steps by torch's profiler."""
+"""Use of the machine: model FLOPs utilization, and a trace of chosen steps by torch's profiler.
+
+Model FLOPs utilization is the computation of the updates as a share of the GPUs' capacity in that time.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ PEAKS = {
     "H20": 148e12,
     "A10": 125e12,
 }
-"""Operations a second in bfloat16, dense, by what is in the device's name (NVIDIA's data sheets)."""
+"""Dense bfloat16 operations per second, by a word in the device's name (NVIDIA's data sheets)."""
 
 
 def peak_flops(device: torch.device) -> float | None:
-    """Return what a device computes in a second at most; None for a CPU and for what is not in the table."""
+    """Return a device's maximum operations per second, or None for a CPU or an unknown device."""
     if device.type != "cuda":
         return None
     words = torch.cuda.get_device_name(device).replace("-", " ").split()
@@ -35,11 +37,11 @@ def peak_flops(device: torch.device) -> float | None:
 
 
 def training_flops(model: Any, lengths: Tensor) -> float:
-    """Return the operations of a forward and a backward over sequences of these lengths.
+    """Return the number of operations of a forward and a backward over sequences of these lengths.
 
-    6 for each weight and token, and 12 for each pair of tokens, head unit and layer, half of which a causal
-    kernel need not compute (Chowdhery et al. 2022, appendix B). What checkpointing computes again is not
-    counted, nor is looking up embeddings.
+    6 per weight and token, and 12 per pair of tokens, head unit and layer, half of which a causal kernel need
+    not compute (Chowdhery et al. 2022, appendix B). Recomputation by checkpointing and embedding lookups are
+    not counted.
     """
     config = model.config.get_text_config()
     weights: int = sum(p.numel() for p in model.parameters())
@@ -56,12 +58,13 @@ def training_flops(model: Any, lengths: Tensor) -> float:
 def utilization(
     models: Mapping[str, tuple[Any, int, Tensor]], seconds: Mapping[str, float], peak: float | None
 ) -> dict[str, float]:
-    """Return `perf/mfu/<name>` of each model that was updated; nothing where the peak is not known.
+    """Return `perf/mfu/<name>` of each updated model, or nothing if the peak is unknown.
 
     Args:
-        models: Hugging Face model, passes over the batch, and the lengths of this process's sequences,
-            by name; those of other processes are taken to be as long.
-        seconds: of the step's phases; `update_<name>` is this model's.
+        models: Hugging Face model, passes over the batch, and lengths of this process's sequences, by name.
+            The sequences of other processes are assumed to be equally long.
+        seconds: Seconds of the step's phases. `update_<name>` is the update of the model.
+        peak: Maximum operations per second of a device, if known.
     """
     found = {name: seconds.get(f"update_{name}", 0.0) for name in models}
     return {

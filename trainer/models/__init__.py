@@ -1,1 +1,1 @@
-"""Loading models, heads and adapters, and sharding them."""
+"""Loads models, heads and adapters, and shards them."""

@@ -1,7 +1,8 @@
-"""Attention within each sequence of a packed row, by torch's own kernels: no mask of the whole row, no other
-package. Where processes share a row's tokens, each attends with some of the heads.
+"""Attention within each sequence of a packed row, using torch's own kernels.
 
-It is registered with transformers as `ATTENTION`; models ask it for their masks and their attention.
+It needs no mask of the whole row and no other package. If processes share a row's tokens, each process
+attends with some of the heads. It is registered with transformers as `ATTENTION`, and models call it for
+masks and attention.
 """
 
 from __future__ import annotations
@@ -30,34 +31,40 @@ from rewardkit.trainer.models.sequence import to_heads, to_tokens
 T = TypeVar("T")
 
 ATTENTION = "rewardkit_packed"
-"""Value of `attn_implementation` in a model that attends by these functions."""
+"""Value of `attn_implementation` for models that use this file's attention."""
 
 KNOWN_LAYERS = {"full_attention", "sliding_attention"}
 HALF = (torch.float16, torch.bfloat16)
 
 BLOCKS_ON = frozenset({"cpu"})
-"""Devices on which sequences of like length are attended to together; others have a kernel for all."""
+"""Devices that process sequences of similar length together. Other devices have a kernel for all lengths."""
 BLOCK_PAIRS = 1024
-"""Pairs of tokens that cost about as much on a CPU as a call of torch's attention."""
+"""Number of token pairs whose cost on a CPU is about that of one call of torch's attention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Making of sequences from a row in which their common beginning stands once."""
+    """Maps between a row that stores a shared beginning of sequences once, and the separate sequences."""
 
     index: Tensor
-    """(V,): where in the row each token of the sequences stands."""
+    """(V,): index in the row of each token of the sequences."""
     inverse: Tensor
-    """(W,): for each token of the row one that is its copy."""
+    """(W,): index of one copy of each token of the row."""
     repeated: tuple[tuple[int, Tensor], ...]
-    """Places of a beginning in the row, and of its copies, (copies, tokens)."""
+    """Start of each shared beginning in the row, and the indices of its copies, (copies, tokens)."""
     blocks: tuple[tuple[int, int], ...] | None
-    """Sequences and width of each block of sequences of like length, which are padded to it; None: they
-    follow each other as they are."""
+    """Number of sequences and width of each block of padded sequences of similar length, or None if sequences
+    are concatenated without padding."""
 
     @classmethod
     def of(cls, index: Tensor, lengths: Sequence[int], alike: Sequence[tuple[int, Sequence[int]]]) -> Copies:
-        """Take the tokens of all sequences, their lengths, and how many of them which sequences share."""
+        """Create the mapping.
+
+        Args:
+            index: Index in the row of each token of the sequences, (V,).
+            lengths: Length of each sequence.
+            alike: Number of tokens of each shared beginning, and the sequences that share it.
+        """
         together = index.device.type in BLOCKS_ON
         order = like_lengths(lengths) if together else [[i] for i in range(len(lengths))]
         blocks = tuple((len(members), max(lengths[i] for i in members)) for members in order)
@@ -76,12 +83,12 @@ class Copies:
         return cls(index[picked], inverse, tuple(repeated), blocks if together else None)
 
     def spread(self, tokens: Tensor) -> Tensor:
-        """Return the tokens of all sequences, (1, heads, W, D) -> (1, heads, V, D)."""
+        """Copy the tokens of a row to all sequences, (1, heads, W, D) -> (1, heads, V, D)."""
         made: Tensor = _Spread.apply(tokens, self)  # type: ignore[no-untyped-call]
         return made
 
     def collect(self, tokens: Tensor) -> Tensor:
-        """Return what belongs to each token of the row, (1, heads, V, D) -> (1, heads, W, D)."""
+        """Return the values of each token of the row, (1, heads, V, D) -> (1, heads, W, D)."""
         found: Tensor = _Collect.apply(tokens, self)  # type: ignore[no-untyped-call]
         return found
 
@@ -89,8 +96,10 @@ class Copies:
 def _arrange(
     lengths: Sequence[int], order: Sequence[Sequence[int]], blocks: Sequence[tuple[int, int]]
 ) -> tuple[Tensor, Tensor]:
-    """Return which token stands at each place of the blocks (on padding the last of its sequence), and where
-    each token stands."""
+    """Return the token at each place of the blocks, and each token's place.
+
+    Padding repeats the last token of its sequence.
+    """
     begins = [0, *accumulate(lengths)]
     starts = [0] * len(lengths)
     picked = []
@@ -109,7 +118,7 @@ def _select(tokens: Tensor, index: Tensor) -> Tensor:
 
 
 class _Spread(torch.autograd.Function):
-    """Spreading of rows without indexing, whose backward adds up token by token."""
+    """Copies rows. The backward of plain indexing would add up gradients token by token."""
 
     @staticmethod
     def forward(ctx: Any, tokens: Tensor, copies: Copies) -> Tensor:
@@ -143,25 +152,25 @@ class _Collect(torch.autograd.Function):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The sequences of one row, and the processes that share its tokens."""
+    """Sequences of one row, and the processes that share its tokens."""
 
     lengths: tuple[int, ...]
-    """Length of each sequence, in their order; padding at the end counts to the last."""
+    """Length of each sequence, in order. Padding at the end counts towards the last sequence."""
     bounds: Tensor
-    """Starts of the sequences and end of the row, int32, (len(lengths) + 1,)."""
+    """Start of each sequence, and the end of the row, (len(lengths) + 1,) int32."""
     sharing: World | None = None
-    """Each of these holds an equal part of the row; None: this process holds all of it."""
+    """Processes that each hold an equal part of the row, or None if this process holds all of it."""
     copies: Copies | None = None
-    """Copies, where the row is not just its sequences one after the other."""
+    """Mapping to the sequences, or None if the row is the concatenation of its sequences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """Attributes that models carry to their layers in place of a mask."""
+    """Object that models pass to their layers in place of a mask."""
 
     packed: Packed
     window: int | None
-    """Number of tokens that a token sees, itself included; None: all before it in its sequence."""
+    """Number of tokens that a token attends to, including itself, or None for no limit."""
 
 
 _packed: ContextVar[Packed | None] = ContextVar("packed", default=None)
@@ -169,7 +178,7 @@ _packed: ContextVar[Packed | None] = ContextVar("packed", default=None)
 
 @contextmanager
 def attending(packed: Packed | None) -> Iterator[None]:
-    """Have models that are called in the block keep the sequences of `packed` apart."""
+    """Make models that are called in the block attend within each sequence of `packed`."""
     token = _packed.set(packed)
     try:
         yield
@@ -178,7 +187,7 @@ def attending(packed: Packed | None) -> Iterator[None]:
 
 
 def why_unserved(config: Any, *, remote: bool = False) -> str | None:
-    """Return why a model of this configuration cannot attend by these functions; None: it can."""
+    """Return the reason why a model with this config cannot use this file's attention, or None if it can."""
     text = config.get_text_config()
     kind = None if remote else MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)
     if isinstance(kind, tuple):
@@ -201,7 +210,7 @@ def why_unserved(config: Any, *, remote: bool = False) -> str | None:
 
 
 def why_unshared(config: Any, *, remote: bool = False) -> str | None:
-    """Return why processes cannot share a model's sequences; None: they can."""
+    """Return the reason why processes cannot share this model's sequences, or None if they can."""
     rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
     kinds: set[Any] = {r.get("rope_type") for r in (rope, *rope.values()) if isinstance(r, dict)}
     if stretched := sorted(kinds & {"dynamic", "longrope"}):
@@ -210,7 +219,7 @@ def why_unshared(config: Any, *, remote: bool = False) -> str | None:
 
 
 def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any) -> Any:
-    """Stand in for a mask; see `transformers.masking_utils`."""
+    """Return the object to pass as the mask. See `transformers.masking_utils`."""
     packed = _packed.get()
     if packed is None:
         return sdpa_mask(local_size=local_size, use_vmap=use_vmap, **about)
@@ -223,15 +232,15 @@ def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any
 
 
 Attend = Callable[[Tensor, Tensor, Tensor, T, float | None], Tensor]
-"""(query, key, value, what stands for the mask, scaling) -> (B, tokens, heads, size). Query, key and value
-are (B, heads, tokens, size)."""
+"""Function (query, key, value, mask or its replacement, scaling) -> (B, tokens, heads, size). Query, key and
+value are (B, heads, tokens, size)."""
 
 
 def attention_by(kind: type[T], attend: Attend[T]) -> Callable[..., tuple[Tensor, None]]:
-    """Return the function that transformers calls for the attention of a layer.
+    """Return the function that transformers calls for a layer's attention.
 
-    Where the mask is a `kind`, `attend` computes the attention; with any other mask torch's own does. The
-    function raises ConfigError for a layer that changes its attention scores, which `attend` would leave out.
+    The function calls `attend` if the mask is a `kind`, and torch's attention otherwise. It raises
+    ConfigError for a layer that changes its attention scores, since `attend` would ignore the change.
     """
 
     def attention(
@@ -276,7 +285,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling
 
 
 def _within(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
-    """Attend within each sequence of the row; all heads that are given, all tokens."""
+    """Attend within each sequence of the row, over all tokens and the given heads."""
     copies = visible.packed.copies
     if copies is None:
         return _apart(query, key, value, visible, scaling)
@@ -299,13 +308,13 @@ def _apart(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling:
 
 
 def _in_blocks(tokens: Tensor, blocks: Sequence[tuple[int, int]]) -> list[Tensor]:
-    """Return (sequences, heads, width, D) of each block, from (1, heads, V, D)."""
+    """Return the blocks, each (sequences, heads, width, D), of (1, heads, V, D)."""
     parts = torch.split(tokens[0], [count * width for count, width in blocks], dim=1)
     return [torch.unflatten(p, 1, block).transpose(0, 1) for p, block in zip(parts, blocks, strict=True)]
 
 
 def like_lengths(lengths: Sequence[int]) -> list[list[int]]:
-    """Bring sequences together whose padding to one width costs less than attending to each of them alone."""
+    """Group sequences if padding them to one width costs less than attending to each of them separately."""
     step = max(BLOCK_PAIRS // max(lengths), 1)
     found: dict[int, list[int]] = {}
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -314,7 +323,7 @@ def like_lengths(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _one(query: Tensor, key: Tensor, value: Tensor, window: int | None, scaling: float | None) -> Tensor:
-    """Attend within sequences of one length; a mask is made only where it is longer than the window."""
+    """Attend within sequences of equal length. A mask is created only if they are longer than the window."""
     length = query.shape[2]
     options: dict[str, Any] = {"scale": scaling, "enable_gqa": query.shape[1] != key.shape[1]}
     if window is None or length <= window:
@@ -324,9 +333,9 @@ def _one(query: Tensor, key: Tensor, value: Tensor, window: int | None, scaling:
 
 
 def _kernel(query: Tensor, key: Tensor, value: Tensor) -> Any:
-    """Return torch's function for all sequences at once; None where it does not take these tensors.
+    """Return torch's kernel for all sequences at once, or None if it does not support these tensors.
 
-    It is flash attention's kernel: heads of one size, up to 256 and a multiple of 8, in 16 bit.
+    It is a flash attention kernel for 16-bit heads of equal size, which is a multiple of 8 and at most 256.
     """
     sizes = {t.shape[-1] for t in (query, key, value)}
     fits = len(sizes) == 1 and max(sizes) <= 256 and max(sizes) % 8 == 0
@@ -335,8 +344,10 @@ def _kernel(query: Tensor, key: Tensor, value: Tensor) -> Any:
 
 @cache
 def _varlen(device: torch.device) -> Any:
-    """Return `torch.nn.attention.varlen.varlen_attn`; None where torch is too old for it (grouped heads came
-    last), or the device (before Ampere, 8.0)."""
+    """Return `torch.nn.attention.varlen.varlen_attn`, or None if torch or the GPU is too old.
+
+    torch must support grouped heads in it, and the GPU must be Ampere (8.0) or newer.
+    """
     try:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:
@@ -348,7 +359,7 @@ def _varlen(device: torch.device) -> Any:
 def _within_at_once(
     kernel: Any, query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None
 ) -> Tensor:
-    """Attend within all sequences by one kernel of CUDA's."""
+    """Attend within all sequences with one CUDA kernel."""
     bounds = visible.packed.bounds
     longest = max(visible.packed.lengths)
     queries, keys, values = (t[0].transpose(0, 1) for t in (query, key, value))

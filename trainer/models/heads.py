@@ -1,8 +1,8 @@
 """Heads of a language model in training: log-probabilities of given tokens, or a value per token.
 
-FSDP2 gathers weights in the root's `forward`, so everything that needs them happens there. How rows of a
-batch become `ids` and `positions` is in `workers/forward.py`; loading is in `load.py`, sharding in
-`sharding.py`.
+FSDP2 gathers weights in the root's `forward`, so all code that needs the weights runs there.
+`workers/forward.py` converts a batch to `ids` and `positions`, `load.py` loads models, and `sharding.py`
+shards them.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from rewardkit.trainer.models.sequence import gather_values, own_part
 from rewardkit.trainer.models.shape import CHUNK_ELEMENTS
 
 Packing = Literal["off", "rows", "flat"]
-"""`off`: a row holds one sequence. `rows`: short ones beside long ones. `flat`: one row holds all."""
+"""`off`: one sequence per row. `rows`: short sequences share a row. `flat`: all sequences in one row."""
 
 log = logging.getLogger(__name__)
 
 
 class PolicyModel(nn.Module):
-    """A causal language model that returns log-probabilities of tokens, and never all of its logits."""
+    """Causal language model that returns log-probabilities of tokens and never holds all logits at once."""
 
     def __init__(self, body: Any) -> None:
         super().__init__()
         self.body = body
         self.packing: Packing = "off"
         self.compiled = False
-        """True if log-probabilities are computed from logits by a compiled function."""
+        """True if a compiled function computes log-probabilities from logits."""
         self._routing: RouterReplay | None = None
         self._cap = _softcap(body)
         self._scale: float | None = None
@@ -45,7 +45,7 @@ class PolicyModel(nn.Module):
             self._scale = _logit_scale(body, self._cap, body.device)
 
     def find_out(self, device: torch.device) -> None:
-        """Learn of a body that got its weights late what can only be found by trying, on its `device`."""
+        """Determine properties of a body that received its weights late, by running it on `device`."""
         self._scale = _logit_scale(self.body, self._cap, device)
         if not keeps_apart(self.body, device):
             self.packing = "off"
@@ -61,17 +61,17 @@ class PolicyModel(nn.Module):
         packed: Packed | None = None,
         routes: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Score `targets`, each in the state that the token before it left behind.
+        """Score `targets`, each with the hidden state of the token before it.
 
         Args:
-            ids, positions: (R, W); positions start again at 0 with each sequence of a row.
-            places: (N,) index of that token in the flattened ids.
-            targets: (N,).
-            packed: the sequences of the one row; None: as the positions say.
-            routes: (R, W, layers * k), the experts that tokens go to; see `routing.py`.
+            ids, positions: (R, W). Positions restart at 0 with each sequence of a row.
+            places: Index of the token before each target in the flattened ids, (N,).
+            targets: Tokens to score, (N,).
+            packed: Sequences of the single row, or None if the positions separate them.
+            routes: Experts for each token, (R, W, layers * k). See `routing.py`.
 
         Returns:
-            log-probabilities and, if asked for, entropies in nats, each (N,) float32; see `token_log_probs`.
+            Log-probabilities and, if requested, entropies in nats, each (N,) float32. See `token_log_probs`.
         """
         score = partial(self._score_all, temperature=temperature, entropy=entropy, packed=packed)
         return _by_part(score, (ids, positions, routes), (places, targets), packed)
@@ -103,8 +103,8 @@ class PolicyModel(nn.Module):
         pieces = []
         for start, end in pairwise([0, *range(first, len(states) + 1, size)]):
             chunk = states[start:end], targets[start:end], temperature, entropy, head
-            # Backward computes the logits of a chunk again rather than keep those of all; it begins with the
-            # last, whose are kept.
+            # Backward recomputes the logits of each chunk to save memory. It starts with the last chunk,
+            # whose logits are kept.
             again = torch.is_grad_enabled() and end < len(states)
             pieces.append(
                 checkpoint(self._score, *chunk, use_reentrant=False) if again else self._score(*chunk)
@@ -113,9 +113,9 @@ class PolicyModel(nn.Module):
         return torch.cat(log_probs), None if entropy == "no" else torch.cat(entropies)
 
     def _summing_head(self) -> Tensor | None:
-        """The output layer's weight in float32, where its gradient is summed over chunks; None: as it is.
+        """Return the output layer's weight in float32 if its gradient is summed over chunks, else None.
 
-        A gradient that is added up chunk by chunk in 16 bit loses what is small beside the sum so far.
+        Summing the chunks' gradients in 16 bit would lose values that are small compared to the sum.
         """
         if self._scale is None:
             return None
@@ -148,7 +148,7 @@ class PolicyModel(nn.Module):
 
 
 class ValueModel(nn.Module):
-    """A language model's body with a scalar head: the value of the state after each token.
+    """Language model body with a scalar head, which returns the value of the state after each token.
 
     The head starts at zero, so that the first values are 0 rather than noise that the critic has to unlearn.
     """
@@ -166,7 +166,7 @@ class ValueModel(nn.Module):
             self.packing = "off"
 
     def forward(self, ids: Tensor, positions: Tensor, places: Tensor, packed: Packed | None = None) -> Tensor:
-        """Return the values after the tokens at `places`, (N,) float32; arguments as for a `PolicyModel`."""
+        """Return the values after the tokens at `places`, (N,) float32. See `PolicyModel.forward`."""
 
         def values(ids: Tensor, positions: Tensor, places: Tensor) -> tuple[Tensor, None]:
             states = hidden_states(self.body, ids, positions, packed).flatten(0, 1)[places]
@@ -176,15 +176,15 @@ class ValueModel(nn.Module):
 
 
 def has_no_weights(model: nn.Module) -> bool:
-    """Return True if a model is an outline, whose weights are read once it is sharded."""
+    """Return True if a model is an outline, whose weights are read after sharding."""
     return any(parameter.is_meta for parameter in model.parameters())
 
 
 def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor, packed: Packed | None = None) -> Tensor:
     """Return the last hidden states, (R, W) -> (R, W, H).
 
-    There is no attention mask: padding stands behind the tokens, where causal attention does not look, and
-    transformers tells the sequences of one row apart by positions that start again, or by `packed`.
+    No attention mask is needed. Padding follows the tokens, so causal attention ignores it, and transformers
+    separates the sequences of a row where positions restart, or by `packed`.
     """
     with attending(packed):
         states: Tensor = body(input_ids=ids, position_ids=positions, use_cache=False).last_hidden_state
@@ -197,11 +197,11 @@ def _by_part(
     scored: tuple[Tensor, ...],
     packed: Packed | None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute this process's part of a row that processes share, and return what all of them found.
+    """Compute this process's part of a row that processes share, and return the results of all processes.
 
     Args:
-        tokens: what belongs to each token, (1, W), the ids first.
-        scored: the places that are looked at, (N,), and what belongs to them.
+        tokens: Tensors with an element per token, (1, W), starting with the ids.
+        scored: Places to score, (N,), and tensors with an element per place.
     """
     sharing = packed.sharing if packed else None
     if sharing is None:
@@ -223,9 +223,9 @@ def _by_part(
 
 @torch.no_grad()
 def keeps_apart(body: Any, device: torch.device) -> bool:
-    """Return True if sequences packed into one row do not see each other; in recurrent layers they may.
+    """Return True if sequences packed into one row do not affect each other, as they may in recurrent layers.
 
-    Found by trying: a config does not say it.
+    The model is run to find this out, as no config states it.
     """
     ids = torch.tensor([[1, 2, 1, 2]], device=device)
     positions = torch.tensor([[0, 1, 0, 1]], device=device)
@@ -237,9 +237,9 @@ def keeps_apart(body: Any, device: torch.device) -> bool:
 
 @torch.no_grad()
 def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float | None:
-    """Return by what the logits differ from the output layer's result: a factor, or None for something else.
+    """Return the factor between the logits and the output layer's result, or None if they differ otherwise.
 
-    Found by trying, as each model family has its own name for it.
+    The model is run to find this out, as each model family has its own setting for the factor.
     """
     head = model.get_output_embeddings()
     body = model.base_model
@@ -263,7 +263,7 @@ def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float |
 
 
 def _exactly(scale: float, config: Any) -> float:
-    """Return the factor that a measured one stands for: 1, or a number of the config or its reciprocal."""
+    """Return the exact value of a measured factor: 1, or a number in the config or its reciprocal."""
     numbers = [v for v in config.to_dict().values() if type(v) in (int, float) and v]
     known = [1.0, *numbers, *(1 / v for v in numbers)]
     best = min(known, key=lambda v: abs(scale - v))
@@ -276,5 +276,5 @@ def _softcap(model: Any) -> float | None:
 
 
 def _close(a: Tensor, b: Tensor) -> bool:
-    """Equal as far as a bfloat16 model can tell."""
+    """Return True if the tensors are equal within bfloat16 precision."""
     return float((a - b).norm()) <= 0.02 * float(a.norm())

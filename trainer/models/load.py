@@ -1,4 +1,4 @@
-"""Loads the contents of a Hugging Face folder: tokenizer, configuration, a language model, a value model."""
+"""Loads the contents of a Hugging Face folder: tokenizer, config, language model and value model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in D
 
 
 def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
-    """Load the tokenizer of a model folder; it must have a chat template and an end-of-sequence token."""
+    """Load the tokenizer of a model folder. It must have an end-of-sequence token.
+
+    Raises:
+        ConfigError: There is no usable tokenizer.
+    """
     quiet_transformers()
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=trust_remote_code)
@@ -39,27 +43,27 @@ def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
 
 
 def load_generation_config(path: str) -> GenerationConfig | None:
-    """Load how a model folder says that the model generates; None where it says nothing."""
+    """Load the generation config of a model folder, or return None if the folder has none."""
     with suppress(OSError, ValueError):
         return GenerationConfig.from_pretrained(path)
     return None
 
 
 def end_token_ids(tokenizer: Any, generation_config: Any) -> list[int]:
-    """Return every token that ends a response: the tokenizer's, and those of a generation config."""
+    """Return all tokens that end a response: the tokenizer's, and those of a generation config."""
     configured = None if generation_config is None else generation_config.eos_token_id
     listed = configured if isinstance(configured, list) else [configured]
     return sorted({tokenizer.eos_token_id, *(i for i in listed if i is not None)})
 
 
 def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
-    """Load the configuration of a model folder, without its weights; `options.override_config` changes it."""
+    """Load the config of a model folder, without weights, and apply `options.override_config`."""
     options = options or ModelConfig(path)
     changes = {k: v for k, v in options.override_config.items() if k != "attn_implementation"}
     quiet_transformers()
     try:
         return AutoConfig.from_pretrained(path, trust_remote_code=options.trust_remote_code, **changes)
-    except Exception as error:  # whatever a config's own class raises at values that it does not take
+    except Exception as error:  # a config class may raise any exception for invalid values
         changed = f" with override_config={changes}" if changes else ""
         raise ConfigError(f"cannot load a model from '{path}'{changed}: {_first_line(error)}") from None
 
@@ -67,10 +71,10 @@ def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
 def load_causal_lm(
     path: str, dtype: torch.dtype = torch.float32, options: ModelConfig | None = None
 ) -> nn.Module:
-    """Load a causal language model, on the CPU, in eval mode.
+    """Load a causal language model on the CPU, in eval mode.
 
-    It stays in eval mode while it trains: dropout would make the policy that is updated another one than
-    the policy that acted.
+    The model stays in eval mode during training, as dropout would make the trained policy differ from the
+    policy that generated.
     """
     model: nn.Module = _load(AutoModelForCausalLM, path, dtype, options)
     return model
@@ -85,17 +89,17 @@ def load_value_model(
 ) -> ValueModel:
     """Load a critic from a language model's folder, on the CPU, in eval mode.
 
-    The value head is that of the folder where it has one that fits; else it starts at 0.
+    The value head is loaded from the folder if it has one that fits. Otherwise it starts at 0.
 
     Args:
-        say: told in one line what became of the folder's value head, if it has one.
+        say: Callback that receives a message about the folder's value head, if it has one.
     """
     return _with_value_head(_load(AutoModel, path, dtype, options), path, dtype, say)
 
 
 def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[str], None]) -> ValueModel:
     model = ValueModel(body, body.config.get_text_config().hidden_size)
-    model.head.to(dtype)  # not the whole model: rotary frequencies are a buffer, and ruined in bfloat16
+    model.head.to(dtype)  # not the whole model, as rotary frequencies are a buffer and need float32
     saved = read_value_head(path, model.head.in_features)
     if saved.weight is not None:
         with torch.no_grad():
@@ -106,7 +110,7 @@ def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[st
 
 
 def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, ShardPlaces | None]:
-    """Return a causal language model without weights, and where they lie; or whole, and None."""
+    """Return a causal language model without weights, and their locations, or the loaded model and None."""
     outlined = _outline(AutoModelForCausalLM, path, dtype, options)
     if outlined is None:
         return load_causal_lm(path, dtype, options), None
@@ -119,7 +123,7 @@ def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tu
 def outline_value_model(
     path: str, dtype: torch.dtype, options: ModelConfig, *, say: Callable[[str], None]
 ) -> tuple[ValueModel, ShardPlaces | None]:
-    """Return a critic whose body has no weights, and where they lie; or whole, and None."""
+    """Return a critic whose body has no weights, and their locations, or the loaded critic and None."""
     outlined = _outline(AutoModel, path, dtype, options)
     if outlined is None:
         return load_value_model(path, dtype, options, say=say), None
@@ -129,7 +133,11 @@ def outline_value_model(
 def _outline(
     kind: Any, path: str, dtype: torch.dtype, options: ModelConfig
 ) -> tuple[Any, ShardPlaces] | None:
-    """Return None where weights cannot be read tensor by tensor, or an adapter needs them to be there."""
+    """Return a model without weights, and their locations.
+
+    Return None if weights cannot be read tensor by tensor, or the model gets an adapter, which needs loaded
+    weights.
+    """
     folder = model_folder(path)
     config = load_model_config(path, options)
     if folder is None or has_adapter(options) or getattr(config, "quantization_config", None):
@@ -158,15 +166,15 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
 
 
 def _attention(config: Any) -> dict[str, str]:
-    """Return the attention to ask transformers for: torch's own silently leaves a cap of logits out."""
+    """Return the attention implementation to request, as torch's silently ignores a softcap of scores."""
     capped = getattr(config.get_text_config(), "attn_logit_softcapping", None)
     return {"attn_implementation": "eager"} if capped else {}
 
 
 def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -> nn.Module:
-    """Return a copy of a not yet sharded model, its parameters in `dtype` on `device`.
+    """Return a copy of a model that is not yet sharded, with its parameters in `dtype` on `device`.
 
-    Parameters alone are cast: rotary frequencies are a buffer, and would be ruined by bfloat16.
+    Only parameters are cast, as rotary frequencies are a buffer and lose too much precision in bfloat16.
     """
     copied = copy.deepcopy(model).to(device)
     for parameter in copied.parameters():
@@ -177,7 +185,7 @@ def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -
 def whole_copy(
     model: nn.Module, dtype: torch.dtype, device: torch.device, path: str, options: ModelConfig
 ) -> nn.Module:
-    """Return an unsharded copy, from the model's folder where `model` is an outline without weights."""
+    """Return an unsharded copy of `model`, or load it from its folder if `model` is an outline."""
     if has_no_weights(model):
         loaded: nn.Module = load_causal_lm(path, dtype, options).to(device)
         return loaded
@@ -185,12 +193,12 @@ def whole_copy(
 
 
 def quiet_transformers() -> None:
-    """Keep transformers' progress bars and advice off the console; its errors are raised."""
+    """Suppress the progress bars and advice of transformers. Its errors are still raised."""
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
 
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    # Of a list with its lead-in on the first line, the first entry says something.
+    # If the first line introduces a list, add the list's first entry, which has the information.
     return f"{lines[0]} {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]

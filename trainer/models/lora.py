@@ -1,6 +1,6 @@
-"""Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) on a model's linear layers, by peft.
+"""Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) on a model's linear layers, using peft.
 
-The adapter is injected in place, so that the model stays the Hugging Face model it was.
+The adapter is injected in place, so that the model keeps its Hugging Face class.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from rewardkit.trainer.distributed import gathered
 
 ADAPTER = "default"
 AdapterParts = tuple[Any, dict[str, Tensor]]
-"""An adapter as it is written: peft's `LoraConfig`, and the tensors by the names of `adapter_tensors`."""
+"""Contents of an adapter's folder: peft's `LoraConfig`, and the tensors named as in `adapter_tensors`."""
 
 
 def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
-    """Freeze a Hugging Face model and put an adapter on its linear layers, which does nothing yet.
+    """Freeze a Hugging Face model and add an adapter to its linear layers. The new adapter has no effect yet.
 
     Args:
-        weights: load those of `options.lora_adapter_path`, if that is set.
+        weights: If True, load the weights from `options.lora_adapter_path`, if that is set.
 
     Raises:
-        ConfigError: peft is not installed, `target_modules` names a layer that is no linear one, or none, or
-            there is no adapter at the path, or one for another model.
+        ConfigError: peft is not installed, `target_modules` matches no layer or a layer that is not linear,
+            or the path has no adapter that fits this model.
     """
     try:
         from peft.tuners.lora import Linear, LoraLayer
@@ -61,10 +61,10 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
 
 
 def adapter_settings(options: ModelConfig) -> Any:
-    """Return peft's `LoraConfig` for a model's options: of `lora_adapter_path`, where that is set.
+    """Return peft's `LoraConfig` for a model's options, read from `lora_adapter_path` if that is set.
 
     Raises:
-        ConfigError: there is no adapter at the path, or one of another kind.
+        ConfigError: The path has no adapter, or an adapter of another type.
     """
     from peft import LoraConfig
 
@@ -80,7 +80,7 @@ def adapter_settings(options: ModelConfig) -> Any:
         raise ConfigError(f"lora_adapter_path={folder} contains no adapter: adapter_config.json is missing")
     try:
         settings = LoraConfig.from_pretrained(str(folder))
-    except Exception as error:  # no JSON, or settings that peft does not know
+    except Exception as error:  # invalid JSON, or settings unknown to peft
         raise ConfigError(f"lora_adapter_path={folder}: {reason_of(error)}") from None
     if not isinstance(settings, LoraConfig):
         raise ConfigError(f"the adapter in {folder} has the type {settings.peft_type.value}; expected LORA")
@@ -90,7 +90,7 @@ def adapter_settings(options: ModelConfig) -> Any:
 
 @torch.no_grad()
 def _load_adapter(model: nn.Module, folder: Path) -> None:
-    """Fill the adapter that is on the model, under the names that `write_adapter` writes."""
+    """Load the adapter's weights into the model, from the names that `write_adapter` writes."""
     try:
         saved = load_file(folder / "adapter_model.safetensors")
     except (OSError, SafetensorError) as error:
@@ -112,8 +112,8 @@ def _load_adapter(model: nn.Module, folder: Path) -> None:
 
 @contextmanager
 def adapters_off(model: nn.Module) -> Iterator[None]:
-    """Within the block the model is the base model."""
-    # Not through peft's `enable_adapters`: it freezes and unfreezes parameters, behind FSDP's back.
+    """Disable the adapters for the block, so that the model acts as the base model."""
+    # peft's `enable_adapters` would freeze and unfreeze parameters without FSDP's knowledge.
     layers: list[Any] = [m for m in model.modules() if hasattr(m, "_disable_adapters")]
     for layer in layers:
         layer._disable_adapters = True
@@ -125,7 +125,7 @@ def adapters_off(model: nn.Module) -> Iterator[None]:
 
 
 def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """Yield the parameters under the base model's names, adapters added in: new tensors, nothing changed."""
+    """Yield the parameters with the base model's names, as new tensors in which adapters are merged."""
     for name, parameter in model.named_parameters():
         owner, base, rest = name.rpartition(".base_layer.")
         if ".lora_" in name:
@@ -139,10 +139,10 @@ def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iter
 
 
 def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
-    """Yield the adapter's tensors by the names of its file, gathered from their shards.
+    """Yield the adapter's tensors with their names in its file, gathered from the shards.
 
     Args:
-        model: all processes iterate; a `PolicyModel` or `ValueModel` with an adapter, sharded or not.
+        model: `PolicyModel` or `ValueModel` with an adapter, sharded or not. All processes must iterate.
     """
     for name, parameter in model.body.named_parameters():
         if ".lora_" in name:
@@ -150,22 +150,22 @@ def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
 
 
 def gather_adapter(model: Any, *, keep: bool = True) -> AdapterParts:
-    """Return copies of what `write_adapter` writes of a `PolicyModel` or `ValueModel`.
+    """Return copies of the adapter parts of a `PolicyModel` or `ValueModel`, as `write_adapter` needs them.
 
     Args:
-        model: all processes call it.
-        keep: whether this process wants the tensors.
+        model: Model with an adapter. All processes must call this function.
+        keep: If False, return no tensors in this process.
     """
     copies = {name: tensor.to("cpu", copy=True) for name, tensor in adapter_tensors(model) if keep}
     return model.body.peft_config[ADAPTER], copies
 
 
 def write_adapter(settings: Any, tensors: Mapping[str, Tensor], folder: Path) -> None:
-    """Write an adapter as a folder that `PeftModel.from_pretrained` and vLLM load.
+    """Write an adapter to a folder that `PeftModel.from_pretrained` and vLLM can load.
 
     Args:
         settings: peft's `LoraConfig`.
-        tensors: by the names of `adapter_tensors`, on the CPU.
+        tensors: CPU tensors with the names of `adapter_tensors`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     settings.save_pretrained(folder)

@@ -1,5 +1,5 @@
-"""Options that change how a model computes, applied before it is sharded: packing, adapters, kernels,
-checkpointing of its decoder layers."""
+"""Applies options that change a model's computation, before it is sharded: packing, adapters, kernels,
+checkpointing of decoder layers."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def prepare(
     """Apply the model options to a causal language model or a `ValueModel`, before it is sharded.
 
     Args:
-        device: where it is going to compute.
-        sequence_parallel: the most processes that are going to share a row's tokens.
+        device: Device that the model will compute on.
+        sequence_parallel: Maximum number of processes that share a row's tokens.
 
     Raises:
-        ConfigError: an option needs a package that is not there, or the model cannot do it.
+        ConfigError: An option needs a package that is not installed, or the model does not support it.
     """
     prepared = model if isinstance(model, ValueModel) else PolicyModel(model)
     assert isinstance(prepared, PolicyModel | ValueModel)
@@ -57,13 +57,13 @@ def prepare(
         prepared.compiled = fsdp.use_torch_compile and device.type == "cuda" and _can_compile()
     if options.enable_gradient_checkpointing:
         for layer in decoder_layers(prepared, fsdp):
-            # Not transformers' own switch: that works in training mode only, where dropout is on.
+            # transformers' own switch works only in training mode, in which dropout is active.
             layer.forward = partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False)
     return prepared
 
 
 def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_parallel: int) -> str | None:
-    """Return the attention to compute with; None: what transformers chose."""
+    """Return the attention implementation to use, or None to keep the choice of transformers."""
     if sequence_parallel > 1:
         if reason := why_unshared(body.config, remote=options.trust_remote_code):
             raise ConfigError(f"ulysses_sequence_parallel_size cannot be above 1 for this model: {reason}")
@@ -85,7 +85,7 @@ def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_p
 
 @cache
 def _can_compile() -> bool:
-    """Return True if Triton, which comes with torch for CUDA, and the C compiler that it calls are there."""
+    """Return True if Triton (part of torch for CUDA) and the C compiler that it needs are installed."""
     compilers = [os.environ.get("CC"), "gcc", "clang", "cc"]
     can = find_spec("triton") is not None and any(shutil.which(name) for name in compilers if name)
     if not can:
@@ -101,12 +101,12 @@ def _attend_by(body: Any, attention: Any) -> None:
         raise ConfigError(f"override_config.attn_implementation must be a name, found {attention!r}")
     try:
         body.set_attn_implementation(attention)
-    except Exception as error:  # no such one, its package is missing, or it is not for this model or machine
+    except Exception as error:  # unknown, not installed, or not for this model or machine
         raise ConfigError(f"override_config.attn_implementation={attention}: {reason_of(error)}") from None
 
 
 def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:
-    """Return the decoder layers: the modules of the classes that the config names, or the model declares."""
+    """Return the decoder layers: the modules of the classes that the config names or the model declares."""
     declared = (getattr(m, "_no_split_modules", None) for m in model.modules())
     names = config.wrap_policy.transformer_layer_cls_to_wrap or sorted({n for d in declared if d for n in d})
     layers = [m for m in model.modules() if type(m).__name__ in names]

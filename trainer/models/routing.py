@@ -1,8 +1,7 @@
-"""Router replay: each token goes to the experts that the rollout engine chose for it.
+"""Router replay: sends each token to the experts that the rollout engine chose for it.
 
-A router that chooses again may choose other experts, if only because of rounding, and then the policy that
-learns is not the one that generated. The router still learns, because the weights of the experts are the
-policy's own.
+If routers chose again, rounding alone could lead to other experts, and the trained policy would differ from
+the one that generated. The router is still trained, as the policy computes the experts' weights itself.
 """
 
 from __future__ import annotations
@@ -16,28 +15,28 @@ from rewardkit.errors import ConfigError
 
 KEY = "actor_rollout_ref.rollout.router_replay"
 ROUTES = "routed_experts"
-"""Name of the tensor in a batch: (B, L, layers * k) int32; -1 where a token's experts are not known."""
+"""Name of the tensor in a batch: (B, L, layers * k) int32, or -1 if a token's experts are unknown."""
 
 
 class RouterReplay:
-    """The routers of a model, and which experts the tokens of the next forward go to."""
+    """Makes a model's routers send the tokens of the next forward to given experts."""
 
     def __init__(self, body: nn.Module) -> None:
         self.routers: list[nn.Module] = []
         self._normed: bool | None = None
-        """True if the weights of a token's experts add up to 1; found at the first token."""
+        """True if the weights of a token's experts add up to 1. Determined from the first tokens."""
         self._routes: Tensor | None = None
-        """(layers, N, k); kept for the backward, which may compute layers again."""
+        """(layers, N, k). Kept for the backward, which may recompute layers."""
         for module in body.modules():
             if type(module).__name__.lower().endswith("topkrouter"):
                 module.register_forward_hook(self._hook(len(self.routers)))
                 self.routers.append(module)
 
     def expect(self, routes: Tensor | None) -> None:
-        """Say where the tokens of the next forward go: (R, W, layers * k); None: as the routers choose.
+        """Set the experts for the next forward, (R, W, layers * k), or None to let the routers choose.
 
         Raises:
-            ConfigError: the model has another number of routers.
+            ConfigError: The number of routers in the model does not match.
         """
         self._routes = None
         if routes is None:
@@ -58,7 +57,7 @@ class RouterReplay:
         return replay
 
     def _replayed(self, result: Any, wanted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits, weights and ids, as transformers' routers do, for the experts that are wanted."""
+        """Return logits, weights and ids for the wanted experts, in the format of transformers' routers."""
         if not isinstance(result, tuple) or len(result) != 3:
             raise ConfigError(f"{KEY}=true does not support the routers of this model; set {KEY}=false")
         logits, weights, ids = result
@@ -73,7 +72,7 @@ class RouterReplay:
 
 
 def _are_normed(shares: Tensor, weights: Tensor) -> bool:
-    """Return True if experts are weighed by their probabilities, (N, k), divided by their sum."""
+    """Return True if expert weights are their probabilities, (N, k), divided by the sum of these."""
     for normed, expected in ((True, shares / shares.sum(dim=-1, keepdim=True)), (False, shares)):
         if bool((weights - expected).abs().max() < 0.01):
             return normed
@@ -83,11 +82,11 @@ def _are_normed(shares: Tensor, weights: Tensor) -> bool:
 
 
 def align_routes(routes: list[Any], attention_mask: Tensor) -> Tensor:
-    """Return routes of rows, (B, L, layers * k) int32, each placed where the row's tokens stand.
+    """Return the experts of all rows, (B, L, layers * k) int32, aligned with each row's tokens.
 
     Args:
-        routes: of each row (tokens, layers, k), for all of its tokens or for the first of them.
-        attention_mask: (B, L), 1 on the tokens.
+        routes: Experts of each row, (tokens, layers, k), for all or only the first of its tokens.
+        attention_mask: (B, L), 1 on tokens.
     """
     width = max((route[0].size for route in routes if len(route)), default=0)
     placed = torch.full((*attention_mask.shape, width), -1, dtype=torch.int32)

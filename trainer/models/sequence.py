@@ -1,7 +1,7 @@
-"""Sequence parallelism: processes that hold equal parts of one row of tokens, and what passes between them.
+"""Sequence parallelism: processes hold equal parts of one row of tokens and exchange tensors for attention.
 
-Each computes its own tokens; for attention the parts are exchanged, so that each has all tokens of some heads
-(DeepSpeed-Ulysses, Jacobs et al. 2023). All of them must call these functions together.
+Each process computes its own tokens. For attention, parts are exchanged so that each process has all tokens
+of some heads (DeepSpeed-Ulysses, Jacobs et al. 2023). All processes must call these functions together.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from rewardkit.trainer.distributed import World
 
 
 def own_part(tokens: Tensor, sharing: World) -> Tensor:
-    """Return this process's part of what belongs to each token, (1, W) -> (1, W / size)."""
+    """Return this process's part of a tensor with one element per token, (1, W) -> (1, W / size)."""
     return tokens.chunk(sharing.size, dim=1)[sharing.rank]
 
 
 def gather_values(values: Tensor, owners: Tensor, sharing: World) -> Tensor:
-    """Return what all processes found, (N,): those of process r, in their order, where `owners` is r.
+    """Return the values of all processes, (N,). Elements with `owners` r are those of process r, in order.
 
-    Its gradient is each process's own share of a loss that all of them compute alike.
+    The gradient is each process's own part of the gradient of a loss that all processes compute equally.
     """
     gathered: Tensor = _Gather.apply(values, owners, sharing)  # type: ignore[no-untyped-call]
     return gathered
@@ -33,8 +33,8 @@ def gather_values(values: Tensor, owners: Tensor, sharing: World) -> Tensor:
 def to_heads(query: Tensor, key: Tensor, value: Tensor, sharing: World) -> list[Tensor]:
     """Exchange some tokens of all heads for all tokens of some heads.
 
-    (1, heads, W / size, D) -> (1, heads / size, W, D). Keys and values are repeated as often as it takes to
-    have some for each process; heads that do not divide by the processes are filled up with zeros.
+    (1, heads, W / size, D) -> (1, heads / size, W, D). Keys and values are repeated until their heads divide
+    by the number of processes. If query heads do not divide, they are padded with zeros.
     """
     size = sharing.size
     tensors = [_even(t, size) for t in _repeat(query, key, value, size)]
@@ -48,14 +48,14 @@ def to_heads(query: Tensor, key: Tensor, value: Tensor, sharing: World) -> list[
 
 
 def to_tokens(out: Tensor, sharing: World) -> Tensor:
-    """Give all tokens of some heads back for some tokens of all heads; see `to_heads`."""
+    """Undo `to_heads`: exchange all tokens of some heads for some tokens of all heads."""
     _, heads, tokens, width = out.shape
     parts = out.reshape(heads, sharing.size, -1).transpose(0, 1).flatten(1)
     return _exchange(parts, sharing).view(1, sharing.size * heads, tokens // sharing.size, width)
 
 
 def _repeat(query: Tensor, key: Tensor, value: Tensor, size: int) -> list[Tensor]:
-    """Repeat keys and values until they divide by `size`; if queries do not either, to one for each."""
+    """Repeat keys and values until their heads divide by `size`, or else to one per query head."""
     heads = key.shape[1]
     groups = query.shape[1] // heads
     times = [f for f in range(1, groups + 1) if groups % f == 0 and heads * f % size == 0]
@@ -69,7 +69,7 @@ def _even(tensor: Tensor, size: int) -> Tensor:
 
 
 def _exchange(parts: Tensor, sharing: World) -> Tensor:
-    """Send part r of (size, M) to process r, and return what came, in order of rank."""
+    """Send part r of (size, M) to process r, and return the received parts in order of rank."""
     received: Tensor = _Exchange.apply(parts, sharing)  # type: ignore[no-untyped-call]
     return received
 

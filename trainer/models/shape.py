@@ -1,6 +1,6 @@
 """Facts about a model from its config.json and the headers of its weight files.
 
-No weight is read and torch is not imported: milliseconds for any size.
+This takes milliseconds for any model size, as no weights are read and torch is not imported.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 from rewardkit.model_folders import model_folder, read_config
 
 CHUNK_ELEMENTS = 2**25
-"""Logits that exist at once in training: 128 MiB in float32."""
+"""Maximum number of logits in memory at once in training: 128 MiB in float32."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of a model that decide its memory; `kv_width`: numbers of a token in a layer's cache."""
+    """Sizes of a model that determine its memory. `kv_width` is the cached values per layer and token."""
 
     parameters: int
     layers: int
@@ -31,15 +31,15 @@ class Shape:
     intermediate: int
     """Width of the feed-forward layers."""
     tied: bool = False
-    """The output layer's weight is the embedding's."""
+    """True if the output layer shares the embedding's weight."""
 
 
 HEADS = ("lm_head.weight", "embed_out.weight", "output.weight")
-"""Names of the output layer's weight, where it is one of its own."""
+"""Names of the output layer's weight in models that do not tie it."""
 
 
 def read_shape(path: str) -> Shape | None:
-    """Return the shape of a model in a folder or in the hub's cache; None if it is not on this machine."""
+    """Return the shape of a model in a folder or in the Hub's cache, or None if it is not on this machine."""
     folder = model_folder(path)
     files = sorted(folder.glob("*.safetensors")) if folder else []
     config = read_config(path)
@@ -63,9 +63,9 @@ def read_shape(path: str) -> Shape | None:
 
 
 def read_positions(config: Mapping[str, Any] | None) -> int | None:
-    """Return how many tokens a model of this config.json has positions for; None where it does not say.
+    """Return the number of positions of a model with this config.json, or None if the file does not state it.
 
-    Scaled rotary positions count: by their factor, from what they were before where that is given too.
+    Scaled rotary positions are multiplied by their factor, starting from the original number if it is given.
     """
     text = text_part(config or {})
     most = text.get("max_position_embeddings") or text.get("n_positions")
@@ -77,13 +77,13 @@ def read_positions(config: Mapping[str, Any] | None) -> int | None:
 
 
 def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part of a config.json that is of text, where it describes a model of more than text."""
+    """Return the text part of a config.json, which is the whole for a model of text only."""
     inner = config.get("text_config")
     return inner if isinstance(inner, dict) else config
 
 
 def _header(file: Path) -> dict[str, dict[str, Any]]:
-    """The tensors of a safetensors file by name, from its header."""
+    """Return the tensors described in the header of a safetensors file, by name."""
     with file.open("rb") as opened:
         (length,) = struct.unpack("<Q", opened.read(8))
         header: dict[str, dict[str, Any]] = json.loads(opened.read(length))

@@ -1,7 +1,7 @@
-"""Sharding a model over processes by FSDP2, and gathering its whole tensors again.
+"""Shards a model over processes with FSDP2, and gathers its full tensors.
 
-Every model takes part in training through its root `forward` alone (`heads.py`): a submodule called past
-FSDP2's root hook would meet sharded weights.
+In training, every model is called only by its root `forward` (`heads.py`). A submodule called directly would
+bypass FSDP2's root hook and run with sharded weights.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from rewardkit.trainer.models.shards import ShardPlaces, fill
 def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlaces | None = None) -> nn.Module:
     """Shard a model over all processes with FSDP2, one group per decoder layer.
 
-    Master weights stay in the type they have. A causal language model comes back inside a `PolicyModel`.
-    One process that computes with its weights as they are keeps them so: FSDP2 would copy all of them for
-    each forward and backward.
+    Master weights keep their dtype. A causal language model is wrapped in a `PolicyModel`. If a single
+    process computes in the dtype of its weights, the model is not sharded, as FSDP2 would copy all weights
+    for each forward and backward.
 
     Args:
-        places: where the weights of an outline lie: each process reads its own.
+        places: Locations of an outline's weights. Each process reads only its own part.
     """
     if isinstance(model, PreTrainedModel):
         model = PolicyModel(model)
@@ -55,7 +55,7 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
     }
     for layer in decoder_layers(model, config):
         fully_shard(layer, reshard_after_forward=config.reshard_after_forward, **settings)
-    # The root's weights are the first that backward needs: what has no backward need not keep them.
+    # Backward needs the root's weights first, so they stay gathered only if there is a backward.
     trained = any(p.requires_grad for p in model.parameters())
     fully_shard(model, reshard_after_forward=None if trained else config.reshard_after_forward, **settings)
     if places is not None:
@@ -67,12 +67,15 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
             # FSDP2 of torch before 2.13 fails, on CUDA, in a forward without arguments.
             model.find_out(world.device)
         root: Any = model
-        root.reshard()  # it keeps what it gathered, for a backward that does not come
+        root.reshard()  # frees the weights that it keeps for a backward
     return model
 
 
 def _stays_whole(model: nn.Module, world: World, config: FsdpConfig) -> bool:
-    """See `may_stay_whole`; an adapter may have another type than the model that it is on."""
+    """Return True if the model need not be sharded (`may_stay_whole`), and no parameter needs a cast.
+
+    The dtype of an adapter may differ from that of the model.
+    """
     computing = DTYPES[computing_dtype(config)]
     return may_stay_whole(config, world.size) and all(p.dtype == computing for p in model.parameters())
 
@@ -88,30 +91,31 @@ def _whole(model: nn.Module, device: torch.device, places: ShardPlaces | None) -
 
 
 def drop_gathered(model: nn.Module) -> None:
-    """Give up the weights that a forward has gathered, and that the root keeps for a backward."""
+    """Free the gathered weights that the root keeps for a backward."""
     for module in model.modules():
         if isinstance(module, FSDPModule):
             module.reshard()
 
 
 def language_model(model: nn.Module) -> nn.Module:
-    """Return the Hugging Face model within a policy; anything else as it is."""
+    """Return the Hugging Face model in a policy, or any other model unchanged."""
     return model.body if isinstance(model, PolicyModel) else model
 
 
 def is_adapted(model: nn.Module) -> bool:
-    """Return True if a policy learns through an adapter."""
+    """Return True if a policy is trained by an adapter."""
     return bool(getattr(language_model(model), "peft_config", None))
 
 
 def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter gathered from its shards, one at a time. All processes must iterate together.
 
-    Names are those of the Hugging Face model. A tied weight comes once, under its first name; an adapter
-    comes added to the weight it adapts.
+    Names are those of the Hugging Face model. A tied weight is yielded once, under its first name. An adapter
+    is merged into the weight that it adapts.
 
     Args:
-        dtype: cast to this (each shard before it travels, where there is no adapter); None: as it is.
+        dtype: Type to cast to, or None to keep the type. Without an adapter, shards are cast before they are
+            gathered.
     """
     drop_gathered(model)
     body = language_model(model)

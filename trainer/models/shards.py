@@ -1,7 +1,7 @@
-"""Builds a model without weights, and reads its weights from safetensors files straight into the shards.
+"""Builds a model without weights, and reads its weights from safetensors files directly into the shards.
 
-No process reads more of a model than its own part. If a folder has the tensors under other names or in
-another format, `outline` says so, and the model is loaded whole.
+Each process reads only its own part of a model. If a folder has the tensors under other names or in another
+format, `match` returns None, and the model is loaded as a whole.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
-"""Those that a weight of ours can have."""
+"""Supported types of weights."""
 
 Saved = dict[str, tuple[tuple[int, ...], torch.dtype]]
-"""The tensors of a folder's safetensors files: shape and type by name."""
+"""Shape and type of the tensors in a folder's safetensors files, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardPlaces:
-    """Places of the weights of a model."""
+    """Location of a model's weights in files."""
 
     folder: Path
     names: Mapping[str, str]
-    """Name of the tensor in the folder's files, by the name of a parameter or buffer."""
+    """Name of the tensor in the folder's files, by the name of the parameter or buffer."""
 
 
 def read_saved(folder: Path) -> Saved:
@@ -42,10 +42,10 @@ def read_saved(folder: Path) -> Saved:
 
 @contextmanager
 def parameters_on_meta() -> Iterator[None]:
-    """Let models be built in the block without weights; buffers, which no file holds, are real."""
+    """Build models in the block without weights. Buffers are real, as files do not contain them."""
 
     def without_data(module: nn.Module, name: str, parameter: nn.Parameter | None) -> Any:
-        if parameter is None or parameter.is_meta:  # one that is tied stays the same object
+        if parameter is None or parameter.is_meta:  # a tied parameter stays the same object
             return None
         return nn.Parameter(parameter.to("meta"), requires_grad=parameter.requires_grad)
 
@@ -57,9 +57,10 @@ def parameters_on_meta() -> Iterator[None]:
 
 
 def match(model: Any, folder: Path) -> ShardPlaces | None:
-    """Return where each parameter and saved buffer of a model lies; None if one is not there, or needs work.
+    """Return the location of each parameter and saved buffer of a model.
 
-    A model without a head finds its tensors under the prefix of the one that has it.
+    Return None if one is missing, or would have to be converted. A model without a head finds its tensors
+    under the prefix of the model with the head.
     """
     saved = read_saved(folder)
     state = model.state_dict()
@@ -80,8 +81,7 @@ def match(model: Any, folder: Path) -> ShardPlaces | None:
 
 
 def converts(model: Any) -> bool:
-    """Return True if transformers changes tensors of this model between file and memory, beyond their
-    names."""
+    """Return True if transformers changes more than the names of this model's tensors when loading them."""
     try:
         from transformers.conversion_mapping import WeightConverter, get_model_conversion_mapping
     except ImportError:
@@ -91,9 +91,9 @@ def converts(model: Any) -> bool:
 
 @torch.no_grad()
 def fill(model: Any, places: ShardPlaces, device: torch.device) -> None:
-    """Give a model's parameters memory on `device`, and those of its `body` what this process has of them.
+    """Allocate a model's parameters on `device`, and read this process's part of the weights of its `body`.
 
-    All processes call it together.
+    All processes must call this function together.
     """
     _give_memory(model, device)
     own: dict[str, Tensor] = {**dict(model.named_buffers()), **dict(model.named_parameters())}
@@ -103,7 +103,7 @@ def fill(model: Any, places: ShardPlaces, device: torch.device) -> None:
 
 
 def _give_memory(model: Any, device: torch.device) -> None:
-    """Give memory to parameters that have none, as `to_empty` does for all; one that is tied stays one."""
+    """Allocate the parameters that have no memory, as `to_empty` does for all, and keep them tied."""
     made: dict[nn.Parameter, nn.Parameter] = {}
     for module in model.modules():
         for name, parameter in list(module.named_parameters(recurse=False)):

@@ -1,4 +1,4 @@
-"""The value head of a critic's folder: a critic or a reward model that was trained before brings its own."""
+"""Reads the value head from a critic's folder. A previously trained critic or reward model has one."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from torch import Tensor
 from rewardkit.model_folders import model_folder
 
 NAMES = ("score", "classifier", "v_head.summary", "value_head")
-"""Names that transformers, TRL and others give to the layer that makes one number of a hidden state."""
+"""Names used by transformers, TRL and others for the layer that maps a hidden state to a number."""
 
 
 @dataclass(frozen=True)
 class SavedHead:
-    """Value head that was found in a model's folder."""
+    """Value head found in a model's folder."""
 
     weight: Tensor | None
-    """(1, hidden size), or None where there is no head that fits."""
+    """(1, hidden size), or None if the folder has no head that fits."""
     said: str
-    """One line on what became of it; empty where there was none."""
+    """Message about how the head was used, or empty if the folder has none."""
 
 
 def read_value_head(path: str, hidden_size: int) -> SavedHead:
-    """Read the value head beside a model's weights, from a folder or the hub's cache."""
+    """Read the value head stored with a model's weights, in a folder or in the Hub's cache."""
     folder = model_folder(path)
     for file in sorted(folder.glob("*.safetensors")) if folder else ():
         with safe_open(file, framework="pt") as opened:

@@ -1,7 +1,6 @@
-"""Builds a model without weights, to find errors of loading and sharding early.
+"""Builds a model without weights, to find loading and sharding errors early.
 
-Every process does this before it loads a weight, and so does a dry run: the same checks with the same
-messages.
+Every process does this before it loads any weights. A dry run does the same checks, with the same messages.
 """
 
 from __future__ import annotations
@@ -25,50 +24,50 @@ from rewardkit.trainer.models.prepare import decoder_layers, prepare
 from rewardkit.trainer.models.shards import converts, match
 
 NAMED = 3
-"""So many tensors are named where more are wrong."""
+"""Maximum number of tensors named in an error message."""
 PLACES = ("wpe", "embed_positions", "position_embeddings")
-"""Names that models give to the embeddings of places, where these are learned."""
+"""Names of learned position embeddings in various models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialModel:
-    """One model of a run, as the settings ask for it."""
+    """Model to try, as the run's settings describe it."""
 
     key: str
-    """The setting of its `options`: `actor_rollout_ref.model` or `critic.model`."""
+    """Name of the setting that holds `options`: `actor_rollout_ref.model` or `critic.model`."""
     options: ModelConfig
     fsdp: FsdpConfig
     device: torch.device
     processes: int
     tokens: int
-    """Token ids are below this."""
+    """Upper bound of the token ids, exclusive."""
     longest: int
-    """Tokens of the longest sequence."""
+    """Number of tokens in the longest sequence."""
     limit: str = "prompt_length + response_length are"
-    """Words for the settings that say how long that is."""
+    """Start of a message about `longest`: the settings that determine it, and a verb."""
     value: bool = False
-    """A value model, not a language model."""
+    """True for a value model, False for a language model."""
     sequence_parallel: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class TriedModel:
-    """A model that could be trained."""
+    """Model that passed all checks."""
 
     model: PolicyModel | ValueModel
-    """Model without weights; an adapter is on it where there is one."""
+    """Model without weights, including its adapter if it has one."""
     notes: list[str]
-    """Lines that are worth saying."""
+    """Messages to show to the user."""
 
 
 def try_model(asked: TrialModel) -> TriedModel | None:
-    """Build a model without weights and do to it what a run does; None: it is not on this machine yet.
+    """Build a model without weights and check it as a run would. Return None if it is not downloaded yet.
 
     Raises:
-        ConfigError: the first thing that would end the run there; its message begins with the setting.
+        ConfigError: The first problem that would stop the run. The message begins with the setting.
     """
     folder = model_folder(asked.options.path)
-    if folder is None:  # it is downloaded when it is loaded
+    if folder is None:  # it will be downloaded when the run loads it
         return None
     try:
         kind = AutoModel if asked.value else AutoModelForCausalLM
@@ -94,7 +93,7 @@ def try_classifier(key: str, path: str) -> None:
     """Build a reward model without weights, and load its tokenizer.
 
     Raises:
-        ConfigError: the first thing that keeps it from loading; its message begins with the setting.
+        ConfigError: The first problem that would stop it from loading. The message begins with the setting.
     """
     folder = model_folder(path)
     if folder is None:
@@ -113,7 +112,7 @@ def _built(kind: Any, options: ModelConfig) -> Any:
     try:
         with torch.device("meta"):
             return kind.from_config(config, trust_remote_code=options.trust_remote_code).eval()
-    except Exception as error:  # whatever a model's code raises at sizes that do not go together
+    except Exception as error:  # a model's own code may raise any exception for inconsistent sizes
         changed = f" with override_config={options.override_config}" if options.override_config else ""
         raise ConfigError(
             f"cannot build a model from '{options.path}'{changed}: {reason_of(error)}"
@@ -121,7 +120,7 @@ def _built(kind: Any, options: ModelConfig) -> Any:
 
 
 def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) -> None:
-    """The files hold every tensor of the model, in its shape; a missing one would be drawn at random."""
+    """Check that the files contain every tensor in the right shape, as a missing one would be random."""
     if not any(folder.glob("*.safetensors")):
         if not any(folder.glob("pytorch_model*.bin")):
             raise ConfigError(f"{options.path} has no weights: neither *.safetensors nor pytorch_model.bin")
@@ -147,7 +146,7 @@ def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) ->
 
 
 def _loading_info(kind: Any, config: Any, options: ModelConfig) -> dict[str, Any]:
-    """Return the loader's own report on names and shapes; it brings no tensor into memory for long."""
+    """Return transformers' own report on names and shapes. Each tensor is in memory only briefly."""
     _, found = kind.from_pretrained(
         options.path,
         config=config,
@@ -160,7 +159,7 @@ def _loading_info(kind: Any, config: Any, options: ModelConfig) -> dict[str, Any
 
 
 def _check_whole(file: Path) -> None:
-    """A download that broke off leaves a file without its end."""
+    """Check that a file is complete. An interrupted download leaves a truncated file."""
     try:
         with safe_open(file, framework="pt"):
             pass
@@ -171,7 +170,7 @@ def _check_whole(file: Path) -> None:
 
 
 def _check_sizes(model: Any, asked: TrialModel) -> None:
-    """Each token has an embedding, and each place too where places are learned."""
+    """Check that each token has an embedding, and each position too if positions are learned."""
     table = model.get_input_embeddings()
     if isinstance(table, nn.Embedding) and table.num_embeddings < asked.tokens:
         raise ConfigError(
@@ -189,7 +188,7 @@ def _check_sizes(model: Any, asked: TrialModel) -> None:
 
 
 def _prepared(model: Any, asked: TrialModel) -> PolicyModel | ValueModel:
-    """Do what `prepare` and `shard` do before weights are there."""
+    """Apply the steps of `prepare` and `shard` that need no weights."""
     of_values = asked.value
     with torch.device("meta"):
         whole = ValueModel(model, model.config.get_text_config().hidden_size) if of_values else model
@@ -204,7 +203,7 @@ def _prepared(model: Any, asked: TrialModel) -> PolicyModel | ValueModel:
 
 
 def _unmet(model: nn.Module, options: ModelConfig) -> Iterator[str]:
-    """Names of `target_modules` that no layer has, where others have some."""
+    """Yield the names in `target_modules` that match no layer."""
     given = options.target_modules
     if not has_adapter(options) or options.lora_adapter_path is not None or isinstance(given, str):
         return

@@ -1,1 +1,1 @@
-"""Engines that turn prompts into responses. All keep the contract in `base.py`."""
+"""Engines that generate responses to prompts. Each implements the `RolloutEngine` protocol in `base.py`."""

@@ -1,7 +1,7 @@
-"""From the trainer's adapter to vLLM servers: a folder that they read, and a new name for each version.
+"""Loads each version of the trainer's adapter into vLLM servers, from a folder and under a new name.
 
-Under new names vLLM's prefix cache needs no reset, and a turn ends under the adapter that it began with. The
-servers read the base model from its own files.
+With a new name, vLLM's prefix cache needs no reset, and a turn ends with the adapter that it started with.
+The servers read the base model from its own files.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from rewardkit.trainer.rollout.serving import ask_all, post
 from rewardkit.trainer.rollout.shared_folder import shared_folder
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""Ranks for which vLLM makes room (`max_lora_rank`)."""
+"""Possible values of vLLM's `max_lora_rank`."""
 KEY = "actor_rollout_ref.rollout.lora_sync"
 HERE = ("127.0.0.1", "localhost", "::1")
 
 
 def check(policy: ActorRolloutRefConfig) -> None:
-    """Raise ConfigError where there is no adapter, or a server would not find its folder."""
+    """Raise ConfigError if the policy has no adapter, or a server cannot read the adapter's folder."""
     if not has_adapter(policy.model):
         raise ConfigError(
             f"{KEY}=adapter needs a policy with LoRA: set actor_rollout_ref.model.lora_rank, or set "
@@ -48,10 +48,10 @@ def check(policy: ActorRolloutRefConfig) -> None:
 
 
 def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, Any]:
-    """Return the arguments of `vllm.LLM` with which it serves adapters, on a base that it reads itself.
+    """Return the arguments of `vllm.LLM` for serving adapters. vLLM reads the base model from its own files.
 
     Raises:
-        ConfigError: the rank is above what vLLM serves.
+        ConfigError: The rank exceeds vLLM's maximum.
     """
     settings = adapter_settings(model)
     rank = max([settings.r, *settings.rank_pattern.values()])
@@ -69,33 +69,35 @@ def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, A
 
 
 class AdapterPublisher:
-    """Gives servers the policy's adapter. All processes call it together; the first one speaks to them."""
+    """Sends the policy's adapter to servers. All processes take part, and the first one calls the servers."""
 
     def __init__(self, model: ModelConfig, world: World, in_use: Callable[[], Collection[str]]) -> None:
-        """Know the adapter's settings.
+        """Create a publisher of the adapter that `model` describes.
 
         Args:
-            in_use: returns the versions that this process's turns began with, and the current one.
+            in_use: Function that returns the versions of this process's running turns, and the current
+                version.
         """
         self._settings = adapter_settings(model)
         self._world = world
         self._in_use = in_use
         self._kept: dict[str, TemporaryDirectory[str]] = {}
-        """The folders of the versions that the servers have; in the first process."""
+        """Folders of the versions that are loaded in the servers. Empty in all processes but the first."""
 
     def publish(
         self, named_tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
     ) -> dict[str, str]:
-        """Load one version into all servers, and drop those that no turn is drawn with any more.
+        """Load one version into all servers, and unload the versions that no turn uses any more.
 
         Args:
-            named_tensors: see `adapter_tensors`.
+            named_tensors: Tensors from `adapter_tensors`.
 
         Returns:
-            why a server does not have this version, by URL, the same in all processes.
+            The error of each server that could not load this version, by URL. All processes get the same
+            errors.
         """
         in_use = set().union(*self._world.gather(self._in_use()))
-        here = self._world.is_main  # the others iterate for the collectives
+        here = self._world.is_main  # the other processes iterate only for the collectives
         tensors = {name: tensor.detach().cpu() for name, tensor in named_tensors if here}
         failed = self._load(tensors, version, urls, in_use) if here else {}
         return dict(self._world.gather(failed)[0])
@@ -115,6 +117,6 @@ class AdapterPublisher:
         return ask_all(urls, lambda url: post(f"{url}/v1/load_lora_adapter", given))
 
     def _drop(self, name: str, urls: Sequence[str]) -> None:
-        """Have a version forgotten; a server that was started anew does not have it."""
+        """Unload a version from the servers. Failures are ignored, as a restarted server does not have it."""
         ask_all(urls, lambda url: post(f"{url}/v1/unload_lora_adapter", {"lora_name": name}))
         self._kept.pop(name).cleanup()

@@ -1,4 +1,4 @@
-"""Defines a rollout engine and its arguments. The engines are in this folder, one file each."""
+"""Interface of a rollout engine, and its argument and result types. Each engine has a file in this folder."""
 
 from __future__ import annotations
 
@@ -19,76 +19,74 @@ from rewardkit.trainer.models.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Settings by which responses are drawn; given with every call, so that training and validation may
-    differ."""
+    """Sampling settings, which are passed with every call, as training and validation may differ."""
 
     n: int = 1
-    """Responses per prompt."""
+    """Number of responses per prompt."""
     do_sample: bool = True
-    """False: greedy; temperature, top_k and top_p do not matter."""
+    """If False, decode greedily and ignore temperature, top_k and top_p."""
     temperature: float = 1.0
     top_k: int = -1
-    """Keep the k likeliest tokens; -1 keeps all."""
+    """Number of most likely tokens to sample from, or -1 for all tokens."""
     top_p: float = 1.0
-    """Keep the smallest set of likeliest tokens that holds this much probability."""
+    """Total probability of the most likely tokens to sample from."""
     log_probs: bool = True
-    """Return the log-probabilities of what was drawn."""
+    """If True, return the log-probabilities of the sampled tokens."""
 
     @property
     def unrestricted(self) -> bool:
-        """True where tokens are drawn from the model's whole distribution."""
+        """Return True if tokens are sampled from the model's full distribution."""
         return self.do_sample and self.top_k <= 0 and self.top_p >= 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """Responses to B prompts, n each, those of one prompt next to each other."""
+    """Responses to B prompts, n each. The responses to one prompt are adjacent."""
 
     responses: Tensor
     """(B * n, T) int64, padded on the right to the response length."""
     response_mask: Tensor
     """(B * n, T) int64: 1 up to and including the first end-of-sequence token, then 0."""
     rollout_log_probs: Tensor | None
-    """(B * n, T) float32: of each token in the distribution it was drawn from (greedy: at temperature 1);
-    0 on padding. None where `Sampling.log_probs` is False."""
+    """(B * n, T) float32: log-probability of each token in the distribution that it was sampled from (greedy
+    decoding: at temperature 1), and 0 on padding. None if `Sampling.log_probs` is False."""
     weight_versions: Tensor | None = None
-    """(B * n, T) int64: of the weights that each token was drawn with, from an engine that may draw during a
-    sync."""
+    """(B * n, T) int64: version of each token's weights, if the engine can generate during a sync."""
     routed_experts: list[Any] | None = None
-    """Experts of each row's tokens, prompt and response without padding; see `Reply.routed_experts`."""
+    """Experts of each row's tokens, prompt and response without padding. See `Reply.routed_experts`."""
 
 
 OnEnded = Callable[[dict[int, list[int]]], None]
-"""Gets responses as they end: token ids by row, without padding."""
+"""Callback that receives finished responses: token ids without padding, by row."""
 
 
 E = TypeVar("E")
 R = TypeVar("R")
 Play = Callable[[TokenModel, E], Coroutine[Any, Any, R]]
-"""Plays one episode with a model."""
+"""Function that plays one episode with a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnCosts:
-    """Cost of the turns of all episodes for an engine."""
+    """Cost of all turns of an engine's episodes."""
 
     turns: int = 0
     prompt_tokens: int = 0
-    """Tokens that turns began with, those of earlier turns included."""
+    """Number of tokens in the prompts of all turns. A prompt includes the tokens of earlier turns."""
     cached_tokens: int = 0
-    """Number of these tokens that were not computed again."""
+    """Number of prompt tokens that were read from the cache instead of being computed again."""
 
 
 class RolloutEngine(Protocol):
-    """Generates with a copy of the policy's weights of its own.
+    """Generates with its own copy of the policy's weights.
 
-    Its life is a circle: `sync_weights`, any number of `generate` and `converse`, `release` while the policy
-    trains.
+    The trainer calls `sync_weights`, then `generate` and `converse` any number of times, then `release` while
+    the policy trains, and starts over.
     """
 
     @property
     def turn_costs(self) -> TurnCosts:
-        """Return the costs of the last `converse`, in this process."""
+        """Return the costs of the last `converse` call in this process."""
         ...
 
     def generate(
@@ -101,12 +99,13 @@ class RolloutEngine(Protocol):
     ) -> Rollout:
         """Return `sampling.n` responses to each left-padded prompt.
 
-        All processes call it, with any number of prompts each, none included.
+        All processes must call this method. Each may pass any number of prompts, including zero.
 
         Args:
-            prompt_ids, prompt_mask: (B, P).
-            seeds: one for each response, (B * n): it alone decides the draw, whatever else is in the batch.
-            ended: told of each response once, as early as the engine can.
+            prompt_ids, prompt_mask: Prompts and their mask, (B, P).
+            seeds: One seed per response, (B * n). A response depends only on its own seed, not on the rest of
+                the batch.
+            ended: Callback that receives each response once, as early as the engine can report it.
         """
         ...
 
@@ -117,73 +116,78 @@ class RolloutEngine(Protocol):
         sampling: Sampling,
         ended: Callable[[int, R], None] | None = None,
     ) -> list[R]:
-        """Play all episodes at once, each a coroutine of its own, and return what they came to.
+        """Play all episodes concurrently, each in its own coroutine, and return their results.
 
-        All processes call it, with any number of episodes each, none included. Of processes that share an
-        engine one plays the episodes of all: episodes and results must be such as can be pickled.
+        All processes must call this method. Each may pass any number of episodes, including zero. If several
+        processes share an engine, one of them plays the episodes of all, so episodes and results must be
+        picklable.
 
         Args:
-            play: gets a model that draws as `sampling` says, one turn for each call.
-            ended: told of each result once, as early as the engine can.
+            play: Function that plays one episode. Its model samples one turn per call, as `sampling`
+                specifies.
+            ended: Callback that receives each result once, as early as the engine can report it.
         """
         ...
 
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
-        """Take over new weights. All processes call it.
+        """Load new weights. All processes must call this method.
 
         Args:
-            named_tensors: full tensors by parameter name; with `rollout.lora_sync=adapter` the adapter's
-                alone, by the names of its file (`models/lora.py`). An engine may go through them once more
-                where that gives them anew, and then does so in all processes.
-            version: what an engine that draws during a sync says of the tokens that come after it.
+            named_tensors: Full tensors by parameter name. With `rollout.lora_sync=adapter`, only the
+                adapter's tensors, by their names in the adapter file (`models/lora.py`). If the iterable can
+                be iterated over again, an engine may read it twice, and then does so in all processes.
+            version: Version that an engine reports for tokens generated with these weights, if it can
+                generate during a sync.
         """
         ...
 
     def release(self) -> None:
-        """Give memory back until the next `sync_weights`, where there is any to give."""
+        """Free the memory that is not needed until the next `sync_weights`."""
         ...
 
     def close(self) -> None:
-        """End, in all processes, while the process group is still there."""
+        """Shut the engine down. All processes must call this method before the process group is destroyed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSetup:
-    """Arguments with which an engine is opened."""
+    """Arguments for opening an engine."""
 
     policy: ActorRolloutRefConfig
     model: Any
-    """The policy, a Hugging Face model, not yet sharded; an outline, whose parameters are on the meta device,
-    where they are read from its files: `models/load.py`'s `whole_copy` makes a copy of either."""
+    """The policy, a Hugging Face model that is not yet sharded. If its weights are read from files later, it
+    is an outline with parameters on the meta device. `whole_copy` in `models/load.py` copies both kinds."""
     device: torch.device
     eos_ids: list[int]
-    """Tokens that end a response; none where `rollout.ignore_eos` is set."""
+    """Tokens that end a response. Empty if `rollout.ignore_eos` is set."""
     pad_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A row of the table in `engines.py`. It imports nothing heavy: preflight calls `check` and `memory`."""
+    """Entry of the table in `engines.py`. It must import quickly, as preflight calls `check` and `memory`."""
 
     check: Callable[[Config, int], list[str]]
-    """Given the config and the number of processes, raises ConfigError or MissingDependencyError, or returns
-    lines about settings that have no effect with this engine."""
+    """Function of the config and the number of processes. Returns a message about each setting that has no
+    effect with this engine. Raises ConfigError or MissingDependencyError if the engine cannot run."""
     why_not: Callable[[Mapping[str, Any], Config], str | None]
-    """Given the model's config.json (empty: it is not on this machine yet) and the config, returns why the
-    engine cannot generate with this model here, in half a sentence; None: nothing is known against it."""
+    """Function of the model's config.json (empty if the model is not on this machine yet) and the config.
+    Returns the reason why the engine cannot generate with this model, as half a sentence, or None if no
+    reason is known."""
     memory: Callable[[Config, Shape, int], dict[str, float]]
-    """Given the policy's shape too, returns the bytes a process that it keeps while the policy learns."""
+    """Function of the config, the policy's shape and the number of processes. Returns the bytes per process
+    that the engine holds while the policy trains."""
     open: Callable[[EngineSetup], RolloutEngine]
 
 
 def complete(
     named_tensors: Iterable[tuple[str, Tensor]], weight_names: Iterable[str]
 ) -> Iterator[tuple[str, Tensor]]:
-    """Pass on the tensors of a sync; one too many or too few is an error, not a stale weight.
+    """Yield the tensors of a sync, and fail on an unknown or missing tensor, which would leave stale weights.
 
     Raises:
-        ConfigError: in the middle of the sync: the engine is of no use afterwards.
+        ConfigError: A tensor is unknown or missing. The sync is incomplete, and the engine is unusable.
     """
     missing = set(weight_names)
     for name, tensor in named_tensors:
@@ -205,7 +209,7 @@ def as_rollout(
     *,
     log_probs: bool,
 ) -> Rollout:
-    """Return responses, each one turn, as padded tensors."""
+    """Return single-turn responses as padded tensors."""
     shape = (len(replies), response_length)
     responses = torch.full(shape, pad_id, dtype=torch.int64)
     mask = torch.zeros(shape, dtype=torch.int64)
@@ -230,7 +234,7 @@ def as_rollout(
 
 
 def row_seed(*key: int) -> int:
-    """Return a 63-bit seed for a key such as (run seed, step, prompt, sample): same key, same seed."""
+    """Return a 63-bit seed that depends only on the key, for example (run seed, step, prompt, sample)."""
     digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 

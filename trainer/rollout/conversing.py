@@ -1,6 +1,6 @@
-"""Episodes on an engine: many coroutines, each of which requests turns from the model.
+"""Plays episodes on an engine. Each episode is a coroutine that requests turns from the model.
 
-Engines are defined in `base.py`. `hf.py` answers the requests in rounds, `stepping.py` between vLLM's steps.
+`base.py` defines engines. `hf.py` answers the requests in rounds, `stepping.py` between vLLM's steps.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class Ask:
-    """One turn that an episode wants from the model."""
+    """Request of an episode for one turn of the model."""
 
     place: int
-    """Place of the episode."""
+    """Index of the episode."""
     token_ids: list[int]
     seed: int
     max_tokens: int
@@ -32,17 +32,17 @@ class Ask:
     answer: asyncio.Future[Reply] = field(repr=False)
 
     def settle(self, reply: Reply) -> None:
-        """Deliver the turn, unless the episode has been cancelled meanwhile."""
+        """Deliver the turn, unless the episode has been cancelled."""
         if not self.answer.done():
             self.answer.set_result(reply)
 
     def fail(self, error: Exception) -> None:
-        """Tell the episode that no turn will come."""
+        """Report to the episode that its request has failed."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
     def too_long(self, limit: int) -> ValueError:
-        """Return the error for a prompt that fills the `limit` tokens of the model."""
+        """Return the error for a prompt that fills the model's limit of `limit` tokens."""
         return ValueError(
             f"the prompt has {len(self.token_ids)} tokens, which leaves no room for a response: the model's "
             f"limit is {limit} tokens"
@@ -50,19 +50,19 @@ class Ask:
 
 
 class Answers(Protocol):
-    """Receiver of the requests of an engine's episodes."""
+    """Receiver of the turn requests of an engine's episodes."""
 
     def ask(self, ask: Ask) -> None:
-        """Take an ask, and settle or fail it in the event loop some time."""
+        """Accept a request, and settle it or let it fail later in the event loop."""
         ...
 
     def withdraw(self, ask: Ask) -> None:
-        """Nobody waits for it any more."""
+        """Cancel a request whose episode no longer waits for the answer."""
         ...
 
 
 class Seat:
-    """One episode's way to the model; a `TokenModel`."""
+    """`TokenModel` of one episode."""
 
     def __init__(self, place: int, answers: Answers, vocabulary: int) -> None:
         self._place = place
@@ -72,10 +72,11 @@ class Seat:
     async def generate(
         self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
     ) -> Reply:
-        """See `TokenModel.generate`.
+        """Return one turn. See `TokenModel.generate`.
 
         Raises:
-            ValueError: an id that the model has not: vLLM's step would fail, and with it the whole batch.
+            ValueError: A token id is not in the vocabulary, which would make vLLM's step fail for the whole
+                batch, or the prompt is empty, or max_tokens is below 1.
         """
         strange = next((i for i in token_ids if not 0 <= i < self._vocabulary), None)
         if strange is not None:
@@ -101,9 +102,9 @@ async def play_all(
     seat: Callable[[int], Seat],
     left: Callable[[int, R], None],
 ) -> list[R]:
-    """Play all episodes at once and return what they came to; `left` is told of each as it ends.
+    """Play all episodes concurrently and return their results. `left` receives each result as it arrives.
 
-    The error of one ends all; cancelled or not, every episode has come to its end when this returns.
+    If one episode fails, all others are cancelled. No episode is running any more when this function returns.
     """
 
     async def one(place: int, episode: E) -> R:
@@ -121,7 +122,7 @@ async def play_all(
 
 
 class Converses(Protocol):
-    """An engine that plays episodes; see `RolloutEngine.converse`."""
+    """Engine that plays episodes. See `RolloutEngine.converse`."""
 
     def converse(
         self,
@@ -142,7 +143,7 @@ def respond_by_turns(
     response_length: int,
     pad_id: int,
 ) -> Rollout:
-    """Do what `RolloutEngine.generate` does: a response is an episode of one turn."""
+    """Implement `RolloutEngine.generate` by playing each response as an episode of one turn."""
     prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
     repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
     if len(seeds) != len(repeated):
@@ -161,7 +162,7 @@ def respond_by_turns(
 
 
 def cut_at(ids: Sequence[int], stop: Sequence[int], most: int) -> tuple[int, bool]:
-    """Return how many of `ids` a turn keeps, the stop token included, and whether one has ended it."""
+    """Return the number of `ids` in a turn, including a stop token, and True if a stop token ended it."""
     ends = set(stop)
     for i, token in enumerate(ids[:most]):
         if token in ends:
@@ -170,9 +171,10 @@ def cut_at(ids: Sequence[int], stop: Sequence[int], most: int) -> tuple[int, boo
 
 
 class Rounds:
-    """Answers whenever every episode that goes on waits for the model: what is asked together is one batch.
+    """Answers requests in batches: a batch starts once every running episode waits for the model.
 
-    So which turns share a batch depends on the episodes alone, and on no clock: the same run draws the same.
+    The turns in a batch thus depend only on the episodes and not on timing, so a repeated run samples the
+    same tokens.
     """
 
     def __init__(self, episodes: int, draw: Callable[[list[Ask]], list[Reply]]) -> None:
@@ -180,7 +182,7 @@ class Rounds:
         self._draw = draw
         self._waiting: list[Ask] = []
         self.error: Exception | None = None
-        """Error that has ended the engine, if one has; the episodes cannot tell it from a tool's error."""
+        """Error that stopped the engine, if any. Episodes cannot distinguish it from an error of a tool."""
 
     def ask(self, ask: Ask) -> None:
         """See `Answers.ask`."""
@@ -196,7 +198,7 @@ class Rounds:
             self._waiting.remove(ask)
 
     def left(self, *_: Any) -> None:
-        """Know that an episode has ended."""
+        """Record that an episode has ended."""
         self._playing -= 1
         self._go_on()
 
@@ -206,7 +208,7 @@ class Rounds:
 
     def _round(self) -> None:
         if not self._waiting or len(self._waiting) < self._playing:
-            return  # one has been cancelled meanwhile, and will ask again, or end
+            return  # an episode was cancelled after the round was scheduled, and will either ask again or end
         asks = sorted(self._waiting, key=lambda ask: ask.place)
         self._waiting = []
         try:

@@ -1,7 +1,8 @@
-"""Weights by files in shared memory: the backend `shm` of vLLM's weight-transfer API, for engines on a CPU.
+"""Backend `shm` of vLLM's weight-transfer API: sends weights to engines on a CPU by files in shared memory.
 
-vLLM's own backends need GPUs. Both sides are here: the trainer's writes a bucket of tensors at a time, the
-worker's reads it. Workers import this file, by `--worker-extension-cls`, and so know the backend.
+vLLM's own backends need GPUs. This file implements both sides: the trainer writes one bucket of tensors at a
+time, and the worker reads it. `--worker-extension-cls` makes workers import this file, which registers the
+backend.
 """
 
 from __future__ import annotations
@@ -33,21 +34,21 @@ NAME = "shm"
 
 @dataclass
 class ShmInit(WeightTransferInitInfo):  # type: ignore[misc]
-    """The worker needs to know nothing beforehand."""
+    """Empty initial message, as the worker needs no information in advance."""
 
 
 @dataclass
 class ShmUpdate(WeightTransferUpdateInfo):  # type: ignore[misc]
-    """One bucket."""
+    """Message about one bucket of tensors."""
 
     path: str
-    """A safetensors file that the worker can read."""
+    """Path of a safetensors file that the worker can read."""
     names: list[str] = field(default_factory=list)
-    """Its tensors, in the order of the model's layers."""
+    """Names of the tensors in the file, in the order of the model's layers."""
 
 
 class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
-    """The worker's side."""
+    """Worker's side of the transfer."""
 
     init_info_cls = ShmInit
     update_info_cls = ShmUpdate
@@ -61,11 +62,11 @@ class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
         initialize_layerwise_reload(self.model)
 
     def update_weights(self, update_info: dict[str, Any]) -> None:
-        """See `WeightTransferEngine`, which waits for an accelerator here."""
+        """See `WeightTransferEngine`, whose own method waits for an accelerator."""
         self.receive_weights(self.parse_update_info(update_info))
 
     def receive_weights(self, update_info: ShmUpdate) -> None:
-        """See `WeightTransferEngine`. Tensors are copied: the file goes when this returns."""
+        """See `WeightTransferEngine`. Copies the tensors, since the file is deleted after this call."""
         with safe_open(update_info.path, "pt") as file:
             self.model.load_weights((name, file.get_tensor(name).clone()) for name in update_info.names)
 
@@ -79,20 +80,19 @@ class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
 
 
 class Extension:
-    """Worker extension that `--worker-extension-cls` names; vLLM imports it in each worker before it looks
-    for a backend."""
+    """Worker extension for `--worker-extension-cls`, which makes each worker import this module."""
 
 
 @dataclass
 class ShmTrainerInit(TrainerInitInfo):  # type: ignore[misc]
-    """Arguments with which the trainer's side is opened."""
+    """Arguments for opening the trainer's side."""
 
     backend: ClassVar[str] = NAME
     bucket_bytes: int
 
 
 class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
-    """The trainer's side: all processes iterate over the weights, the first writes and tells the servers."""
+    """Trainer's side: all processes iterate over the weights, and the first one sends them to the servers."""
 
     init_info_cls = ShmTrainerInit
     bucket_bytes: int
@@ -107,7 +107,7 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
         return made
 
     def send_weights(self) -> None:
-        """See `TrainerWeightTransferEngine`. Memory and disk hold one bucket at a time."""
+        """See `TrainerWeightTransferEngine`. Only one bucket at a time is in memory and on disk."""
         if not self.is_sender:
             for _ in self.source:
                 pass
@@ -122,14 +122,14 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
 
 
 def buckets(named_tensors: Iterable[tuple[str, Tensor]], most_bytes: int) -> Iterator[dict[str, Tensor]]:
-    """Yield tensors on the CPU in their order, as many at a time as `most_bytes` hold, and at least one."""
+    """Yield buckets of CPU tensors in their order. A bucket has at most `most_bytes` or a single tensor."""
     bucket: dict[str, Tensor] = {}
     held = 0
     for name, tensor in named_tensors:
         if bucket and held + _bytes(tensor) > most_bytes:
             yield bucket
             bucket, held = {}, 0
-        # A copy: pieces of one tensor share memory, which safetensors refuses.
+        # Copied because pieces of one tensor share memory, which safetensors rejects.
         bucket[name] = tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
         held += _bytes(tensor)
     if bucket:

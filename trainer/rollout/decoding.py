@@ -1,8 +1,8 @@
-"""Generates one token for each of many sequences: a model, its KV cache, and the rows that continue.
+"""Generates one token at a time for a batch of sequences, dropping sequences that have ended.
 
 transformers copies its cache for every token, repeats keys and values for every query head under a mask, and
 computes finished rows until the longest one ends. If every layer attends to all earlier tokens, this file
-does none of that, and reads a prompt that several rows share only once.
+avoids all three, and computes a prompt that several rows share only once.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from rewardkit.trainer.batch import positions
 from rewardkit.trainer.models.attention import attention_by, why_unserved
 
 ATTENTION = "rewardkit_decoding"
-"""Value of `attn_implementation` in a model that decodes by these functions."""
+"""Value of `attn_implementation` for models that decode with this file's attention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Attributes that models carry to their layers in place of a mask, while one token a row is computed."""
+    """Object that models pass to their layers in place of a mask while one token per row is computed."""
 
     bias: Tensor | None
-    """(B, 1, 1, L): 0 where a token is seen, -inf on padding; None: there is no padding."""
+    """(B, 1, 1, L): 0 for tokens to attend to, -inf on padding. None if there is no padding."""
 
 
 _seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
@@ -49,15 +49,16 @@ def _seeing(seen: Seen) -> Iterator[None]:
 
 
 def _mask(**about: Any) -> Any:
-    """Stand in for a mask; see `transformers.masking_utils`."""
+    """Return the object to pass as the mask. See `transformers.masking_utils`."""
     seen = _seen.get()
     return sdpa_mask(**about) if seen is None else seen
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Seen, scaling: float | None) -> Tensor:
-    """Attend to all tokens that are kept: (B, heads, 1, size) -> (B, 1, heads, size).
+    """Attend to all cached tokens: (B, heads, 1, size) -> (B, 1, heads, size).
 
-    The query heads that share keys and values are queries of one head here, so that nothing is repeated.
+    Query heads that share keys and values are treated as several queries of one head, so that nothing is
+    repeated.
     """
     rows, heads, _, width = query.shape
     grouped = query.reshape(rows, key.shape[1], -1, width)
@@ -70,7 +71,7 @@ ALL_MASK_ATTENTION_FUNCTIONS.register(ATTENTION, _mask)
 
 
 def make_plain(model: Any) -> bool:
-    """Have a model decode by this file's attention, if it can; return whether it does."""
+    """Make a model decode with this file's attention if it can. Return True if it does."""
     config = model.config
     if config._attn_implementation == "sdpa" and why_unserved(config, remote=not _is_known(model)) is None:
         layers = DynamicCache(config=config).layers
@@ -84,13 +85,13 @@ def _is_known(model: Any) -> bool:
 
 
 class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
-    """One layer's keys and values, (B, heads, tokens, size), in memory with room for those to come."""
+    """Keys and values of one layer, (B, heads, tokens, size), in memory with room for later tokens."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
         self._space: tuple[Tensor, Tensor] | None = None
-        """Space for keys and values; until there is some, they are the ones that the prompts left."""
+        """Memory for keys and values. None until the prompts have been computed."""
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
@@ -109,11 +110,11 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         return self.keys, self.values
 
     def take(self, rows: Tensor) -> None:
-        """Hold these rows, some of them more than once."""
+        """Keep these rows, which may contain duplicates."""
         self._grow(rows)
 
     def keep(self, count: int, to: Tensor, source: Tensor) -> None:
-        """Hold the first `count` rows alone, after those at `source` have moved to the places `to`."""
+        """Move the rows at `source` to the rows `to`, then keep only the first `count` rows."""
         assert self._space is not None
         length = self.get_seq_length()
         for space in self._space:
@@ -141,10 +142,10 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
 
 
 class BatchDecoder:
-    """The rows of one batch, from their prompts on."""
+    """Generates tokens for the rows of one batch."""
 
     def __init__(self, model: Any, ids: Tensor, mask: Tensor, length: int) -> None:
-        """Take left-padded prompts, (B, P), that are going to grow by up to `length` tokens."""
+        """Create a decoder for left-padded prompts, (B, P), with room for `length` more tokens."""
         self._model = model
         self._ids = ids
         self._plain = model.config._attn_implementation == ATTENTION
@@ -160,7 +161,7 @@ class BatchDecoder:
         self._tokens = ids.shape[1]
 
     def begin(self) -> Tensor:
-        """Read the prompts, and return the logits of each row's next token, (B, V)."""
+        """Compute the prompts and return the logits of each row's next token, (B, V)."""
         mask = self._mask[:, : self._tokens]
         if not self._plain:
             return self._logits(self._ids, self._position, mask)
@@ -173,7 +174,7 @@ class BatchDecoder:
         return logits[which]
 
     def go_on(self, tokens: Tensor) -> Tensor:
-        """Append a token to each row, (B,), and return the logits of the next, (B, V)."""
+        """Append a token to each row, (B,), and return the logits of the next token, (B, V)."""
         self._tokens += 1
         self._position = self._position[:, -1:] + 1
         if not self._plain:
@@ -182,9 +183,9 @@ class BatchDecoder:
             return self._logits(tokens[:, None], self._position, None)
 
     def drop(self, over: Tensor) -> Tensor | None:
-        """Leave rows out from here on, (B,) bool; return the rows that go on, in their new order.
+        """Remove ended rows, (B,) bool, and return the indices of the remaining rows in their new order.
 
-        None: they all go on, as not every model's state can be taken apart.
+        Return None if no row was removed. Not every model's cache can drop rows.
         """
         if not self._plain or not bool(over.any()):
             return None

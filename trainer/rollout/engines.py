@@ -1,6 +1,6 @@
-"""The rollout engines that `actor_rollout_ref.rollout.name` can ask for, and the checks that all share.
+"""Rollout engines for `actor_rollout_ref.rollout.name`, and the checks that apply to all of them.
 
-An engine of your own: a file beside this one, and a row here (docs/extending_trainer.md).
+To add an engine, add a file to this folder and a row to the table below (docs/extending_trainer.md).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ ENGINES: Table[Engine] = Table(
 
 
 def fall_back(config: Config) -> list[str]:
-    """Switch to transformers if the engine was not asked for by name and cannot generate with the model.
+    """Switch to transformers if the default engine cannot generate with the model.
 
     Returns:
-        a line that says so, if it came to that.
+        One message if the engine was switched, else an empty list.
     """
     policy = config.actor_rollout_ref
     reason = _why_not(config)
@@ -53,7 +53,7 @@ def _why_not(config: Config) -> str | None:
 
 
 def _described(config: Config) -> Mapping[str, Any]:
-    """The policy's config.json, with what the run changes in it; empty for one that is not here yet."""
+    """Return the policy's config.json, or {} if it is not on this machine yet, with the run's overrides."""
     model = config.actor_rollout_ref.model
     return {**(read_config(model.path) or {}), **model.override_config}
 
@@ -62,10 +62,10 @@ def check_rollout(config: Config, processes: int) -> list[str]:
     """Check the rollout settings against the engine, the device and the number of processes.
 
     Returns:
-        lines about settings that have no effect with this engine.
+        Messages about settings that have no effect with this engine.
 
     Raises:
-        ConfigError, MissingDependencyError: the first thing found wrong.
+        ConfigError, MissingDependencyError: The first problem found.
     """
     rollout = config.actor_rollout_ref.rollout
     longest = rollout.prompt_length + rollout.response_length
@@ -84,11 +84,11 @@ def check_rollout(config: Config, processes: int) -> list[str]:
 
 
 def check_model(config: Config) -> None:
-    """Check that the engine can generate with the policy, and that it has a position for every token.
+    """Check that the engine can generate with the policy, and that the policy has enough positions.
 
     Raises:
-        ConfigError: it cannot, as far as its config.json says; nothing is known of a model of the hub that is
-            not on this machine yet.
+        ConfigError: The policy's config.json shows that the engine cannot generate with it. A model of the
+            Hub that is not on this machine yet passes.
     """
     rollout = config.actor_rollout_ref.rollout
     if reason := _why_not(config):

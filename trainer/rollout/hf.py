@@ -1,7 +1,7 @@
-"""The rollout engine that is always there: a Hugging Face model, a KV cache, and one loop over tokens.
+"""Rollout engine without extra dependencies: a Hugging Face model, a KV cache, and a loop over tokens.
 
-The loop is ours rather than `generate` so that each response has its own random numbers (the same ones in
-any batch, process or order), no global random state is touched, and the log-probabilities come with it.
+The loop replaces transformers' `generate`. Each response has its own random numbers, regardless of batch,
+process and order. Global random states do not change, and log-probabilities are computed along the way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 BLOCK = 256
-"""Tokens whose probabilities are summed up together in a draw."""
+"""Number of tokens whose probabilities are summed as one block when sampling."""
 
 KEY = "actor_rollout_ref.rollout"
 VLLM_ONLY = (
@@ -52,7 +52,7 @@ VLLM_ONLY = (
     "disable_log_stats",
     "router_replay",
 )
-"""Settings of a scheduler and a paged cache, speed and memory, and what vLLM alone can tell."""
+"""Settings that have no effect with this engine, which has neither a scheduler nor a paged cache."""
 
 
 def check(config: Config, processes: int) -> list[str]:
@@ -73,7 +73,7 @@ def check(config: Config, processes: int) -> list[str]:
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
-    """See `Engine.memory`: a copy of the weights, and the KV cache of the responses generated at once."""
+    """See `Engine.memory`. Counts a copy of the weights, and the KV cache of responses generated together."""
     rollout = config.actor_rollout_ref.rollout
     width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
     at_once = rollout.micro_batch_size or config.data.train_batch_size * rollout.n // processes
@@ -85,12 +85,12 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 
 Over = Callable[[Tensor, Tensor, int], Tensor]
-"""(tokens, their rows, where in the response they stand) -> whether each ends its response, (B,) bool."""
+"""Function (tokens, their rows, index in the response) -> (B,) bool: True for tokens that end a response."""
 
 
 def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRollout:
-    """See `Engine.open`. `kind`: an engine that is built on this one."""
-    # Not at the top: transformers takes seconds to import.
+    """See `Engine.open`. `kind` is the class of an engine that is derived from this one."""
+    # Imported late because transformers takes seconds to import.
     from rewardkit.trainer.models.load import DTYPES, whole_copy
 
     rollout = setup.policy.rollout
@@ -105,7 +105,7 @@ def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRo
 
 
 class HfRollout:
-    """Generates with an unsharded copy of the policy, which `sync_weights` keeps up to date."""
+    """Generates with an unsharded copy of the policy, which `sync_weights` updates."""
 
     def __init__(
         self,
@@ -116,8 +116,8 @@ class HfRollout:
         response_length: int,
         micro_batch_size: int | None = None,
     ) -> None:
-        """Take over `model`; `micro_batch_size` responses are generated at once (None: all)."""
-        # Not at the top: transformers takes seconds to import, and preflight reads this file.
+        """Create an engine that generates `micro_batch_size` responses at a time (None: all) with `model`."""
+        # Imported late because transformers takes seconds to import, and preflight imports this file.
         from rewardkit.trainer.rollout.decoding import make_plain
 
         self.model = model.eval().requires_grad_(False)
@@ -169,7 +169,7 @@ class HfRollout:
         sampling: Sampling,
         ended: Callable[[int, R], None] | None = None,
     ) -> list[R]:
-        """See `RolloutEngine.converse`. A round of turns begins when every episode waits for its own."""
+        """See `RolloutEngine.converse`. A round of turns starts once every running episode waits for one."""
         self.turn_costs = TurnCosts()
         rounds = Rounds(len(episodes), lambda asks: self._draw_turns(asks, sampling))
         vocabulary: int = self.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
@@ -234,12 +234,12 @@ class HfRollout:
         length: int,
         over: Over,
     ) -> tuple[Tensor, Tensor]:
-        """Draw up to `length` tokens for each row, until `over` is true of it."""
+        """Generate up to `length` tokens for each row, until `over` returns True for the row."""
         responses = ids.new_full((len(ids), length), self.pad_id)
         log_probs = torch.zeros((len(ids), length), device=self.device)
         if len(ids):
             uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
-            first = int(mask.any(dim=0).int().argmax())  # no row has a token in the columns before
+            first = int(mask.any(dim=0).int().argmax())  # all columns before are padding
             self.decode(ids[:, first:], mask[:, first:], sampling, uniforms, over, responses, log_probs)
         return responses, log_probs
 
@@ -253,12 +253,13 @@ class HfRollout:
         responses: Tensor,
         log_probs: Tensor,
     ) -> None:
-        """Go on after each row, token by token, until all are over; an engine may do it in a way of its own.
+        """Generate tokens for each row until all rows have ended. Derived engines may override this method.
 
         Args:
-            ids, mask: (B, P), padded on the left; B is at least 1.
-            uniforms: (B, T) float64, what `draw` chooses each token by; None: greedy.
-            responses, log_probs: (B, T), to be filled in; what stands after a row's end does not matter.
+            ids, mask: Prompts and their mask, (B, P), padded on the left. B is at least 1.
+            uniforms: Random numbers with which `draw` chooses the tokens, (B, T) float64, or None for greedy
+                decoding.
+            responses, log_probs: Output tensors, (B, T). Values after the end of a row are ignored.
         """
         from rewardkit.trainer.rollout.decoding import BatchDecoder  # transformers takes seconds to import
 
@@ -287,7 +288,7 @@ class HfRollout:
             mine[name].copy_(tensor)
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. The KV cache goes after each call; the copy of the weights stays."""
+        """See `RolloutEngine.release`. Frees nothing: each call frees its KV cache, and the weights stay."""
 
     def close(self) -> None:
         """See `RolloutEngine.close`. There is nothing to end."""
@@ -297,11 +298,11 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[T
     """Choose the next token of each row.
 
     Args:
-        logits: (B, V).
-        uniforms: (B,) float64 in [0, 1), or None for greedy.
+        logits: Logits of the next token, (B, V).
+        uniforms: Random numbers in [0, 1), (B,) float64, or None for greedy decoding.
 
     Returns:
-        tokens (B,) and their log-probabilities (B,) in the distribution they were drawn from.
+        Tokens (B,) and their log-probabilities (B,) in the distribution that they were sampled from.
     """
     logits = logits.float()
     if uniforms is None:
@@ -316,10 +317,11 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[T
 
 
 def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
-    """Return where the running sum of each row passes its uniform's share of the whole, (B, V) -> (B,).
+    """Return where each row's running sum exceeds its uniform's share of the total, (B, V) -> (B,).
 
-    The sums are in float64: a float32 running sum over 10^5 tokens would lose the unlikely ones. Those of
-    blocks come first, and then those within one block: running sums of all would take most of a draw's time.
+    The sums are in float64, as a float32 running sum over 10^5 tokens would lose the unlikely ones. The index
+    is found first among blocks and then within one block, since a running sum over all tokens would take most
+    of the time of a draw.
     """
     rows, size = probabilities.shape
     blocks = pad(probabilities, (0, -size % BLOCK)).view(rows, -1, BLOCK)
@@ -329,28 +331,28 @@ def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
     block = torch.searchsorted(running, target, right=True).clamp(max=sums.shape[1] - 1)
     within = blocks[torch.arange(rows, device=block.device), block[:, 0]].double().cumsum(-1)
     rest = target - (running - sums).gather(1, block)
-    # Rounding must lead neither before the block's first probability nor past its last.
+    # Rounding errors must not lead before the block's first probability or past its last.
     rest = rest.clamp(min=0.0).minimum(torch.nextafter(within[:, -1:], torch.zeros_like(rest)))
     place = torch.searchsorted(within, rest, right=True).clamp(max=BLOCK - 1)
-    return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)  # where they are no numbers
+    return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)  # in case of NaN probabilities
 
 
 def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
-    """Rule out (-inf) all but the `top_k` likeliest tokens, and of those all beyond mass `top_p`."""
+    """Set all logits to -inf except those of the `top_k` likeliest tokens within probability mass `top_p`."""
     if 0 < top_k < logits.shape[-1]:
         threshold = logits.topk(top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < threshold, -torch.inf)
     if top_p < 1.0:
         ordered, index = logits.sort(dim=-1, descending=True)
         probs = ordered.softmax(-1)
-        beyond = probs.cumsum(-1) - probs >= top_p  # the token that reaches the mass stays
+        beyond = probs.cumsum(-1) - probs >= top_p  # keep the token that reaches top_p
         beyond[:, 0] = False
         logits = logits.masked_fill(beyond.scatter(-1, index, beyond), -torch.inf)
     return logits
 
 
 def _uniforms(seeds: Sequence[int], length: int) -> Tensor:
-    """Return (len(seeds), length) float64 in [0, 1), each row from its own seed alone."""
+    """Return random numbers in [0, 1), (len(seeds), length) float64. Each row depends only on its seed."""
     generator = torch.Generator()
     rows = [torch.rand(length, generator=generator.manual_seed(s), dtype=torch.float64) for s in seeds]
     return torch.stack(rows)

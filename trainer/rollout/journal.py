@@ -1,6 +1,6 @@
-"""Turns that an engine has generated and no step has trained on yet.
+"""Turns that an engine has generated but no step has trained on yet.
 
-A checkpoint keeps them, so a resumed run does not generate them again.
+A checkpoint stores them, so that a resumed run does not generate them again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 Wanted = tuple[int, int, bytes]
-"""Seed, most tokens, and a digest of the tokens that a turn follows."""
+"""Seed, maximum number of tokens, and a digest of the prompt's tokens."""
 SCHEMA = pa.schema(
     {
         "seed": pa.int64(),
@@ -40,14 +40,14 @@ SCHEMA = pa.schema(
 
 
 class TurnJournal:
-    """Turns by what was asked for. A turn's seed is in no other turn of a run."""
+    """Generated turns by their request. No two turns of a run have the same seed."""
 
     def __init__(self) -> None:
         self._turns: dict[Wanted, Reply] = {}
 
     @classmethod
     def of(cls, table: pa.Table | None) -> TurnJournal:
-        """Return the turns of a table that `table` has made."""
+        """Return a journal with the turns of a table from `TurnJournal.table`."""
         made = cls()
         for row in table.to_pylist() if table is not None else ():
             experts = row["routed_experts"]
@@ -65,11 +65,11 @@ class TurnJournal:
         return made
 
     def get(self, wanted: Wanted) -> Reply | None:
-        """Return a turn, if it is there."""
+        """Return the turn generated for this request, or None if there is none."""
         return self._turns.get(wanted)
 
     def put(self, wanted: Wanted, reply: Reply) -> None:
-        """Keep a turn, in arrays: a token takes 24 bytes in them, and 100 as Python's numbers."""
+        """Store a turn as arrays, which take 24 bytes per token where Python numbers take 100."""
         versions = reply.weight_versions
         self._turns[wanted] = Reply(
             "",
@@ -81,7 +81,7 @@ class TurnJournal:
         )
 
     def table(self) -> pa.Table:
-        """Return all turns; others may be put in meanwhile."""
+        """Return all turns as a table. Other threads may add turns meanwhile."""
         rows = [
             {
                 "seed": seed,
@@ -106,7 +106,7 @@ def _experts(found: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JournaledModel:
-    """A `TokenModel` that writes down what it says, and does not say it twice."""
+    """`TokenModel` that stores its turns in a journal and reads repeated requests from there."""
 
     model: TokenModel
     journal: TurnJournal
@@ -129,7 +129,7 @@ class JournaledModel:
 
 @dataclass(frozen=True)
 class JournaledEngine:
-    """A rollout engine that draws with a journal; it can do nothing else."""
+    """Rollout engine that generates with a journal. It supports only `generate` and `converse`."""
 
     engine: RolloutEngine
     journal: TurnJournal

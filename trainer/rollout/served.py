@@ -1,7 +1,7 @@
-"""The engine `vllm_server`: rollouts on vLLM servers, which this run starts or which are running already.
+"""Engine `vllm_server`: rollouts on vLLM servers, which this run starts or which are already running.
 
-Every process requests its own turns from the servers (`turn_requests.py`); the first one starts them
-(`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until a
+Every process requests its own turns from the servers (`turn_requests.py`). The first process starts them
+(`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until a later
 sync finds it again.
 """
 
@@ -56,7 +56,7 @@ from rewardkit.trainer.rollout.vllm import (
 )
 from rewardkit.trainer.rollout.vllm_side_effects import undisturbed
 
-if TYPE_CHECKING:  # it imports vLLM
+if TYPE_CHECKING:  # importing it imports vLLM
     from rewardkit.trainer.rollout.transfer import Publisher
 
 E = TypeVar("E")
@@ -73,7 +73,7 @@ SERVED_ONLY = (
     "max_loras",
 )
 IN_PROCESS_ONLY = ("distributed_executor_backend", "skip_tokenizer_init", "enable_sleep_mode")
-"""Arguments of an engine in a training process, that a server is not given."""
+"""Arguments of an engine in a training process that do not apply to a server."""
 
 
 def check(config: Config, processes: int) -> list[str]:
@@ -104,7 +104,7 @@ def check(config: Config, processes: int) -> list[str]:
 
 
 def _waiting_versions(config: Config) -> list[str]:
-    """A line where a server cannot draw with all versions at once that turns under way may have."""
+    """Return a message if a server cannot hold all adapter versions that running turns may use."""
     rollout = config.actor_rollout_ref.rollout
     versions = steps_ahead(config.trainer) + 1
     if rollout.lora_sync != "adapter" or rollout.max_loras >= versions:
@@ -119,7 +119,7 @@ def _waiting_versions(config: Config) -> list[str]:
 
 
 def without_effect(config: Config) -> list[str]:
-    """Return a line about settings of servers where another engine is asked for."""
+    """Return a message about settings for servers if the config selects another engine."""
     rollout = config.actor_rollout_ref.rollout
     defaults = {f.name: f.default for f in fields(RolloutConfig)}
     given = [name for name in SERVED_ONLY if getattr(rollout, name) != defaults[name]]
@@ -131,7 +131,7 @@ def without_effect(config: Config) -> list[str]:
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
-    """See `Engine.memory`: servers on a CPU take the machine's, a share for each process."""
+    """See `Engine.memory`. On a CPU, the servers' memory is divided among the processes."""
     rollout = at_once(config, processes)
     if rollout.urls is not None or not is_on_cpu(config):
         return {}
@@ -149,15 +149,15 @@ def open_engine(setup: EngineSetup) -> ServedRollout:
 
 
 class ServedRollout:
-    """Generates on vLLM servers. They are empty until the first `sync_weights`."""
+    """Generates on vLLM servers, which have no weights until the first `sync_weights`."""
 
     def __init__(self, setup: EngineSetup, world: World) -> None:
-        """Start the servers, or find those that are there.
+        """Start the servers, or check those that are already running.
 
         Raises:
-            RewardkitError: a server does not start, or does not answer as one of ours does.
+            RewardkitError: A server does not start, or a given URL is not a usable vLLM server.
         """
-        self._of_thread = threading.local()  # one may draw for training, another for validation
+        self._of_thread = threading.local()  # training and validation may generate in different threads
         self._setup = setup
         self._config = setup.policy.rollout
         self._world = world
@@ -169,7 +169,7 @@ class ServedRollout:
         self._processes: list[ServerProcess] = []
         self._end = weakref.finalize(self, _stop, self._processes)
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
-        """Versions that the servers have, as this process knows them."""
+        """Servers and their weights as known to this process."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
         self.fleet.adapters = self._config.lora_sync == "adapter"
         self._publisher = self._open_publisher()
@@ -248,19 +248,19 @@ class ServedRollout:
         return found, asking.costs
 
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
-        """See `RolloutEngine.sync_weights`. Servers that were lost and answer again get them too.
+        """See `RolloutEngine.sync_weights`. Also updates lost servers that answer again.
 
-        Turns may be under way in other threads: they go on with these weights.
+        Turns may be running in other threads. Without adapters, they continue with the new weights.
 
         Raises:
-            RewardkitError: no server has taken them over; in all processes.
+            RewardkitError: No server accepted the weights. Raised in all processes.
         """
         fleet = self.fleet
         if any(self._world.gather([server.url for server in fleet.servers if not server.lives])):
             self._publisher.forget()
-        name = f"{self._run}.{len(fleet.published) + 1}"  # the same in no two runs
+        name = f"{self._run}.{len(fleet.published) + 1}"  # differs between runs
         urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
-        fleet.published[name] = version  # a turn that ends in mid-round may have it already
+        fleet.published[name] = version  # set first: a turn may use this version during publishing
         failed = self._publisher.publish(named_tensors, name, urls)
         with fleet.lock:
             fleet.current = name
@@ -270,16 +270,16 @@ class ServedRollout:
                 _say(f"lost a rollout server: {url} did not accept the weights: {why}")
             for one in self._processes:
                 if one.url in failed:
-                    one.process.kill()  # half loaded; the next sync finds it started again
+                    one.process.kill()  # its weights are incomplete; the next sync restarts it
         if len(failed) == len(urls):
             raise RewardkitError(
                 f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
             )
 
     def _note(self, urls: Sequence[str], failed: Collection[str]) -> None:
-        """Bring the fleet up to date; the servers that it had stay the same objects, which turns may hold."""
+        """Update the fleet. Known servers keep their objects, which running turns may reference."""
         known = {server.url: server for server in self.fleet.servers}
-        first = self._world.rank % max(len(urls), 1)  # not all processes begin with the same server
+        first = self._world.rank % max(len(urls), 1)  # processes start with different servers
         found = [
             known.pop(url) if url in known else RolloutServer(url) for url in (*urls[first:], *urls[:first])
         ]
@@ -288,14 +288,14 @@ class ServedRollout:
         self.fleet.servers = found
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. Nothing of the servers' memory is ours."""
+        """See `RolloutEngine.release`. Does nothing, as the servers own their memory."""
 
     def close(self) -> None:
-        """See `RolloutEngine.close`. Servers that were there before stay."""
+        """See `RolloutEngine.close`. Stops only the servers that this run started."""
         self._end()
 
     def _found_by_all(self) -> list[str]:
-        """Open the servers in the first process; return their URLs, or raise its error, in all."""
+        """Open the servers in the first process. Return their URLs, or raise its error, in all processes."""
         error: Exception | None = None
         urls: list[str] = []
         if self._world.is_main:
@@ -328,7 +328,7 @@ class ServedRollout:
         return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)
 
     def _ready(self) -> list[str]:
-        """Return the servers that answer; wait where none does. Ours that have ended are started again."""
+        """Restart our servers that have exited, and return all servers that answer. Wait if none does."""
         for number, one in enumerate(self._processes):
             if one.ended:
                 one.stop()
@@ -350,7 +350,7 @@ class ServedRollout:
 
 
 def _check_server(url: str, max_len: int) -> None:
-    """Raise ConfigError where a server is not there, has no routes for weights, or no room."""
+    """Raise ConfigError if a server does not answer, has no weight transfer, or accepts too few tokens."""
     try:
         call(f"{url}/weight_info")
         longest = call(f"{url}/v1/models")["data"][0]["max_model_len"]

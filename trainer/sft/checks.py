@@ -42,7 +42,7 @@ REFUSED: tuple[Rule, ...] = (
 
 
 def sharing(config: SftConfig) -> int:
-    """Return how many processes hold a part of each sequence."""
+    """Return the number of processes that share each sequence."""
     return group_size(config.engine.ulysses_sequence_parallel_size, world_size(config))
 
 
@@ -50,7 +50,7 @@ def template_of(config: SftConfig) -> str | None:
     """Return the text of `data.chat_template`, which may be a file's name.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: The setting is neither a template nor a readable file.
     """
     given = config.data.chat_template
     if given is None or "{" in given:
@@ -93,4 +93,4 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("files", _check_files),
     ("chat template", _check_template),
 )
-"""Everything that is checked before tokenizer, rows and model are loaded, in order."""
+"""Checks to run before tokenizer, rows and model are loaded, in order."""

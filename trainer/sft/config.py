@@ -112,7 +112,7 @@ SETTINGS = Schema(SftConfig, Path(__file__).parent, VerlNames.read("sft", "sft_t
 
 
 def actor_config(config: SftConfig) -> ActorConfig:
-    """Return the settings of the model that learns, as PPO has them."""
+    """Return the settings of the model to train, in the form that PPO uses."""
     data = config.data
     return ActorConfig(
         strategy=config.engine.strategy,

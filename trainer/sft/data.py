@@ -1,8 +1,7 @@
-"""Turns rows of any file into tokens and marks those to train on: the assistant's turns with their end
-tokens.
+"""Converts rows of files to tokens and marks those to train on: the assistant's turns with their end tokens.
 
-The chat template decides where a turn begins and ends: it begins after the generation prompt that follows
-the messages before it. A template that marks the turns itself (`{% generation %}`) decides instead.
+The chat template determines where a turn begins and ends. A turn begins after the generation prompt that
+follows the previous messages. A template that marks the turns itself (`{% generation %}`) takes precedence.
 """
 
 from __future__ import annotations
@@ -35,32 +34,32 @@ PAIRS = (
     ("instruction", "output"),
     ("prompt", "extra_info.answer"),
 )
-"""Columns of prompts and responses; the first that a file has count. `rewardkit prep` writes the last."""
+"""Columns of prompts and responses, in order of precedence. `rewardkit prep` writes the last pair."""
 MARKED = re.compile(r"\{%-?\s*generation\s*-?%\}")
-"""Mark in a chat template that marks the assistant's words."""
+"""Statement in a chat template that marks the assistant's text."""
 
 Turns = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class SftRow:
-    """One row, as tokens."""
+    """Tokens of one row."""
 
     token_ids: list[int]
-    """Tokens before the first one that is trained on."""
+    """Tokens before the first trained token."""
     response_ids: list[int]
-    """Tokens from there to the last one that is."""
+    """Tokens from the first to the last trained token."""
     trained: list[bool]
-    """True for each of the tokens that is trained on."""
+    """True for each response token that is trained on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One row, as messages."""
+    """Messages of one row."""
 
     turns: Turns
     first: int
-    """Number of the turn from which on the assistant's are trained on."""
+    """Index of the first turn that may be trained on."""
     tools: Any = None
 
 
@@ -72,14 +71,14 @@ def load_rows(
     world: World,
     ends: Collection[int] = (),
 ) -> list[SftRow]:
-    """Read and tokenise the first `max_samples` rows (-1: all) of the files together.
+    """Read and tokenise the first `max_samples` rows (-1: all) of all files together.
 
     Args:
-        world: its processes tokenise a share each; the main one says what is left out, or looks wrong.
-        ends: the tokens that end a response; it looks wrong if no row trains one of them.
+        world: Processes that tokenise a share each. The main process reports skipped or suspicious rows.
+        ends: Tokens that end a response. A warning is printed if no row trains on one of them.
 
     Raises:
-        InputError: a file cannot be read, lacks its columns, or has a row that cannot be used.
+        InputError: A file cannot be read, lacks its columns, or has an unusable row.
     """
     named = (found for path in file_list(files) for found in _read(str(path), config))
     read = list(islice(named, max_samples if max_samples >= 0 else None))
@@ -116,7 +115,7 @@ def load_rows(
 
 
 def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation | InputError]]:
-    """Yield where each row stands, and its conversation or what is wrong with it."""
+    """Yield the location of each row, and its conversation or error."""
     for source in find_inputs([path]):
         file = open_rows(source)
         try:
@@ -146,7 +145,7 @@ def _conversation_or_error(
 def _reader(
     columns: Sequence[str], config: SftDataConfig, path: str
 ) -> Callable[[Mapping[str, Any], str], Conversation]:
-    """Return what makes a conversation of a row of a file with these columns."""
+    """Return a function that reads the conversation of a row, for a file with these columns."""
     prompt, response = config.prompt_key, config.response_key
     if (prompt is None) != (response is None):
         raise InputError("data.prompt_key and data.response_key must be set together; set both or neither")
@@ -195,7 +194,7 @@ def _field(row: Mapping[str, Any], name: str, keys: Sequence[str] | None, where:
 
 
 def _turns(value: Any, where: str, column: str, role: str = "") -> Turns:
-    """Return messages of a column; a text is one of `role`. Nulls, which parquet fills in, are left out."""
+    """Return a column's messages without the nulls that parquet adds. A text becomes a message of `role`."""
     if isinstance(value, str):
         value = [{"role": role, "content": value}]
     if not isinstance(value, list):
@@ -215,11 +214,11 @@ def _tools(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Any:
 
 
 def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: str) -> SftRow | None:
-    """Return a conversation's tokens; None where none that is trained on is within `data.max_length`.
+    """Return a conversation's tokens, or None if no trained token is within `data.max_length`.
 
     Raises:
-        InputError: it is too long and not to be cut, it has no turn of the assistant's, or the chat template
-            cannot take it, or does not say where its turns are.
+        InputError: It is too long but must not be truncated, it has no assistant turn, or the chat template
+            cannot render it or does not show where its turns are.
     """
     if not tokenizer.chat_template:
         raise InputError(
@@ -233,7 +232,7 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
         ids, trained = find(tokenizer, given, config.apply_chat_template_kwargs, where)
     except RewardkitError:
         raise
-    except Exception as error:  # whatever a chat template, which is a program, raises
+    except Exception as error:  # a chat template is a program that may raise anything
         raise InputError(f"{where}: the chat template cannot render this row: {reason_of(error)}") from None
     return _fitted(ids, trained, config, where)
 
@@ -241,7 +240,7 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
 def _by_marks(
     tokenizer: Any, given: Conversation, options: Mapping[str, Any], where: str
 ) -> tuple[list[int], list[bool]]:
-    """Return ids, and which of them the template says that the assistant has said."""
+    """Return the token ids, and True for each that the template marks as the assistant's."""
 
     def rendered(turns: Turns, **more: Any) -> Any:
         return tokenizer.apply_chat_template(turns, tools=given.tools, return_dict=True, **options, **more)
@@ -255,9 +254,9 @@ def _by_marks(
 def _by_text(
     tokenizer: Any, given: Conversation, options: Mapping[str, Any], where: str
 ) -> tuple[list[int], list[bool]]:
-    """Return ids, and which of them stand where the template's text grows by a turn of the assistant's.
+    """Return the token ids, and True for each within the text that an assistant turn adds to the template's.
 
-    A token that begins in the prompt is trained on where it reaches into the turn, as in TRL.
+    A token that begins in the prompt is trained on if it extends into the turn, as in TRL.
     """
 
     def rendered(turns: Turns, asked: bool) -> str:
@@ -295,7 +294,7 @@ def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: s
         )
     kept = slice(-limit, None) if config.truncation == "left" else slice(limit)
     ids, trained = ids[kept], trained[kept]
-    trained[0] = False  # nothing stands before it
+    trained[0] = False  # no token precedes it
     if not any(trained):
         return None
     start = trained.index(True)
@@ -309,7 +308,7 @@ def as_batch(
     """Return rows as a batch, (B, P + T), with `advantages` of 1 on the trained tokens.
 
     Args:
-        among: those of all processes, which P and T are the same for.
+        among: Rows of all processes, which determine common P and T.
     """
     prompts = pad_prompts(rows, max(len(row.token_ids) for row in among or rows), pad_id)
     width = max(len(row.response_ids) for row in among or rows)

@@ -1,7 +1,7 @@
-"""SFT: the loss of given responses, in training and in validation.
+"""SFT: trains on the loss of given responses, and validates it.
 
-A step is that of a policy whose responses are given and whose advantages are all 1: -log p of each trained
-token, averaged over those of the whole batch, all processes and micro-batches together.
+A step is a policy update with given responses and advantages of 1. Its loss is -log p of each trained token,
+averaged over the tokens of the whole batch, in all processes and micro-batches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rewardkit.trainer.stepping import take_steps, validate_alone
 from rewardkit.trainer.training_run import StageRun
 
 NAMES = {"pg_loss": "loss", "grad_norm": "grad_norm", "lr": "lr", "entropy": "entropy"}
-"""Figures of the update, and what they are called here; loss, gradient and learning rate as in verl."""
+"""Metrics of the update, and their names in SFT. Loss, gradient and learning rate are named as in verl."""
 
 
 def train(run: StageRun) -> None:
@@ -30,7 +30,7 @@ def train(run: StageRun) -> None:
 
 
 def sft_step(run: StageRun, step: int, clock: Clock) -> dict[str, float]:
-    """Take one step with the next rows and return its metrics."""
+    """Run one step with the next rows and return its metrics."""
     batch = run.feed.take(step, lambda rows, *_: _share(run, rows), run.world)
     with clock("update_actor"):
         found = run.actor.update(batch, step, run.config.data.seed)
@@ -49,7 +49,7 @@ def sft_step(run: StageRun, step: int, clock: Clock) -> dict[str, float]:
 
 
 def validate(run: StageRun, step: int) -> dict[str, float]:
-    """Return the mean loss of a token of all validation rows."""
+    """Return the mean loss per token over all validation rows."""
     size = run.config.data.train_batch_size
     loss = tokens = 0.0
     for start in range(0, len(run.val_rows), size):
@@ -63,7 +63,7 @@ def validate(run: StageRun, step: int) -> dict[str, float]:
 
 
 def _share(run: StageRun, rows: Sequence[SftRow]) -> Batch:
-    """Return this process's rows as a batch; one that gets none of the last has a row that counts nothing."""
+    """Return this process's rows as a batch, with a masked row if it would have one less than others."""
     missing = -len(rows) % run.world.size
     mine = run.world.shard([*rows, *[rows[0]] * missing])
     batch = as_batch(mine, run.tokenizer.pad_token_id, run.world.device, rows)

@@ -1,4 +1,4 @@
-"""SFT as a stage of training: what `rewardkit sft` and its processes run."""
+"""SFT as a training stage, which `rewardkit sft` and its processes run."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of one step of training, in the order of `loop.py`."""
+"""Parts of a training step, in the order in which `loop.py` uses them."""

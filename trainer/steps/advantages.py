@@ -1,7 +1,7 @@
-"""Computes `token_level_rewards`, advantages and returns from scores, and what else the actor's loss needs
-from the whole batch: importance weights and selected tokens.
+"""Computes `token_level_rewards`, advantages and returns from scores, and other inputs of the actor's loss.
 
-The formulas are in `algorithms/`; here they meet the batch, the config and the other processes.
+The latter need the whole batch: importance weights and selected tokens. The formulas are in `algorithms/`.
+This file applies them to the batch, with the config and the other processes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from rewardkit.trainer.workers.actor import loss_options, teacher_distance
 
 
 def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `token_level_rewards`, `advantages`, `returns` and what the loss needs; return their metrics.
+    """Set `token_level_rewards`, `advantages`, `returns` and other inputs of the loss. Return their metrics.
 
-    Needs `token_level_scores`, `scored`, `groups`; `old_log_probs`, `ref_log_prob`, `values` and
-    `reward_baselines` where the algorithm uses them. The rows must be those of a whole step; members of a
+    Needs `token_level_scores`, `scored`, `groups`, and if the algorithm uses them `old_log_probs`,
+    `ref_log_prob`, `values` and `reward_baselines`. The rows must be those of a whole step. Members of a
     group may be in different processes.
     """
     correction = run.config.algorithm.rollout_correction
@@ -71,17 +71,17 @@ def _experience(run: TrainingRun, batch: Batch) -> Experience:
 
 
 def _turns(run: TrainingRun, batch: Batch) -> dict[str, torch.Tensor]:
-    """Return the tensors that an estimator needs that compares episodes turn by turn, where that is asked
-    for."""
+    """Return the tensors for an estimator that compares episodes turn by turn, if this is configured."""
     if run.config.algorithm.turn_advantages == "summed" or "turns" not in batch.tensors:
         return {}
     return {"turns": batch["turns"], "of_trajectory": batch["trajectory_scores"]}
 
 
 def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Leave out a response that failures left alone in its group, where the estimator compares responses.
+    """Exclude responses that are alone in their group due to failures, if the estimator compares responses.
 
-    Its advantage would be its raw score. With `rollout.n=1` every response is alone, and its score is wanted.
+    Their advantage would be their raw score. With `rollout.n=1`, every response is alone, and this is
+    intended.
     """
     estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
     if not estimator.groups or run.config.actor_rollout_ref.rollout.n == 1:
@@ -96,9 +96,10 @@ def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Take the policy's distance from the teacher off the advantages, token by token, where it is a reward.
+    """Subtract the policy's distance from the teacher from the advantages, if it is configured as a reward.
 
-    A token answers for its own distance alone (discount 0), whatever the estimator; nothing is whitened.
+    A token is responsible only for its own distance (discount 0), whatever the estimator. Nothing is
+    whitened.
     """
     asked = run.config.distillation
     if not asked.rewards_tokens:
@@ -113,9 +114,9 @@ def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Take responses that were cut off out of the loss where that is asked for; they stay in the advantages.
+    """Exclude truncated responses from the loss, if configured. They still count for the advantages.
 
-    One whose last allowed token ends it has come to its end; of an episode its end says how it came.
+    A response whose last possible token is an end token is not truncated. Episodes have their own flag.
     """
     if not run.config.algorithm.mask_truncated_completions:
         return {}
@@ -129,7 +130,7 @@ def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def shape_overlong(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Take DAPO's soft punishment (Yu et al. 2025, arXiv:2503.14476, eq. 13) off `token_level_scores`."""
+    """Subtract DAPO's soft punishment (Yu et al. 2025, arXiv:2503.14476, eq. 13) from the scores."""
     buffer = run.config.reward_model.overlong_buffer
     if not buffer.enable:
         return {}
@@ -149,7 +150,7 @@ def shape_overlong(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `token_level_rewards`: the scores, less the KL from the reference where that is asked for."""
+    """Set `token_level_rewards`: the scores, minus the KL from the reference if configured."""
     batch["token_level_rewards"] = batch["token_level_scores"]
     if not run.config.algorithm.use_kl_in_reward:
         return {}
@@ -160,13 +161,13 @@ def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
     batch["token_level_rewards"] = batch["token_level_scores"] - coef * kl
     per_response = summarize({"kl": masked_row_means(kl, mask)[batch["scored"]]}, run.world)
     if not per_response:
-        return {}  # no response is left: failures left each alone in its group
+        return {}  # no response is left, as failures left each alone in its group
     run.kl.update(per_response["kl/mean"], len(batch) * run.world.size)
     return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
 
 
 def choose_tokens(run: TrainingRun, batch: Batch) -> None:
-    """Set `chosen`, the tokens that the policy loss treats apart, if it does."""
+    """Set `chosen`, the tokens that the policy loss treats differently, if it chooses tokens."""
     actor = run.config.actor_rollout_ref.actor
     choose = POLICY_LOSSES[loss_mode(run.config)].choose
     if choose is None:

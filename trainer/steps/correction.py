@@ -1,5 +1,4 @@
-"""Applies the rollout correction to a step: importance weights, and which tokens are left out of the
-loss."""
+"""Applies the rollout correction to a step: computes importance weights, and masks tokens out of the loss."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ from rewardkit.trainer.training_run import TrainingRun
 
 
 def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `rollout_is_weights` and `within_bounds` where they are asked for, and return their metrics.
+    """Set `rollout_is_weights` and `within_bounds`, if configured, and return their metrics.
 
-    In bypass mode `old_log_probs` are the engine's from here on; a ratio that starts there needs no weights.
+    In bypass mode, `old_log_probs` become the engine's. A ratio relative to these needs no weights.
     """
     asked = run.config.algorithm.rollout_correction
     metrics: dict[str, float] = {}
@@ -40,11 +39,11 @@ def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def staleness_metrics(batch: Batch, step: int, world: World) -> dict[str, float]:
-    """Return how many steps older the weights are that drew the policy's tokens than those that learn.
+    """Return the age of the weights that generated the policy's tokens, relative to the trained weights.
 
     Returns:
-        over the tokens of all processes, `staleness/mean` and `staleness/max`, in steps, and
-        `staleness/stale_share`, of those that are older at all.
+        Over the tokens of all processes, `staleness/mean` and `staleness/max`, in steps, and
+        `staleness/stale_share`, the share of tokens from older weights.
     """
     steps = (step - 1 - batch["weight_versions"])[batch["response_mask"].bool()].float()
     found = summarize({"steps": steps, "stale": (steps > 0).float()}, world)
@@ -71,7 +70,7 @@ def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict
     metrics["eff_sample_size"] = found["is/mean"] ** 2 / max(found["squares/mean"], 1e-30)
     metrics |= {f"ratio_fraction_{end}": found[f"{end}/mean"] for end in ("high", "low") if end in values}
     if asked.rollout_is_batch_normalize:
-        # Of a sequence's weight, which stands on each of its tokens, the mean is over sequences, as in verl.
+        # A sequence's weight is on each of its tokens, but the mean is over sequences, as in verl.
         units = weights[kept] if level == "token" else masked_row_means(weights, mask)[kept.any(dim=1)]
         factor = summarize({"mean": units}, run.world)["mean/mean"]
         weights = weights / factor
@@ -80,7 +79,7 @@ def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict
 
 
 def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `within_bounds`; each bound is on what the policy was before its update, over the whole step."""
+    """Set `within_bounds`. Each bound applies to the policy before its update, over the whole step."""
     asked = run.config.algorithm.rollout_correction
     rejections = read_rejections(str(asked.rollout_rs), asked.rollout_rs_threshold)
     mask = batch["response_mask"]
@@ -100,5 +99,5 @@ def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def leave_out_rejected(batch: Batch) -> None:
-    """Take what is out of bounds out of the loss; it has counted for the advantages of the others."""
+    """Remove out-of-bounds tokens from the loss, after they have counted for other responses' advantages."""
     batch["response_mask"] = batch["response_mask"] * batch["within_bounds"]

@@ -1,5 +1,4 @@
-"""Writes the responses of each step with their scores, one file per step, for people to read (`rewardkit
-view`)."""
+"""Writes each step's responses with their scores to a file, for people to read (`rewardkit view`)."""
 
 from __future__ import annotations
 
@@ -23,10 +22,10 @@ FORMATS = ("jsonl", "parquet")
 
 
 def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict[str, float]:
-    """Dump a training step's responses where that is asked for, and give a few of this process's to the log.
+    """Dump a training step's responses if configured, and log a few of this process's responses.
 
     Returns:
-        `reward/part/<name>`: the mean of each component of the scores over all processes' responses.
+        `reward/part/<name>`: the mean of each component of the scores over the responses of all processes.
     """
     config = run.config
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
@@ -37,7 +36,7 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
 
 
 def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
-    """Return `reward/part/<name>`, over the scored responses of all processes that have such a part."""
+    """Return `reward/part/<name>`, means over the scored responses of all processes that have the part."""
     mine: dict[str, tuple[float, int]] = {}
     for score in scores:
         for name, value in score.parts.items() if score.ok else ():
@@ -52,7 +51,7 @@ def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
 
 
 def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredRollout], n: int, step: int) -> None:
-    """Write the responses of all processes to `folder`, if there is one. A full disk ends no run."""
+    """Write the responses of all processes to `folder` if it is not None. Warn if this fails."""
     if folder is None:
         return
     rows = gather_rows(scored, n, step, run.world)
@@ -65,23 +64,23 @@ def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredRollout], 
 
 
 def gather_rows(scored: Sequence[ScoredRollout], n: int, step: int, world: World) -> list[dict[str, Any]]:
-    """Return the responses of all processes as plain rows, in the order of the prompts, in the main process.
+    """Return the responses of all processes as plain rows in the order of the prompts.
 
-    In the others there are none. A row has the columns that `rewardkit score` reads and writes, and `step`;
-    an episode's its turns and end.
+    Only the main process gets rows. A row has the columns that `rewardkit score` reads and writes, and
+    `step`. Rows of episodes also have their turns and the reason why they ended.
 
     Args:
-        scored: this process's, the n responses to one prompt next to each other.
+        scored: Responses of this process. The n responses to one prompt are adjacent.
     """
     mine = [_plain(one, step) for one in scored]
     groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.to_main(mine)]
-    # The prompts were dealt out one by one, so they are taken up again one by one.
+    # Prompts were assigned to processes in turn, so they are collected in turn.
     in_order: Iterator[list[dict[str, Any]]] = chain.from_iterable(zip_longest(*groups, fillvalue=[]))
     return list(chain.from_iterable(in_order))
 
 
 def write_dump(folder: Path, step: int, rows: Sequence[dict[str, Any]], file_format: str) -> None:
-    """Write `folder/<step>.jsonl` or `.parquet`, whole or not at all."""
+    """Write `folder/<step>.jsonl` or `.parquet` atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     with published(folder / f"{step}.{file_format}") as file:
         if file_format == "parquet":
@@ -100,19 +99,19 @@ def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """The rows as a table; the parts of all data sources make one struct, null where a source has none."""
+    """Return the rows as a table. A struct has the parts of all data sources, with null if missing."""
     parts = sorted({part for row in rows for part in row["parts"]})
     full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
     return pa.Table.from_pylist(full)
 
 
 def has_samples(step: int) -> bool:
-    """Return True if responses of a step are kept: of each up to 100, every tenth up to 1,000, and so on."""
+    """Return True if a step's responses are logged: every step up to 100, every tenth up to 1,000, etc."""
     return step % 10 ** max(0, len(str(step - 1)) - 2) == 0 if step > 0 else True
 
 
 def few(scores: Iterable[float | None], n: int = 4) -> list[int]:
-    """Return the places of a few to show: first those without a score, then from the worst to the best."""
+    """Return the indices of a few scores to show: first missing scores, then from worst to best."""
     order = [i for i, _ in sorted(enumerate(scores), key=lambda one: (one[1] is not None, one[1] or 0.0))]
     if len(order) <= n:
         return order

@@ -1,5 +1,7 @@
-"""DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2): replaces prompts whose responses
-all have the same result, because they have no gradient."""
+"""DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2).
+
+Replaces prompts whose responses all have the same result, because they have no gradient.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ AVERAGES = ("agent/", "reward/turns/")
 def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch, dict[str, float]]:
     """Return a scored batch in which the responses to each prompt differ in outcome.
 
-    While the batch is not full, whole batches of further prompts are taken, and drawn at once; of the groups
-    that differ the first ones are used, in the order of the prompts, so that the number of processes has no
-    say in it.
+    Until the batch is full, whole batches of further prompts are taken and generated. The first groups that
+    differ are used, in the order of the prompts, so that the result does not depend on the number of
+    processes.
 
     Raises:
         ScoringError: `max_num_gen_batches` batches were not enough.
@@ -50,7 +52,7 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
                 batch, pending = run.feed.take(step, partial(draw, run), run.world)
         with clock("reward"):
             here, of_batch = collect_scores(run, batch, pending)
-        # Counts and times add up; of shares and means the last batch's stand.
+        # Counts and times are summed. Shares and means are those of the last batch.
         averages = {name: value for name, value in of_batch.items() if name.startswith(AVERAGES)}
         metrics.update({name: value for name, value in of_batch.items() if name not in averages})
         scored += here
@@ -66,7 +68,7 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
 
 
 def differing_groups(groups: Tensor, outcomes: Sequence[float], scored: Tensor) -> list[int]:
-    """Return the groups in which scored responses differ in outcome; all arguments are (B,)."""
+    """Return the groups whose scored responses differ in outcome. All arguments are (B,)."""
     seen: dict[int, set[float]] = {}
     for group, outcome, ok in zip(groups.tolist(), outcomes, scored.tolist(), strict=True):
         if ok:
@@ -75,9 +77,9 @@ def differing_groups(groups: Tensor, outcomes: Sequence[float], scored: Tensor) 
 
 
 def deal(batch: Batch, order: Sequence[int], world: World) -> Batch:
-    """Give the k-th group of `order` to process k % size, as `World.shard` does with prompts.
+    """Send the k-th group of `order` to process k % size, as `World.shard` does with prompts.
 
-    The groups of `batch` that are not in `order` are left out; `len(order)` is divisible by the world size.
+    Groups of `batch` that are not in `order` are dropped. `len(order)` must be divisible by the world size.
     """
     place = {group: k for k, group in enumerate(order)}
     targets = torch.tensor([place[g] % world.size if g in place else -1 for g in batch["groups"].tolist()])
@@ -100,7 +102,7 @@ def _refuse_further(run: TrainingRun, drawn: int, found: int, wanted: int) -> No
 
 
 def _differing_everywhere(run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout]) -> list[int]:
-    """The groups of all processes that differ in what `filter_groups.metric` names, in order."""
+    """Return the groups of all processes that differ in `filter_groups.metric`, in order."""
     metric = run.config.algorithm.filter_groups.metric
     if metric == "reward" and run.config.reward.mode != "trajectory":
         outcomes: list[float] = batch["token_level_scores"].sum(dim=1).tolist()

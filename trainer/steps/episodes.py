@@ -1,7 +1,6 @@
-"""Episodes instead of single responses: played on the rollout engine and turned into rows of a batch.
+"""Plays episodes on the rollout engine and converts them to rows of a batch.
 
-A batch of episodes has the tensors of a batch of responses, and those of observations and turns
-(`batch.py`).
+A batch of episodes has the tensors of a batch of responses, and those of observations and turns (`batch.py`).
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, TurnCosts
 from rewardkit.types import Score, Status, failure
 
 CUT_OFF = ("response_tokens", "context_tokens")
-"""Ends that a limit of tokens has brought about."""
+"""Reasons for the end of an episode that are token limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Result of an episode, as plain data: it may come from another process."""
+    """Result of an episode as plain data, since it may come from another process."""
 
     prompt_ids: list[int]
-    """Prompt that the model was asked, which an environment may have written; empty: no turn has begun."""
+    """Prompt given to the model, possibly written by an environment, or empty if no turn has begun."""
     response_ids: list[int]
     response_mask: list[int]
     log_probs: list[float]
@@ -51,11 +50,11 @@ class Played:
     interaction_score: float | None
     metrics: dict[str, float]
     branches: list[Played] = field(default_factory=list)
-    """See `Episode.branches`; of them only turns and tokens count."""
+    """See `Episode.branches`. Only their turns and tokens are used."""
 
     @classmethod
     def of(cls, episode: Episode) -> Played:
-        """Return an episode that has ended."""
+        """Return the result of an episode that has ended."""
         return cls(
             prompt_ids=episode.prompt_ids,
             response_ids=episode.response_ids,
@@ -75,29 +74,28 @@ class Played:
 
     @property
     def history(self) -> TokenHistory:
-        """Its tokens."""
+        """Return the tokens of the episode."""
         return TokenHistory(
             self.prompt_ids, self.response_ids, self.response_mask, self.log_probs, self.weight_versions
         )
 
     @property
     def num_turns(self) -> int:
-        """Return the number of turns of the model, the tools and users, and the prompt, as verl counts
-        them."""
+        """Return the number of turns of the model, the tools, the users and the prompt, as verl does."""
         return len(self.turns) + 1
 
     @property
     def known_score(self) -> Score | None:
-        """The score of an episode that no reward is asked for: it failed, or its interaction knows."""
+        """Return the score if the episode failed or its interaction scored it, or None to use a reward."""
         if self.status != "ok":
             return failure(self.status, f"the episode ended with {self.ended}: {self.detail}")
         return interaction_score(self.interaction_score)
 
     @property
     def turn_rewards(self) -> list[float | None]:
-        """Rewards of the model's turns; None: nothing was said of that turn.
+        """Return the rewards of the model's turns, with None for a turn without a reward.
 
-        What the tools' states are worth at the end is of the last turn.
+        The rewards of the tools' final states are added to the last turn.
         """
         mine = [turn.reward for turn in self.turns if turn.role == "assistant"]
         if self.tool_rewards and mine:
@@ -105,7 +103,7 @@ class Played:
         return mine
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields of `extra_info` by which a reward sees the episode."""
+        """Return the fields of `extra_info` that describe the episode to a reward."""
         return episode_facts(
             {
                 "num_turns": self.num_turns,
@@ -116,7 +114,7 @@ class Played:
         )
 
     def columns(self) -> dict[str, Any]:
-        """Return what a dump says of an episode."""
+        """Return the columns that a dump contains about an episode."""
         return {
             "num_turns": self.num_turns,
             "ended": self.ended,
@@ -130,7 +128,7 @@ def _plain_turns(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     plain = [asdict(turn) for turn in turns]
     for turn in plain:
         calls = turn["calls"]
-        # Of each tool the arguments are others: as JSON they are one type.
+        # The arguments of different tools differ, but as JSON they have one type.
         turn["calls"] = [{**c, "arguments": json.dumps(c["arguments"], default=str)} for c in calls]
     return plain
 
@@ -141,7 +139,7 @@ OnPlayed = Callable[[int, Played], None]
 def player(
     setting: EpisodeSetup,
 ) -> Callable[[TokenModel, tuple[EpisodeRow, int]], Coroutine[Any, Any, Played]]:
-    """Return what plays the episode of a row and a seed."""
+    """Return a function that plays the episode of a row and a seed."""
 
     async def play(model: TokenModel, given: tuple[EpisodeRow, int]) -> Played:
         row, seed = given
@@ -158,7 +156,7 @@ def play_rows(
     seeds: Sequence[int],
     ended: OnPlayed | None = None,
 ) -> tuple[list[Played], TurnCosts]:
-    """Play an episode for each row, all at once; return them, and what their turns cost this engine."""
+    """Play an episode for each row concurrently. Return the episodes, and the costs of their turns."""
     given = [(episode_row(row), seed) for row, seed in zip(rows, seeds, strict=True)]
     played = rollout.converse(player(setting), given, sampling, ended)
     return played, rollout.turn_costs
@@ -173,7 +171,7 @@ def as_batch(
     pad_id: int,
     device: torch.device,
 ) -> Batch:
-    """Return episodes as a batch, without log-probabilities where the engine gave none."""
+    """Return episodes as a batch."""
     answered = [_answered(row, one, prompt_length) for row, one in zip(rows, played, strict=True)]
     histories = [one.history for one in played]
     batch = histories_as_batch(answered, histories, prompt_length, response_length, pad_id)
@@ -193,7 +191,7 @@ def histories_as_batch(
     response_length: int,
     pad_id: int,
 ) -> Batch:
-    """Return the tokens of histories as a batch; their prompts are the `token_ids` of the rows."""
+    """Return the tokens of histories as a batch. `token_ids` of the rows are their prompts."""
     ids, mask = pad_prompts(rows, prompt_length, pad_id)
     shape = (len(histories), response_length)
     responses = torch.full(shape, pad_id)
@@ -215,17 +213,19 @@ def histories_as_batch(
 
 
 def _answered(row: PromptRow, played: Played, prompt_length: int) -> PromptRow:
-    """The row with the prompt that its episode had, and its branches; a prompt that was too long has had no
-    turn."""
+    """Return the row with the prompt and the branches of its episode.
+
+    If the prompt was too long, the episode had no turn, and the row keeps its own prompt.
+    """
     fits = 0 < len(played.prompt_ids) <= prompt_length
     branches = tuple(branch.history for branch in played.branches)
     return replace(row, token_ids=played.prompt_ids if fits else row.token_ids, branches=branches)
 
 
 def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:
-    """Write the number and the reward of each of the model's turns to its tokens.
+    """Set the number and the reward of each of the model's turns on the turn's tokens.
 
-    The reward of a turn whose tools failed, or whose user did, could not be had.
+    The reward of the last turn is NaN if the episode failed.
     """
     mine = [turn for turn in played.turns if turn.role == "assistant"]
     for number, (turn, reward) in enumerate(zip(mine, played.turn_rewards, strict=True), start=1):
@@ -237,15 +237,15 @@ def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:
 
 
 def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) -> dict[str, float]:
-    """Return how the episodes of all processes went.
+    """Return statistics of the episodes of all processes.
 
     Returns:
-        `agent/ended/<reason>`, shares; `agent/num_turns/mean`, `max` and `min`; `agent/tool_calls/...`, calls
-        of an episode; `agent/branches/...`, histories that it has, above 1 where a program rewrites
-        them; `agent/bad_calls` and `agent/tool_failures`, shares of the calls; `agent/cached_share`,
-        of the tokens that turns began with those that were not computed again; `agent/tools/<name>`, means
-        over episodes of what tools and users have measured; `agent/first_turn_reward/mean` and
-        `agent/last_turn_reward/mean`, see `reward_by_turn`.
+        `agent/ended/<reason>`, shares of the episodes; `agent/num_turns/mean`, `max` and `min`;
+        `agent/tool_calls/...`, calls per episode; `agent/branches/...`, histories per episode, above 1 if a
+        program rewrites them; `agent/bad_calls` and `agent/tool_failures`, shares of the calls;
+        `agent/cached_share`, the share of the turns' prompt tokens that were not computed again;
+        `agent/tools/<name>`, means over episodes of values measured by tools and users; and
+        `agent/first_turn_reward/mean` and `agent/last_turn_reward/mean`, see `reward_by_turn`.
     """
     statuses = [status for one in played for turn in one.turns for status in turn.statuses]
     sums = Counter(
@@ -274,11 +274,11 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
 
 
 def reward_by_turn(prefix: str, episodes: Sequence[Sequence[float | None]], world: World) -> dict[str, float]:
-    """Return what the first and the last turn of the model earned: whether it mends what it is told of.
+    """Return the mean rewards of the model's first and last turns, which show whether feedback helps it.
 
     Args:
-        episodes: the rewards of each one's turns; those in which no turn got any do not count. In the others
-            a turn of which nothing was said earned 0.
+        episodes: Rewards of the turns of each episode. Episodes without any reward are excluded. In the
+            others, a turn without a reward counts as 0.
     """
     rewarded = [rewards for rewards in episodes if any(one is not None for one in rewards)]
     ends = {"first": [rewards[0] or 0.0 for rewards in rewarded]}

@@ -16,14 +16,15 @@ from rewardkit.trainer.workers.batching import Exchange
 
 
 def filtered(run: TrainingRun, batch: Batch) -> Batch:
-    """Return as many responses, drawn from those of all processes: tensors alone, without their Python rows.
+    """Resample the responses of all processes. Return a batch of the same size, without Python objects.
 
-    Scores are those of the rewards, without the KL. Which are drawn depends on the step's own seeds alone.
+    Scores are the rewards without the KL penalty. The choice depends only on the seeds of the step's
+    responses.
     """
     world = run.world
     mine = (batch["token_level_scores"].sum(dim=1).cpu(), batch["scored"].bool().cpu(), batch["seeds"].cpu())
     scores, scored, seeds = (torch.cat(share) for share in zip(*world.gather(mine), strict=True))
-    order = seeds.argsort(stable=True)  # one that does not depend on the number of processes
+    order = seeds.argsort(stable=True)  # an order that does not depend on the number of processes
     how = run.config.algorithm.pf_ppo
     seed = int(seeds.min())
     drawn = order[draw(scores[order], scored[order], how.reweight_method, how.weight_pow, seed)]
@@ -50,19 +51,20 @@ REWEIGHTINGS: dict[str, Callable[[Tensor, float], Tensor]] = {
     "max_min": _extremes,
     "max_random": _best,
 }
-"""Functions by the names of `algorithm.pf_ppo.reweight_method`."""
+"""Weight functions by their names in `algorithm.pf_ppo.reweight_method`."""
 
 
 def draw(scores: Tensor, scored: Tensor, method: str, power: float, seed: int) -> Tensor:
-    """Draw as many responses as there are, with replacement, by weights of their scores.
+    """Sample as many responses as there are, with replacement, with weights that depend on their scores.
 
     Args:
-        scores: (N,), of all responses of a step.
-        scored: (N,) bool; the others are never drawn, unless there are no scored ones.
-        power: of `pow`.
+        scores: Scores of all responses of a step, (N,).
+        scored: True for responses that were scored, (N,) bool. The others are sampled only if no response was
+            scored.
+        power: Exponent for `pow`.
 
     Returns:
-        the drawn ones, (N,) indices.
+        Indices of the sampled responses, (N,).
     """
     if not bool(scored.any()):
         return torch.arange(len(scores))

@@ -1,6 +1,6 @@
-"""Generates a batch of responses from prompts, and syncs the actor's weights to the engine.
+"""Generates a batch of responses to prompts, and syncs the actor's weights to the engine.
 
-ReMax's greedy responses are at the end; DAPO's dynamic sampling is in `dynamic.py`.
+ReMax's greedy responses are at the end of this file. DAPO's dynamic sampling is in `dynamic.py`.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from rewardkit.trainer.steps.scoring import PendingScores, collect_scores, start
 from rewardkit.trainer.training_run import TrainingRun
 
 TRAINING = 0
-"""First part of the key of a training response's seed; validation's is 1."""
+"""First part of the seed key of a training response. That of a validation response is 1."""
 FIRST_PROOFS = 2
-"""Syncs that are proved at the start: into an engine that is new, and into one that was released."""
+"""Number of syncs that are verified at the start: into a new engine, and into a released one."""
 PROOF_EVERY = 20
-"""Number of syncs after that of which one is proved: it takes twice the time."""
+"""Interval of the verified syncs after that. Verification doubles the time of a sync."""
 
 
 def generate(
     run: TrainingRun, prompts: Sequence[PromptRow], step: int, first: int = 0
 ) -> tuple[Batch, PendingScores]:
-    """Return the batch of this process, `rollout.n` responses to each prompt of its share, and their scores.
+    """Return this process's batch, `rollout.n` responses to each of its prompts, and pending scores.
 
-    Sets `groups`, the number of the prompt within the step, counted from `first`, and `seeds`.
+    Sets `groups`, the number of each prompt within the step starting at `first`, and `seeds`.
     """
     rollout = run.config.actor_rollout_ref.rollout
     device = run.world.device
@@ -62,7 +62,7 @@ def generate(
 def draw(
     run: TrainingRun, prompts: Sequence[PromptRow], step: int, journal: TurnJournal | None
 ) -> tuple[Batch, PendingScores]:
-    """Generate for a feed, which may ask for several batches at once, each from a thread of its own."""
+    """Generate a batch for a feed, which may call this function from several threads at once."""
     if journal is None:
         return generate(run, prompts, step)
     rollout = run.config.actor_rollout_ref.rollout
@@ -77,7 +77,7 @@ def play(
     seeds: Sequence[int],
     pending: PendingScores,
 ) -> Batch:
-    """Return the episodes of these rows as a batch; each is scored from when it ends."""
+    """Play an episode for each row and return them as a batch. Each is scored as soon as it ends."""
     assert run.agents is not None
     rollout = run.config.actor_rollout_ref.rollout
     played, pending.costs = play_rows(run.rollout, run.agents, rows, sampling, seeds, pending.take_episode)
@@ -101,7 +101,7 @@ def _number(batch: Batch, groups: Sequence[int], seeds: Sequence[int], n: int) -
 
 
 def training_sampling(rollout: RolloutConfig) -> Sampling:
-    """Return how training draws its responses."""
+    """Return the sampling settings of training."""
     return Sampling(
         rollout.n,
         rollout.do_sample,
@@ -114,14 +114,14 @@ def training_sampling(rollout: RolloutConfig) -> Sampling:
 
 @dataclass(frozen=True)
 class PolicyWeights:
-    """The actor's weights, gathered tensor by tensor each time that all processes go through them."""
+    """Actor's weights, gathered one tensor at a time. All processes must iterate together."""
 
     model: nn.Module
     dtype: torch.dtype
     as_nan: bool = False
-    """Every number is NaN."""
+    """If True, all numbers are replaced by NaN."""
     adapter: bool = False
-    """Only the adapter's, by the names of its file."""
+    """If True, yield only the adapter's tensors, by their names in its file."""
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         if self.adapter:
@@ -132,23 +132,23 @@ class PolicyWeights:
 
 
 def publish(run: TrainingRun, step: int) -> None:
-    """Give the engine the weights of a step, and begin the responses that are drawn with them."""
+    """Send a step's weights to the engine, and start generating the responses that use them."""
     run.feed.settle()
     sync_weights(run, step)
     run.feed.begin(step, partial(draw, run))
 
 
 def sync_weights(run: TrainingRun, step: int = 0) -> None:
-    """Give the rollout engine the actor's weights, tensor by tensor, in the engine's type.
+    """Send the actor's weights to the rollout engine, one tensor at a time, in the engine's dtype.
 
-    At times, while nothing is drawn, it gets NaN for all of them first. A tensor that the sync then does not
-    reach, or a copy of it that some kernel keeps, leaves no log-probability a number, and the next step's
-    check ends the run.
+    Some syncs are verified: if nothing is being generated, all weights are first set to NaN. If the sync then
+    misses a tensor, or a kernel keeps an old copy, all log-probabilities become NaN, and the next step's
+    parity check stops the run.
     """
     rollout = run.config.actor_rollout_ref.rollout
     dtype = DTYPES[rollout.dtype]
     adapter = rollout.name == "vllm_server" and rollout.lora_sync == "adapter"
-    # Not for an adapter, which is a new one each time: nothing of an older one can stay in it.
+    # An adapter is new each time and cannot contain parts of an older one.
     due = not adapter and (run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0)
     if due and not any(run.world.gather(run.feed.in_flight)):
         run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, as_nan=True))
@@ -175,9 +175,9 @@ def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollo
 
 @dataclass(frozen=True)
 class GreedyResponses:
-    """One greedy response to each prompt of a batch, and its scores while they are being computed.
+    """Greedy response to each prompt of a batch, and its pending score.
 
-    ReMax's baseline (Li et al. 2024, arXiv:2310.10505).
+    Used for ReMax's baseline (Li et al. 2024, arXiv:2310.10505).
     """
 
     batch: Batch
@@ -185,7 +185,7 @@ class GreedyResponses:
 
 
 def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
-    """Draw the greedy response to each prompt and start scoring it."""
+    """Generate the greedy response to each prompt and start scoring it."""
     n = run.config.actor_rollout_ref.rollout.n
     ids, mask = (batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask"))
     rows = batch.rows[::n]
@@ -201,7 +201,7 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
 def place_baselines(run: TrainingRun, batch: Batch, greedy: GreedyResponses) -> dict[str, float]:
     """Set `reward_baselines`, (B,): the score of the greedy response to each row's prompt.
 
-    A prompt whose greedy response could not be scored has no baseline: its responses are left out.
+    If a greedy response could not be scored, the responses to its prompt are excluded from training.
 
     Returns:
         `reward_baseline/mean` and, as for the responses themselves, `reward_baseline/failed/<status>`.

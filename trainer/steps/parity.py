@@ -1,8 +1,8 @@
-"""Checks at every step that the rollout engine and the policy agree, so that stale weights are noticed.
+"""Checks at every step that the rollout engine and the policy agree, to detect stale weights.
 
-A trainer whose rollouts come from old weights still learns a little, and nothing else shows the error.
-Weights that an engine does not take over are NaN (see `sync_weights` in `generation.py`) and are found at
-any precision; other wrong weights are found by comparing, as far as rounding allows.
+A trainer with rollouts from old weights still learns a little, and nothing else reveals the error. Weights
+that an engine did not load are NaN (see `sync_weights` in `generation.py`) and are found at any precision.
+Other wrong weights are found by comparison, within the limits of rounding.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from rewardkit.trainer.rollout.conversing import respond_by_turns
 from rewardkit.trainer.training_run import TrainingRun
 
 N_PROBES = 2
-"""Prompts in a probe, in each process."""
+"""Number of prompts in a probe, per process."""
 PROBE_TOKENS = 32
-"""Tokens of a response that is drawn for the probe alone: enough to tell weights apart, and soon there."""
+"""Number of tokens per response generated only for the probe. Enough to detect wrong weights, but fast."""
 PROBE = 2
-"""First part of the key of a probe's seed; training's is 0, validation's 1."""
+"""First part of the seed key of a probe. That of training is 0, and that of validation 1."""
 FLOAT32_LIMITS = (1e-7, 1e-5)
 HALF_LIMITS = (1e-2, 0.2)
-"""k3 above which to warn, and to stop. Equal weights were measured at 3e-9 in float32 and 4e-3 in bfloat16
-on a model of 135M parameters; one step of training moves a policy by 1e-4 and more, and output heads that
-stayed behind by whole nats."""
+"""Limits of k3 for a warning and an error. Equal weights had 3e-9 in float32 and 4e-3 in bfloat16 with a
+model of 135M parameters. One training step moves a policy by 1e-4 or more, and stale output heads by whole
+nats."""
 HALF_MULTIPLES = (4.0, 16.0)
-"""In half precision: the same as multiples of what the run's first comparison found, where that is less. Tiny
-models of eight families were between 3e-5 and 1e-3, and within twice that after other weights."""
+"""Limits in half precision as multiples of the run's first comparison, used if lower. Tiny models of eight
+families were between 3e-5 and 1e-3, and within twice that after other weights."""
 HALF_FLOOR = 1e-5
-"""A first comparison below this is luck: its few tokens were certain."""
+"""Lower bound of the first comparison, which may be lower by chance if its few tokens were certain."""
 
 
 def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
-    """Return responses of the engine whose log-probabilities must be the policy's own: mostly `batch`.
+    """Return responses of the engine, usually `batch`, whose log-probabilities must equal the policy's.
 
-    Under greedy, top_k or top_p sampling they are those of another distribution, and of a batch that was
-    begun earlier they are those of other weights: a few are drawn without. Where the policy's are not
-    computed for the whole batch anyway, a few of it will do.
+    With greedy, top_k or top_p sampling, log-probabilities are for another distribution, and in a batch that
+    was begun earlier, they are from other weights. In these cases, a few responses are generated for the
+    probe. If the policy's log-probabilities are not needed for the whole batch, the probe is a part of it.
     """
     config = run.config.actor_rollout_ref.rollout
     restricted = not Sampling(config.n, config.do_sample, 1.0, config.top_k, config.top_p).unrestricted
@@ -69,14 +69,14 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
 
 
 def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
-    """Compare the engine's log-probabilities with the policy's, before the policy changes.
+    """Compare the engine's log-probabilities with the policy's before the policy changes.
 
     Returns:
         `training/rollout_actor_kl`, the k3 estimate of KL(rollout || actor), and
         `training/rollout_actor_diff_max`, the largest absolute difference of two log-probabilities.
 
     Raises:
-        ParityError: in every process, where one of them is above `rollout.parity_error`.
+        ParityError: A process exceeds `rollout.parity_error`. Raised in all processes.
     """
     world = run.world
     mine = probe["old_log_probs"] if "old_log_probs" in probe.tensors else run.actor.log_probs(probe)
@@ -84,7 +84,7 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
     drift = (mine - probe["rollout_log_probs"])[kept].double()
     k3 = drift.expm1() - drift
     total, count = world.sum(torch.stack([k3.sum(), k3.new_tensor(float(len(k3)))])).tolist()
-    # The worst process decides: among many, one stale engine would hardly move the mean.
+    # The worst process counts, as a single stale engine would hardly change the mean of many.
     extremes = torch.stack([k3.mean(), drift.abs().max()]) if len(k3) else k3.new_zeros(2)
     worst, largest = world.max(extremes.nan_to_num(nan=torch.inf)).tolist()
     _check_limits(run, worst, step)
@@ -95,7 +95,7 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
 
 
 def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
-    """Warn, or raise ParityError, where the k3 of the worst process is above a limit."""
+    """Warn or raise ParityError if the k3 of the worst process exceeds a limit."""
     config = run.config.actor_rollout_ref
     if run.first_kl is None and worst < torch.inf:
         run.first_kl = worst
@@ -118,10 +118,10 @@ def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
 
 
 def limits(config: ActorRolloutRefConfig, first: float | None = None) -> tuple[float, float]:
-    """Return the k3 above which to warn and above which to stop; None in the config follows the dtype.
+    """Return the limits of k3 for a warning and an error. If the config has None, they depend on the dtype.
 
     Args:
-        first: what the run's first comparison found, with weights just loaded.
+        first: Result of the run's first comparison, with weights just loaded.
     """
     exact = {config.rollout.dtype, config.actor.fsdp_config.dtype} == {"float32"}
     warn, error = FLOAT32_LIMITS if exact else HALF_LIMITS

@@ -1,8 +1,8 @@
 """Scores responses, and writes the scores into the batch.
 
-Each response is decoded and scored as soon as it ends, while others are generated. Its score is put on the
-last token of the response or turn that it is for; what could not be scored is masked. The rewards themselves
-are in `rewards.py`.
+Each response is decoded and scored as soon as it ends, while others are being generated. A score is placed on
+the last token of its response or turn, and responses that could not be scored are masked. `rewards.py`
+computes the rewards.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from rewardkit.types import STATUSES, Sample, Score
 
 
 class PendingScores:
-    """The scores of this process's responses, one for each of `rows`, while they are being computed."""
+    """Scores of this process's responses, one for each of `rows`, while they are being computed."""
 
     def __init__(
         self, source: RewardSource, tokenizer: Any, rows: Sequence[PromptRow], timeout_s: float
     ) -> None:
-        """Take responses until `timeout_s` after the last of them came."""
+        """Create the scores of `rows`, which time out `timeout_s` after the last response."""
         self.texts = [""] * len(rows)
         self._source = source
         self._tokenizer = tokenizer
         self._rows = rows
         self._timeout_s = timeout_s
-        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="decoding")  # one: they keep their order
+        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="decoding")  # one thread, to keep the order
         self._decoded: list[Future[None]] = []
         self._submitted: list[tuple[list[int], ScoreFuture]] = []
         self._held: list[int] = []
-        """Rows whose group is not all there yet."""
+        """Rows whose group is not complete yet."""
         self._deadline = monotonic() + timeout_s
         self._error: RewardkitError | None = None
         self._scores: dict[int, Score] = {}
-        """Those that nobody has to be asked for."""
+        """Scores that no reward has to compute."""
         self.episodes: dict[int, Played] = {}
-        """Episodes of the rows that are such."""
+        """Episodes by row."""
         self.costs = TurnCosts()
-        """Costs of their turns."""
+        """Costs of the episodes' turns."""
 
     def take(self, responses: dict[int, list[int]]) -> None:
-        """Start scoring these responses, token ids by row. Each must come once.
+        """Start scoring these responses, token ids by row. Each row must be passed once.
 
-        It returns at once: engines call it between two of their steps.
+        Returns at once, since engines call this method between two steps.
         """
         self._decoded.append(self._decoder.submit(self._decode, responses))
 
@@ -68,7 +68,7 @@ class PendingScores:
         self._take(dict(zip(responses, texts, strict=True)))
 
     def take_episode(self, row: int, played: Played) -> None:
-        """Start scoring the last turn of an episode; it must come once."""
+        """Start scoring the last turn of an episode. Each row must be passed once."""
         self.episodes[row] = played
         known = played.known_score
         if known is None:
@@ -84,11 +84,11 @@ class PendingScores:
         try:
             self._submit([i for i in texts if not self._by_group(i)])
             self._held += [i for i in texts if self._by_group(i)]
-        except RewardkitError as error:  # the other processes hear of it in `wait`
+        except RewardkitError as error:  # `wait` reports it to the other processes
             self._error = error
 
     def _by_group(self, row: int) -> bool:
-        """Return True if a row's reward has to see the whole group, which comes a few responses at a time."""
+        """Return True if a row's reward needs the complete group, whose responses arrive over time."""
         return self._source.scores_by_group(self._rows[row].data_source)
 
     def _submit(self, rows: list[int]) -> None:
@@ -97,7 +97,7 @@ class PendingScores:
             self._submitted.append((rows, self._source.submit(samples)))
 
     def wait(self, world: World) -> list[ScoredRollout]:
-        """Return the rows, in order, with their texts and scores. All processes raise the error of one."""
+        """Return the rows, in order, with texts and scores. An error of one process is raised in all."""
         scores = dict(self._scores)
         try:
             self._end_decoding()
@@ -116,7 +116,7 @@ class PendingScores:
     def _end_decoding(self) -> None:
         self._decoder.shutdown()
         for one in self._decoded:
-            one.result()  # raises what decoding raised
+            one.result()  # raises errors of the decoding
 
     def _scored(self, row: int, score: Score) -> ScoredRollout:
         played = self.episodes.get(row)
@@ -130,16 +130,16 @@ def _sample(row: PromptRow, text: str, played: Played | None) -> Sample:
 
 
 def start_scoring(run: TrainingRun, rows: Sequence[PromptRow]) -> PendingScores:
-    """Return what takes the responses to `rows`, one for each."""
+    """Return an object that scores the responses to `rows`, one per row."""
     return PendingScores(run.rewards, run.tokenizer, rows, run.config.reward.timeout_s)
 
 
 def collect_scores(
     run: TrainingRun, batch: Batch, pending: PendingScores
 ) -> tuple[list[ScoredRollout], dict[str, float]]:
-    """Wait for the scores and place them in the batch; return them, and the metrics of `place_scores`.
+    """Wait for the scores, and add them to the batch. Return them and the metrics of `place_scores`.
 
-    With agents those of `episode_metrics` too.
+    With agents, the metrics of `episode_metrics` are included.
     """
     scored = pending.wait(run.world)
     scores = [each.score for each in scored]
@@ -154,18 +154,18 @@ def collect_scores(
 def place_scores(
     batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
 ) -> dict[str, float]:
-    """Put each score on the last token of the policy's in its response; mask what could not be scored.
+    """Place each score on its response's last token of the policy, and mask responses without a score.
 
     Sets `token_level_scores`, `scored` and `correct`. A response with a status other than `ok` gets
-    `reward.error_value` where `reward.on_error` is `value`, and else has its `response_mask` cleared; so has
-    an episode in which the policy has no token. Rewards of turns: see `place_turn_rewards`.
+    `reward.error_value` if `reward.on_error` is `value`. Otherwise its `response_mask` is cleared, as is that
+    of an episode without tokens of the policy. For the rewards of turns, see `place_turn_rewards`.
 
     Returns:
-        over all processes, `reward/failed/<status>` for the statuses that occurred, and the time that the
-        rewards took: `timing_s/reward_scoring` for all responses together, `timing_s/reward_slowest` for one.
+        Over all processes, `reward/failed/<status>` for each status that occurred, and the time of the
+        rewards: `timing_s/reward_scoring` for all responses together, and `timing_s/reward_slowest` for one.
 
     Raises:
-        ScoringError: a sample failed and `on_error` is `raise`, or all of them failed.
+        ScoringError: A sample failed and `on_error` is `raise`, or all of them failed.
     """
     _refuse_failures(scores, world, config.on_error)
     turns, metrics = place_turn_rewards(batch, world, config)
@@ -195,16 +195,17 @@ def place_scores(
 def place_turn_rewards(
     batch: Batch, world: World, config: RewardConfig
 ) -> tuple[Tensor | None, dict[str, float]]:
-    """Return the weighed rewards of turns, (B, T), each on the last token of its turn; None without turns.
+    """Return the weighted rewards of turns, (B, T), each on its turn's last token, or None without turns.
 
-    A turn whose reward could not be had gets `reward.error_value` where `reward.on_error` is `value`; else
-    its tokens leave the loss (`response_mask` is cleared there), and the rest of the episode stays.
+    A turn whose reward is missing gets `reward.error_value` if `reward.on_error` is `value`. Otherwise its
+    tokens are removed from the loss (`response_mask` is cleared), and the rest of the episode stays.
 
-    Returns also:
-        `reward/turns/mean`, `max` and `min` of the rewards, and `reward/turns_failed`, if any.
+    Returns:
+        The rewards, and metrics: `reward/turns/mean`, `max` and `min`, and `reward/turns_failed`, if any
+        failed.
 
     Raises:
-        ScoringError: a turn failed and `on_error` is `raise`.
+        ScoringError: A turn failed and `on_error` is `raise`.
     """
     if "turns" not in batch.tensors:
         return None, {}
@@ -231,7 +232,7 @@ def place_turn_rewards(
 
 
 def _turn_ends(turns: Tensor) -> Tensor:
-    """Return where turns end, (B, T) bool; there is an observation between one turn and the next."""
+    """Return the ends of turns, (B, T) bool. There is an observation between two turns."""
     after = torch.cat([turns[:, 1:], torch.zeros_like(turns[:, :1])], dim=1)
     return (turns > 0) & (after != turns)
 
@@ -264,12 +265,13 @@ def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> No
 
 
 def place_parts(batch: Batch, scores: Sequence[Score], world: World, config: Config) -> None:
-    """Set `score_parts`, (B, K), where the estimator compares the parts of the scores apart.
+    """Set `score_parts`, (B, K), if the estimator compares the parts of the scores separately.
 
-    A response that was not scored has `reward.error_value` in each, which counts where `on_error` is `value`.
+    A response that was not scored gets `reward.error_value` for each part, which counts if `on_error` is
+    `value`.
 
     Raises:
-        ScoringError: a score lacks one of `algorithm.gdpo_reward_keys`.
+        ScoringError: A score lacks one of `algorithm.gdpo_reward_keys`.
     """
     if not ESTIMATORS[config.algorithm.adv_estimator].parts:
         return

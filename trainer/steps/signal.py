@@ -1,4 +1,4 @@
-"""Sources of the advantages of a step; `rewardkit gradient` shows the same for a file of rollouts."""
+"""Sources of the advantages of a step. `rewardkit gradient` shows the same for a file of rollouts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from rewardkit.trainer.training_run import TrainingRun
 def outcome_metrics(
     run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout], kept: Collection[int] | None = None
 ) -> dict[str, float]:
-    """Return figures that the scores of all processes' responses decide, before there are advantages.
+    """Return metrics that depend only on the scores of all processes' responses, not on advantages.
 
     Args:
-        scored: the rows of `batch`, in order.
-        kept: the groups that are trained on; None: all.
+        scored: Rows of `batch`, in order.
+        kept: Groups that are trained on, or None for all.
 
     Returns:
-        `ledger/failed` and, of the groups kept, `ledger/right`. Where scores are compared in groups, also
-        `ledger/equal`; and where the estimator is one of `evaluation.gradient`, `ledger/failures` and
-        `signal/<data_source>/part/<name>`, by component of the score.
+        `ledger/failed` and, for the kept groups, `ledger/right`. If scores are compared in groups, also
+        `ledger/equal`. If the estimator is also in `evaluation.gradient`, `ledger/failures` and
+        `signal/<data_source>/part/<name>` for each component of the score.
     """
     places = zip(batch["groups"].tolist(), policy_lengths(batch).tolist(), scored, strict=True)
     mine = [(group, _plain(group, length, one)) for group, length, one in places]
@@ -51,7 +51,7 @@ def outcome_metrics(
 
 
 class _Learned(NamedTuple):
-    """One response that is trained on, as the other processes need it."""
+    """Data about one response that is trained on, to be sent to other processes."""
 
     data_source: str
     group: int
@@ -60,17 +60,17 @@ class _Learned(NamedTuple):
     advantage: float
     """Mean over the policy's tokens."""
     size: float
-    """Mean of the absolute value over the policy's tokens."""
+    """Mean absolute value over the policy's tokens."""
 
 
 def signal_metrics(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Return shares of the advantages of all processes' responses, as the batch has them.
+    """Return shares of the advantages of all processes' responses, as they are in the batch.
 
     Returns:
-        Per data source, of the summed |advantage| (the mean over a response's tokens):
-        `signal/<data_source>/nobody_right`, `mixed` and `everybody_right`, from groups of that kind, and
-        `long_quarter`, from the longest responses, each weighted by its length. Over all of them
-        `ledger/nobody_right`, `format` and `length`. Nothing where prompts get one response.
+        For each data source, shares of the summed |advantage| (the mean over a response's tokens):
+        `signal/<data_source>/nobody_right`, `mixed` and `everybody_right` for groups of that kind, and
+        `long_quarter` for the longest responses, each weighted by its length. Over all data sources,
+        `ledger/nobody_right`, `format` and `length`. Empty if prompts get one response.
     """
     if run.config.actor_rollout_ref.rollout.n == 1:
         return {}
@@ -132,7 +132,7 @@ def _as_response(one: _Learned) -> ScoredResponse:
 
 
 def _known(algorithm: AlgorithmConfig) -> str | None:
-    """Return the estimator's name in `evaluation.gradient`, which needs no torch; None if it has none."""
+    """Return the estimator's name in the torch-free `evaluation.gradient`, or None if it has none."""
     name = algorithm.adv_estimator
     if name == "grpo" and not algorithm.norm_adv_by_std_in_grpo:
         return "dr_grpo"

@@ -1,1 +1,1 @@
-"""The models at work: actor, reference, critic. They compute per-token quantities and take gradient steps."""
+"""Actor, reference and critic, which compute per-token values and take gradient steps."""

@@ -1,4 +1,4 @@
-"""The policy: log-probabilities of responses, and the PPO update; and the reference, which has no update."""
+"""Actor, which computes log-probabilities and PPO updates, and reference, which has no update."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rewardkit.trainer.workers.update import Optimizer, UpdatePlan, update
 
 
 def loss_options(config: ActorConfig) -> PolicyOptions:
-    """Return the constants of the policy losses as the config sets them."""
+    """Return the constants of the policy losses from the config."""
     given = config.policy_loss
     return PolicyOptions(
         clip_low=config.clip_ratio_low,
@@ -47,14 +47,14 @@ def loss_options(config: ActorConfig) -> PolicyOptions:
 
 
 def teacher_distance(given: DistillationLossConfig, log_ratio: Tensor) -> Tensor:
-    """Return how far the policy is from the teacher at each token, of their log-probabilities' difference."""
+    """Return the policy's distance from the teacher at each token, given log p_policy - log p_teacher."""
     distance = PENALTIES[given.loss_mode](log_ratio, torch.zeros_like(log_ratio))
     limit = given.loss_max_clamp
     return distance if limit is None else distance.clamp(-limit, limit)
 
 
 class Reference:
-    """The policy as it was before training, or a teacher."""
+    """Policy before training, or a teacher."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Reference:
         base_of_adapter: bool = False,
         sequence_parallel: int = 1,
     ) -> None:
-        """Take a model of its own, or the actor's with the adapter left out (`base_of_adapter`).
+        """Create a reference with its own model, or the actor's without its adapter (`base_of_adapter`).
 
         `sequence_parallel` processes share the tokens of each row.
         """
@@ -78,7 +78,7 @@ class Reference:
 
     @torch.no_grad()
     def log_probs(self, batch: Batch) -> Tensor:
-        """Return the log-probabilities of the response tokens, (B, T), by experts of its own choice."""
+        """Return the log-probabilities of the response tokens, (B, T). The model chooses its own experts."""
         batch = Batch({name: t for name, t in batch.tensors.items() if name != ROUTES}, batch.rows)
         with adapters_off(self.model) if self._base_of_adapter else nullcontext():
             (log_probs,) = map_rows(batch, self._chosen, self._batching, self._parallel, self.model)
@@ -93,7 +93,7 @@ class Reference:
 
 
 class Actor(Reference):
-    """The policy that learns."""
+    """Policy that is trained."""
 
     def __init__(
         self,
@@ -109,9 +109,9 @@ class Actor(Reference):
         loss: PolicyLoss | None = None,
         distillation: DistillationConfig | None = None,
     ) -> None:
-        """Train `model`; `loss` is the one that `config.policy_loss.loss_mode` names where it is None.
+        """Create an actor that trains `model`. If `loss` is None, `config.policy_loss.loss_mode` selects it.
 
-        With `distillation` the distance from the teacher is a part of the loss, or the whole of it.
+        With `distillation`, the distance from the teacher is added to the loss or replaces it.
         """
         asked = config.ulysses_sequence_parallel_size
         super().__init__(model, world, log_prob_batching, temperature=temperature, sequence_parallel=asked)
@@ -132,7 +132,7 @@ class Actor(Reference):
 
     @torch.no_grad()
     def log_probs_entropies_and_squares(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return also the sums of the squared probabilities of all tokens, each (B, T)."""
+        """Return log-probabilities, entropies, and sums of all tokens' squared probabilities, each (B, T)."""
         log_probs, figures = map_rows(
             batch, self._chosen_and_figures, self._batching, self._parallel, self.model
         )
@@ -149,22 +149,22 @@ class Actor(Reference):
         return log_probs, entropies
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
-        """Take the PPO steps of training step `step` and return their metrics."""
+        """Run the PPO updates of training step `step` and return their metrics."""
         work = (self.loss, self.live, self.optimizer, self._parallel, self._plan)
         return update(batch, *work, step=step, seed=seed)
 
     def live(self, batch: Batch) -> Tensor:
-        """Return which rows have a gradient, (B,) bool: with KL or entropy in the loss, all with a token."""
+        """Return the rows with a gradient, (B,) bool: with KL or entropy in the loss, all with a token."""
         mask = batch["response_mask"]
         if self._config.use_kl_loss or self._config.entropy_coeff or self._distillation:
             return mask.bool().any(dim=1)
         return self._policy_loss.live(batch["advantages"], mask, batch.tensors.get("chosen"))
 
     def loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
-        """Return the loss of a micro-batch and its statistics, as shares of the mini-batch's.
+        """Return the loss of a micro-batch and its statistics, as shares of the mini-batch.
 
-        The policy loss that `policy_loss.loss_mode` names; less the entropy, plus the KL from the reference,
-        where they are asked for. Without `old_log_probs` the ratio starts at 1.
+        The loss is the policy loss of `policy_loss.loss_mode`, minus the entropy and plus the KL from the
+        reference, if configured. Without `old_log_probs`, the ratio starts at 1.
         """
         config = self._config
         mask = batch["response_mask"]

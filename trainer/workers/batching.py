@@ -1,7 +1,7 @@
 """Splits a worker's rows into forward passes, and balances them over all processes.
 
-Rows travel to another process for a computation and their results come back: outside of the workers every
-row stays where it was generated.
+Rows are sent to another process for a computation, and only the results are sent back. Outside of the
+workers, every row stays in the process that generated it.
 """
 
 from __future__ import annotations
@@ -28,32 +28,33 @@ MODEL_INPUTS = ("input_ids", "attention_mask", "position_ids", "responses")
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """Changes memory and speed, never a result."""
+    """Settings that affect memory and speed but never a result."""
 
     size: int | None = None
-    """Rows per forward; None: all of them."""
+    """Maximum rows per forward, or None for all rows."""
     tokens: int | None = None
-    """Tokens per forward; when set, `size` is not used."""
+    """Maximum tokens per forward. If set, `size` is ignored."""
     balance: bool = False
-    """Let rows travel between processes."""
+    """If True, rows may be computed in other processes."""
 
     @classmethod
     def of(cls, size: int | None, tokens: int, *, dynamic: bool, balance: bool, sharing: int = 1) -> Batching:
-        """Return what a worker's settings ask for: by tokens where `dynamic`, else by rows.
+        """Return the batching for a worker's settings: by tokens if `dynamic`, else by rows.
 
         Args:
-            tokens: for each of `sharing` processes, which compute the same rows.
+            tokens: Maximum tokens per forward for each of the `sharing` processes, which compute the same
+                rows.
         """
         return cls(size, tokens * sharing if dynamic else None, balance)
 
     def pieces(
         self, batch: Batch, world: World, model: nn.Module, live: Tensor | None = None
     ) -> list[Tensor]:
-        """Return the rows of each forward of `model`: in all processes equally many forwards, at least one.
+        """Return the rows of each forward pass of `model`. Each process gets equally many, at least one.
 
         Args:
-            live: (B,) bool, the rows that are wanted; None: all. Others come only where a process has too few
-                for as many forwards as the others make, the shortest first, each by itself.
+            live: Rows to compute, (B,) bool, or None for all. Other rows are added one by one, the shortest
+                first, only if a process would have fewer passes than the others.
         """
         lengths: list[int] = batch["attention_mask"].sum(dim=1).tolist()
         rows = list(range(len(lengths))) if live is None else live.nonzero().squeeze(1).tolist()
@@ -77,12 +78,12 @@ class Batching:
         return _cut(lengths, prompts, self.tokens, least, packed=packing != "off")
 
     def exchange(self, batch: Batch, world: World, live: Tensor | None = None) -> Exchange | None:
-        """Return how rows shall travel, agreed upon with all processes; None: they stay."""
+        """Return the plan for sending rows, agreed among all processes, or None if rows are not sent."""
         return Exchange.plan(batch, world, live) if self.balance and world.size > 1 else None
 
 
 def _equal(lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, size: int) -> list[list[int]]:
-    """Cut rows into pieces of `size`: those of one prompt, or else of like length, come together."""
+    """Cut rows into pieces of `size`, grouping rows of the same prompt, or else of similar length."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     if prompts is not None:
         first = {prompt: i for i, prompt in reversed(list(enumerate(prompts)))}
@@ -93,16 +94,17 @@ def _equal(lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, size:
 def _cut(
     lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, limit: int, least: int, *, packed: bool
 ) -> list[list[int]]:
-    """Cut rows into pieces of at most `limit` tokens; where `least` is more than it takes, into `least`."""
+    """Cut rows into at least `least` pieces of at most `limit` tokens."""
     if prompts is not None:
         return _split_up(_bundled(lengths, prompts, limit), least)
     return (_mixtures if packed else _runs)(lengths, limit, least)
 
 
 def _bundled(lengths: Sequence[int], prompts: Sequence[PromptTokens], limit: int) -> list[list[int]]:
-    """Deal rows out into pieces of at most `limit` tokens; a prompt counts once in each.
+    """Distribute rows over pieces of at most `limit` tokens. A prompt counts once per piece.
 
-    Rows of one prompt come together, as far as they fit; a longer row stands alone.
+    Rows with the same prompt share a piece as far as they fit. A row that exceeds the limit gets its own
+    piece.
     """
     bundles: list[list[int]] = []
     weights: list[int] = []
@@ -115,7 +117,7 @@ def _bundled(lengths: Sequence[int], prompts: Sequence[PromptTokens], limit: int
 
 
 def _split_up(pieces: Sequence[list[int]], wanted: int) -> list[list[int]]:
-    """Halve the pieces with the most rows until there are so many."""
+    """Split the pieces with the most rows in half until there are `wanted` pieces."""
     found = list(pieces)
     while len(found) < wanted:
         most = max(range(len(found)), key=lambda k: len(found[k]))
@@ -125,9 +127,9 @@ def _split_up(pieces: Sequence[list[int]], wanted: int) -> list[list[int]]:
 
 
 def _runs(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
-    """Cut rows, longest first, into at least `least` runs of at most `limit` tokens, padding included.
+    """Cut rows, longest first, into at least `least` runs of at most `limit` tokens, including padding.
 
-    Rows of like length come together: each is padded to the longest beside it.
+    Each row is padded to the longest in its run, so rows of similar length are cut together.
     """
     runs: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -139,9 +141,9 @@ def _runs(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
 
 
 def _mixtures(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
-    """Deal rows out into at least `least` pieces of at most `limit` tokens; a longer row stands alone.
+    """Distribute rows over at least `least` pieces of at most `limit` tokens, except single longer rows.
 
-    Short rows come with the long ones beside which they can be packed.
+    Short rows are combined with long ones, with which they can be packed.
     """
     shares = max(min(math.ceil(sum(lengths) / limit), len(lengths)), least)
     while True:
@@ -160,9 +162,9 @@ def map_rows(
     parallel: Parallel,
     model: nn.Module,
 ) -> tuple[Tensor, ...]:
-    """Return what `compute` says to each row, forward by forward, (B, T) tensors in the batch's order.
+    """Return the results of `compute` for all rows as (B, T) tensors in the batch's order.
 
-    No backward comes: the model keeps no gathered weights afterwards.
+    No backward can follow, as the model's gathered weights are freed.
     """
     names = [name for name in (*MODEL_INPUTS, ROUTES) if name in batch.tensors]
     given = parallel.together(Batch({name: batch[name] for name in names}, []))
@@ -178,18 +180,18 @@ def map_rows(
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Moves rows between processes: for all to have as much to do, or for each to have what it drew."""
+    """Plan for sending rows to other processes and returning their results."""
 
     order: Tensor
-    """This process's rows, by the process they go to."""
+    """Indices of this process's rows, ordered by the process that receives them."""
     sent: list[int]
     received: list[int]
     group: Any
-    """The process group of those that exchange rows; None: the default one."""
+    """Process group of the processes that exchange rows, or None for the default group."""
 
     @classmethod
     def plan(cls, batch: Batch, world: World, live: Tensor | None = None) -> Exchange:
-        """Agree with all processes on who computes which row; those that are not `live` weigh nothing."""
+        """Agree with all processes on who computes which row. Rows that are not `live` count as empty."""
         lengths = batch["attention_mask"].sum(dim=1)
         gathered = world.gather((lengths if live is None else lengths * live).tolist())
         owners = torch.tensor(
@@ -200,9 +202,10 @@ class Exchange:
 
     @classmethod
     def of(cls, wanted: Sequence[Tensor], size: int, world: World) -> Exchange:
-        """Give each process the rows that `wanted` has for it, numbered over processes of `size` rows each.
+        """Return a plan that sends each process its rows in `wanted`. Each process has `size` rows.
 
-        They come by the process that they come from, and of each in the order that they are wanted in.
+        Rows are numbered through all processes. A process receives them ordered by their sender, and then as
+        listed.
         """
         mine = [rows[rows // size == world.rank] % size for rows in wanted]
         return cls(
@@ -213,7 +216,7 @@ class Exchange:
         )
 
     def there(self, batch: Batch) -> Batch:
-        """Return the rows this process shall compute. Their Python objects stay at home."""
+        """Return the rows that this process computes, without the Python objects, which are not sent."""
         return Batch(
             {k: self._swap(v[self.order], self.received, self.sent) for k, v in batch.tensors.items()}, []
         )
@@ -230,12 +233,13 @@ class Exchange:
 
 
 def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False) -> list[int]:
-    """Return the share of each item: their sums about equal and, if so asked, equally many items in each.
+    """Return the share of each item, such that the shares' sums are about equal.
 
-    Greedy: the longest item left goes to the lightest share with room (LPT, Graham 1969).
+    With `equally_many`, all shares have the same number of items. Greedy: the longest remaining item goes to
+    the lightest share that has room (LPT, Graham 1969).
     """
     room = [len(lengths) // shares if equally_many else len(lengths)] * shares
-    lightest = [(0, share) for share in range(shares)]  # a heap
+    lightest = [(0, share) for share in range(shares)]  # heap of (load, share)
     owners = [0] * len(lengths)
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         load, owner = heapq.heappop(lightest)

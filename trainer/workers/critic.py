@@ -1,4 +1,4 @@
-"""The critic: values of the states a response passes through, and their regression on the returns."""
+"""Critic: values of the states during a response, and their regression on the returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rewardkit.trainer.workers.update import Optimizer, UpdatePlan, update
 
 
 class Critic:
-    """A value model and its optimizer."""
+    """Value model and its optimizer."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class Critic:
         return values
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
-        """Take the regression steps of training step `step` and return their metrics."""
+        """Run the regression updates of training step `step` and return their metrics."""
         work = (self._loss, self.live, self.optimizer, self._parallel, self._plan)
         return update(batch, *work, step=step, seed=seed)
 
     def live(self, batch: Batch) -> Tensor:
-        """Return which rows have a gradient, (B,) bool: all with a token."""
+        """Return the rows that have a gradient, (B,) bool: all rows with a token."""
         return batch["response_mask"].bool().any(dim=1)
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:

@@ -1,6 +1,6 @@
-"""From a padded batch to a forward pass without padding, and back to one result per token.
+"""Converts a padded batch to a forward pass without padding, and the outputs back to one result per token.
 
-All other files see only (B, T). Results do not depend on packing: it changes where a token is computed.
+All other files use only (B, T). Packing changes where a token is computed but never a result.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.workers.batching import share_out
 
 Arrangement = tuple[list[int], list[int], int, int]
-"""Each sequence's row and its start in that row; the number of rows and their width."""
+"""Row of each sequence, its start in the row, the number of rows and their width."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLayout:
-    """The tokens of a batch as a model gets them: R rows of W tokens, each holding one sequence or more."""
+    """Tokens of a batch as model inputs: R rows of W tokens, each with one or more sequences."""
 
     ids: Tensor
-    """(R, W), 0 behind the last sequence of a row."""
+    """(R, W), 0 after the last sequence of a row."""
     positions: Tensor
     """(R, W), from 0 in each sequence."""
     real: Tensor
-    """(B, T) bool: the response tokens that are not padding, N in all."""
+    """(B, T) bool: True for the N response tokens that are not padding."""
     places: Tensor
-    """(N,): where in the flattened ids the token before each of them stands."""
+    """(N,): index in the flattened ids of the token before each of these response tokens."""
     packed: Packed | None = None
-    """Sequences of the row, where there is one."""
+    """Sequences of the row, if all sequences are packed into a single row."""
     routes: Tensor | None = None
-    """(R, W, layers * k), where experts are replayed; see `models/routing.py`."""
+    """(R, W, layers * k), if experts are replayed. See `models/routing.py`."""
 
 
 def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> TokenLayout:
-    """Move each sequence of a batch to its place; padding left and right of it is dropped.
+    """Move each sequence of a batch to its place, without the padding on its left and right.
 
     Args:
-        sharing: the processes that share the tokens of one row: it is filled up to be equal parts.
+        sharing: Processes that share the tokens of one row. The row is padded to divide into equal parts.
     """
     kept = batch["attention_mask"].bool()
     if packing == "flat":
@@ -61,7 +61,7 @@ def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> Tok
 def _laid_out(
     batch: Batch, kept: Tensor, place: Tensor, shape: tuple[int, int], packed: Packed | None = None
 ) -> TokenLayout:
-    """Put each token where `place` says. Positions of padding go on counting: it looks like a sequence's."""
+    """Move each token to its `place`. Positions keep counting on padding, as in a sequence."""
     height, width = shape
     device = kept.device
     ids = torch.zeros(height * width, dtype=torch.int64, device=device)
@@ -81,10 +81,10 @@ def _laid_out(
 
 
 def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> TokenLayout:
-    """Prompts that rows have in common stand in the row once, their responses behind them."""
+    """Pack all sequences into one row, in which a prompt shared by several sequences is stored once."""
     lengths: list[int] = kept.sum(dim=1).tolist()
     families = rows_by_prompt(prompts_of(batch))
-    starts = torch.zeros(len(lengths), 2, dtype=torch.int64)  # of the prompt, and of the response less it
+    starts = torch.zeros(len(lengths), 2, dtype=torch.int64)  # of prompts, and of responses minus prompts
     width = 0
     for prompt, members in families.items():
         starts[members, 0] = width
@@ -112,7 +112,8 @@ def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
     if packing == "off":
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
-    # From one sequence a row to rows twice the width of the longest, in few steps: each takes time to try.
+    # Candidates from one sequence per row to rows twice as wide as the longest. Few, as each takes time to
+    # try.
     heights = [count, *(max(most * k // 8, 1) for k in range(4, 9))]
     return min((_stack(lengths, height) for height in heights), key=_cost)
 
@@ -128,9 +129,10 @@ def _stack(lengths: list[int], height: int) -> Arrangement:
 
 
 def _cost(arrangement: Arrangement) -> int:
-    """Padding costs as much as tokens do, and attention more in wide rows.
+    """Return the relative cost of an arrangement. Padding costs as much as tokens, wide rows cost more.
 
-    Measured with 135M parameters on a CPU: rows twice as wide, 480 tokens for 240, took 8 % longer.
+    Measured with 135M parameters on a CPU: rows of twice the width (480 instead of 240 tokens) took 8 %
+    longer.
     """
     _, _, height, width = arrangement
     return height * width * (2500 + width)
@@ -144,15 +146,14 @@ def response_log_probs(
     entropy: Entropy,
     sharing: World | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return log-probabilities and, if asked for, entropies of the response tokens, each (B, T) float32; the
-    second (B, T, 2) with `value and squares`.
+    """Return log-probabilities and, if requested, entropies of the response tokens, each (B, T) float32.
 
-    They are those of the distribution at `temperature`, so that the policy that is trained is the one that
-    acted; 0 on padding.
+    With `value and squares`, the second tensor is (B, T, 2). Values are for the distribution at
+    `temperature`, so that the trained policy is the one that generated, and 0 on padding.
 
     Args:
-        model: a `PolicyModel`, sharded or not, or a causal language model, not sharded.
-        sharing: the processes that compute these rows together, all of which get the result.
+        model: `PolicyModel`, sharded or not, or a causal language model that is not sharded.
+        sharing: Processes that compute these rows together. All of them get the result.
     """
     policy = model if isinstance(model, PolicyModel) else PolicyModel(model)
     layout = lay_out(batch, policy.packing, sharing)
@@ -173,7 +174,7 @@ def response_log_probs(
 def response_values(model: nn.Module, batch: Batch, sharing: World | None = None) -> Tensor:
     """Return V(s_t) for each response token, (B, T) float32, 0 on padding.
 
-    s_t is the state in which the token at t was chosen: the head's output one position before it.
+    s_t is the state in which the token at t was chosen, so V(s_t) is the head's output one position earlier.
     """
     packing: Packing = model.packing  # type: ignore[assignment]
     layout = lay_out(batch, packing, sharing)

@@ -1,7 +1,6 @@
-"""Sharing of one model's work among processes: rows among groups of processes, each row's tokens within a
-group.
+"""Divides one model's work among processes: rows among groups, and each row's tokens within a group.
 
-Outside of the workers every process has rows of its own; in them, those of a group compute theirs together.
+Outside of the workers, every process has its own rows. Within them, a group computes its rows together.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from rewardkit.trainer.distributed import World
 
 @dataclass(frozen=True, slots=True)
 class Parallel:
-    """This process among those that work on one model."""
+    """Groups that divide the work on one model, as seen by this process."""
 
     world: World
-    """All of them."""
+    """All processes."""
     data: World
-    """Those that have other rows: one of each group."""
+    """One process of each group. Their rows differ."""
     sequence: World
-    """Its group: those that have the same rows, and other tokens of them."""
+    """This process's group, whose processes compute different tokens of the same rows."""
 
     @classmethod
     def of(cls, world: World, size: int = 1) -> Parallel:
-        """Make groups of `size` processes that follow each other in rank; all must call it together."""
+        """Create groups of `size` processes with consecutive ranks. All processes must call it together."""
         if size == 1:
             return cls(world, world, World(0, 1, world.device))
         shape = (world.size // size, size)
@@ -45,17 +44,17 @@ class Parallel:
 
     @property
     def sharing(self) -> World | None:
-        """Those that share each row's tokens; None where a process has them all."""
+        """Return the processes that share each row's tokens, or None if tokens are not shared."""
         return self.sequence if self.sequence.size > 1 else None
 
     def together(self, batch: Batch) -> Batch:
-        """Return the rows of the whole group: the first of each process, then the second of each, ..."""
+        """Return the rows of the whole group: the first of each process, then the second of each, etc."""
         if self.sequence.size == 1:
             return batch
         return Batch({name: self._gathered(tensor) for name, tensor in batch.tensors.items()}, [])
 
     def own(self, values: Tensor) -> Tensor:
-        """Return what belongs to this process's own rows, of what belongs to those of its group."""
+        """Return the values of this process's own rows, given those of its group."""
         return values[self.sequence.rank :: self.sequence.size]
 
     def _gathered(self, tensor: Tensor) -> Tensor:
@@ -67,10 +66,10 @@ class Parallel:
 
 
 def parallel_to(model: nn.Module, world: World, asked: int) -> Parallel:
-    """Return how processes share a row of `model`, which must keep packed sequences apart.
+    """Return the division of the work on `model` among processes.
 
     Raises:
-        ConfigError: it does not, or is not asked to pack.
+        ConfigError: Processes are to share rows, but the model does not keep packed sequences apart.
     """
     size = group_size(asked, world.size)
     if size > 1 and getattr(model, "packing", "off") != "flat":

@@ -1,5 +1,4 @@
-"""Shared parts of the updates of actor and critic: mini-batches, micro-batches, denominators, the
-optimizer."""
+"""Update loop of actor and critic: mini-batches, micro-batches, denominators and the optimizer."""
 
 from __future__ import annotations
 
@@ -19,32 +18,32 @@ from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.parallel import Parallel
 
 LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
-"""Given a micro-batch and the counts of its whole mini-batch: the loss and its statistics, as shares of the
-mini-batch's (see `algorithms/losses.py`)."""
+"""Function of a micro-batch and the counts of its whole mini-batch. Returns the loss and its statistics, each
+as the micro-batch's share of the mini-batch (see `algorithms/losses.py`)."""
 
 LiveIn = Callable[[Batch], Tensor]
-"""Rows that have a gradient, (B,) bool. The others are not computed; they count in all denominators but
-`Totals.computed`."""
+"""Function that returns the rows that have a gradient, (B,) bool. Other rows are not computed, but they count
+in all denominators except `Totals.computed`."""
 
 
 class Optimizer:
-    """AdamW with gradient clipping and a learning rate that is a function of the training step."""
+    """AdamW with gradient clipping and a learning rate that depends on the training step."""
 
     def __init__(
         self, model: nn.Module, config: OptimConfig, fsdp: FsdpConfig, grad_clip: float, total_steps: int
     ) -> None:
-        """Train the parameters of `model` that are not frozen; `total_steps` are those of the run."""
+        """Create an optimizer for the trainable parameters of `model` in a run of `total_steps` steps."""
         self.model = model
         self._config = config
         self._fsdp = fsdp
         self._grad_clip = grad_clip
         self._total_steps = total_steps
-        self.adamw = torch.optim.AdamW(  # public: checkpoints hold its state
+        self.adamw = torch.optim.AdamW(  # public because checkpoints store its state
             [p for p in model.parameters() if p.requires_grad],
             lr=config.lr,
             betas=config.betas,
             weight_decay=config.weight_decay,
-            fused=True,  # one kernel; without it, DTensor's dispatch costs more than the arithmetic
+            fused=True,  # one kernel, as DTensor's dispatch would cost more than the arithmetic
         )
 
     def set_step(self, step: int) -> float:
@@ -55,16 +54,16 @@ class Optimizer:
         return lr
 
     def accumulate(self, *, last: bool) -> None:
-        """Prepare for a backward: gradients are added up over processes after each, and each keeps its shard.
+        """Prepare for a backward, after which gradients are summed over processes and sharded.
 
-        With `fsdp_config.no_sync` that is done in the last of a mini-batch alone, and until then each process
-        holds whole gradients.
+        With `fsdp_config.no_sync`, this happens only after the last backward of a mini-batch. Until then,
+        each process holds complete gradients.
         """
         if isinstance(self.model, FSDPModule):
             self.model.set_requires_gradient_sync(last or not self._fsdp.no_sync)
 
     def step(self) -> float:
-        """Take one step and return the gradient norm before clipping; none where it is not finite."""
+        """Take an optimizer step, unless the gradient is not finite, and return its norm before clipping."""
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._grad_clip))
         if math.isfinite(norm):
             self.adamw.step()
@@ -73,7 +72,7 @@ class Optimizer:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Have Adam's state beside the weights in the block; after it in the host's memory, if so asked."""
+        """Move Adam's state to the weights' device for the block if `optimizer_offload` is set."""
         if not self._fsdp.optimizer_offload:
             yield
             return
@@ -88,10 +87,10 @@ class Optimizer:
 
 
 def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
-    """Return the learning rate of step `step` (from 1) as a share of `config.lr`.
+    """Return the learning rate of step `step` (from 1) as a fraction of `config.lr`.
 
-    The cosine is that of transformers' `get_cosine_schedule_with_warmup`: the step after the warm-up has the
-    whole rate, and the last step more than `min_lr_ratio`.
+    The cosine matches transformers' `get_cosine_schedule_with_warmup`: the first step after the warm-up has
+    the full rate, and the last step has more than `min_lr_ratio`.
     """
     total = config.total_training_steps if config.total_training_steps > 0 else total_steps
     warmup = config.lr_warmup_steps
@@ -108,10 +107,10 @@ def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """Order in which an actor or a critic goes through its rows in one training step."""
+    """Order in which an actor or a critic processes its rows in one training step."""
 
     mini_batch_size: int
-    """Rows of this process in a mini-batch, or of all that share rows with it."""
+    """Number of rows in a mini-batch, of this process or of the group that shares its rows."""
     batching: Batching
     epochs: int
     shuffle: bool
@@ -120,7 +119,7 @@ class UpdatePlan:
     def of(
         cls, config: ActorConfig | CriticConfig, parallel: Parallel, samples_per_prompt: int, *, balance: bool
     ) -> UpdatePlan:
-        """Return what a worker's settings ask for; `ppo_mini_batch_size` counts prompts of all processes."""
+        """Return the plan for a worker's settings. `ppo_mini_batch_size` counts prompts of all processes."""
         batching = Batching.of(
             config.ppo_micro_batch_size_per_gpu,
             config.ppo_max_token_len_per_gpu,
@@ -143,16 +142,16 @@ def update(
     step: int,
     seed: int,
 ) -> dict[str, float]:
-    """Go through this process's share of the batch as planned, one optimizer step for each mini-batch.
+    """Train on this process's share of the batch as planned, with one optimizer step per mini-batch.
 
     Args:
-        step: the training step, from 1, which the learning rate follows.
-        seed: of the order of the rows where they are shuffled; the same in all processes.
+        step: Training step, from 1, which determines the learning rate.
+        seed: Seed for shuffling the rows, the same in all processes.
 
     Returns:
-        the statistics and `grad_norm`, averaged over mini-batches; `lr`; `rows_left_out`, the share of rows
-        that have no gradient; `skipped_updates`, the number of mini-batches whose gradient was not finite,
-        when there are any.
+        The statistics and `grad_norm`, averaged over mini-batches; `lr`; `rows_left_out`, the fraction of
+        rows that have no gradient; and, if above 0, `skipped_updates`, the number of mini-batches whose
+        gradient was not finite.
     """
     totals: dict[str, Tensor] = {}
     norms: list[float] = []
@@ -181,7 +180,7 @@ def update(
 
 
 def _mini_batch_size(batch: Batch, plan: UpdatePlan) -> int:
-    """Return the rows of a mini-batch: branches of episodes make it larger, and give no further step."""
+    """Return the number of rows in a mini-batch. Branches of episodes increase it instead of adding steps."""
     if "is_branch" not in batch.tensors:
         return plan.mini_batch_size
     episodes = int(batch["is_branch"].logical_not().sum())
@@ -191,9 +190,9 @@ def _mini_batch_size(batch: Batch, plan: UpdatePlan) -> int:
 def _backward(
     mini: Batch, loss_of: LossOf, optimizer: Optimizer, parallel: Parallel, batching: Batching
 ) -> Stats:
-    """Leave the gradient of a mini-batch in the parameters and return this process's share of the stats.
+    """Accumulate the gradient of a mini-batch and return this process's share of its statistics.
 
-    Where no row has one, a row is computed all the same: its zeros are what Adam's momentum has to see.
+    If no row has a gradient, one row is computed anyway, as Adam's momentum must receive a gradient of zeros.
     """
     totals: Stats = {}
     of_mini = count(mini["response_mask"], parallel.data.sum)
@@ -205,8 +204,8 @@ def _backward(
     for i, piece in enumerate(pieces, start=1):
         optimizer.accumulate(last=i == len(pieces))
         loss, stats = loss_of(mini.select(piece), of_mini)
-        # FSDP averages gradients over the processes; the shares must be added up, also of those that compute
-        # one loss together: each has the gradient of its own tokens.
+        # FSDP averages gradients over processes, but the shares must be summed. This includes processes that
+        # compute one loss together, as each has only the gradient of its own tokens.
         (loss * parallel.world.size).backward()  # type: ignore[no-untyped-call]
         for name, value in stats.items():
             totals[name] = totals.get(name, torch.zeros_like(value)) + value
