@@ -75,7 +75,7 @@ class Access:
 
     def _has_token(self, headers: Headers) -> bool:
         same = [hmac.compare_digest(sent, token) for sent in _credentials(headers) for token in self._tokens]
-        return any(same)  # all tokens are compared, so that the time reveals nothing
+        return any(same)  # all tokens are compared, so that the duration reveals nothing
 
     def _may_call(self, origin: bytes, headers: Headers) -> bool:
         if headers.get(b"sec-fetch-site") in (b"same-origin", b"none"):  # pages cannot set this header

@@ -13,7 +13,7 @@ import logging
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEADER_BYTES = 64 << 10
-"""Maximum size of an incomplete request line and headers, including all other bytes that are no body."""
+"""Maximum number of bytes before complete headers, including any bytes that are not part of a body."""
 
 REQUEST_TIMEOUT_S = 10.0
 """Time limit in seconds for the headers, from the first byte of a request. Idle connections have no time

@@ -232,7 +232,7 @@ def check_files(paths: Sequence[Path]) -> None:
 
 
 def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
-    """Open a file; return the file, the columns to read besides the ground truth, and the latter's column."""
+    """Open a file, and return it with the names of its columns (see `_columns`)."""
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:

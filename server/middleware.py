@@ -161,7 +161,7 @@ class Guard:
     def _refused(
         self, scope: Scope, headers: dict[bytes, bytes], request: CurrentRequest, body: Body
     ) -> Response | None:
-        """Return a response that refuses the request because of its headers, or None if they are fine."""
+        """Return a response that refuses the request because of its headers, or None if it is allowed."""
         refused = self.access.refused(headers, open_path=scope["path"] in OPEN_PATHS)
         if refused is not None:
             return refused

@@ -38,7 +38,7 @@ SCORE_PATHS = ("/score", "/v1/score")
 """Paths of the score route: version 1, and the newest version."""
 
 EACH_QUERY = b"each=1"
-"""Query of a request whose samples do not form groups, such as a client's collected individual samples."""
+"""Query of a request whose samples do not form groups, such as individual samples that a client batched."""
 
 STREAM_BATCH = 256
 """Maximum number of lines of a stream that are scored together, except for groups that must stay whole."""

@@ -56,8 +56,8 @@ _READY_WITHIN_S = 3_600
 """Time limit in seconds for a replacement process to load its models."""
 
 _MOST_FILES = 1 << 20
-"""Maximum limit of open files that we set. Hard limits may be in the billions, and child processes that go
-through all possible descriptors would be slow."""
+"""Maximum number of open files to allow. The hard limit may be in the billions, which would slow down child
+processes that iterate over all descriptors."""
 
 _OTHER_FILES = 256
 """Number of open files reserved for other purposes: pipes to scoring processes, logs, libraries."""
@@ -285,7 +285,7 @@ class _Application:
 
 
 class _Workers(Multiprocess):
-    """uvicorn's supervisor, extended by multi-process metrics, readiness checks and reaping of orphans."""
+    """uvicorn's supervisor, extended with multi-process metrics, readiness checks and reaping of orphans."""
 
     def __init__(
         self, config: uvicorn.Config, sockets: list[socket.socket], application: _Application

@@ -1,4 +1,4 @@
-"""Prepared rows as tasks for clients of environment protocols, which may not see all of a row.
+"""Prepared rows as tasks of environment protocols, whose clients do not see all fields of a row.
 
 `task_files` reads the rows, so that a server without tasks does not need Arrow.
 """

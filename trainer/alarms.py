@@ -1,4 +1,4 @@
-"""Alarms: rules on the metrics of a step that detect a run which is not learning its task.
+"""Alarms: rules on the metrics of a step that detect when a run is not learning its task.
 
 The rules are listed in `RULES`. Their thresholds are settings (`trainer.alarms.<rule>`), and `trainer.alarm`
 selects the action to take when a rule applies. The metrics `ledger/...` are computed in `steps/signal.py`.

@@ -215,7 +215,7 @@ def load_rows(
 ) -> PromptRows:
     """Read and tokenise the first `max_samples` prompts (-1: all) of all files together.
 
-    Overlong prompts are skipped (`say` receives their number), truncated or refused, as the config sets.
+    Depending on the config, overlong prompts are skipped (and reported to `say`), truncated or refused.
 
     Args:
         tokenise: Function that returns the token ids of a row's prompt, for prompts with more than their

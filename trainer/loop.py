@@ -85,7 +85,7 @@ def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
 
 
 def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
-    """Phase 1: get responses of the policy, which may have been generated during earlier steps (`feed.py`).
+    """Phase 1: get the policy's responses, which may have been generated during earlier steps (`feed.py`).
 
     Scoring of a response starts as soon as it ends, and runs in parallel with phase 2.
     """

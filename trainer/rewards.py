@@ -140,7 +140,7 @@ class ServerRewards:
 
 
 class _Requests:
-    """Requests that samples were divided into: the indices of the samples of each, and their scores."""
+    """Pending requests for a batch of samples, each with the indices of its samples."""
 
     def __init__(
         self, pieces: list[tuple[list[int], Future[list[Score]]]], n: int, stop: threading.Event
@@ -324,7 +324,7 @@ def part_of(score: Score, key: str) -> float | None:
 
 
 def why_no_parts(score: Score, keys: Sequence[str]) -> str | None:
-    """Return a message if a score lacks one of these parts as a finite number, or None if it has them all."""
+    """Return a message if one of these parts of a score is missing or not finite, else None."""
     values = {key: part_of(score, key) for key in keys}
     wrong = [key for key, value in values.items() if value is None or not math.isfinite(value)]
     if not wrong:

@@ -34,7 +34,7 @@ class Health:
     async def prepare(self) -> None:
         """Run the preparations that have not succeeded yet.
 
-        Failures are logged, and the server stays unready.
+        Failures are logged, and keep the server from becoming ready.
         """
         await asyncio.gather(*(self._meet(name, self.needs[name]) for name in self.waiting_for))
 

@@ -30,7 +30,7 @@ OTHER_CLIENTS = "(others)"
 """Label of all clients beyond `_MAX_CLIENTS`. The limit is needed because clients choose their own names."""
 
 _STOPPED = ("timed_out", "over_limit")
-"""Parts of a score that count the runs of a program which the sandbox stopped, by reason."""
+"""Parts of a score that count the program runs that the sandbox stopped, by reason."""
 
 
 class Metrics:

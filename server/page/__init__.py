@@ -51,8 +51,8 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
     Args:
         scorer: Scorer that explains scores.
         traffic: Recent scoring activity, or None if it is divided among several server processes.
-        guarded: True if requests need a token. Otherwise only clients on this machine may read responses,
-            since the source of the responses could read the ground truths as well.
+        guarded: True if requests need a token. Otherwise only clients on this machine may list responses,
+            since they come with ground truths, which the producer of the responses must not read.
     """
     routes = APIRouter(include_in_schema=False)
     _add_files(routes)

@@ -339,7 +339,7 @@ def mount(
     """Add routes for a function of the request body and the data source in the path.
 
     Bodies that cannot be read get 422, unknown data sources in the path 404. Samples that cannot be scored
-    are no HTTP errors; the protocol's answer reports them.
+    are not HTTP errors; the protocol's answer reports them.
     """
 
     async def endpoint(request: Request) -> Response:

@@ -95,7 +95,8 @@ def _ask_query(
 ) -> SampleOrProblem:
     """Return the sample of a query.
 
-    If the beginning of the response cannot be found, it is a problem, since the prompt may contain an answer.
+    If the beginning of the response cannot be found, the sample has a problem and is not scored. Otherwise an
+    answer in the prompt could be rewarded.
     """
     if prompt is None:
         prompt, said = split(query)

@@ -259,8 +259,10 @@ class _Environments:
         return _events(self._answered(await self._calls.start(len(body), scoring)))
 
     async def _score(self, session_id: str, task: Task, response: str) -> bytes:
-        """Score a call and return its outcome. If scoring fails, there is no reward, and the call may be sent
-        again."""
+        """Score the response of a call and return the outcome.
+
+        If scoring fails, the outcome has no reward, and the client may submit another answer.
+        """
         asked = SampleOrProblem(task.sample(response))
         try:
             (score,) = await score_all(self._context, [asked], has_status=True)

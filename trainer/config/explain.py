@@ -39,8 +39,7 @@ def explain(
     """Return all settings, in the order of their dataclasses.
 
     Raises:
-        ConfigError: The settings cannot be read (see `load_settings`). A required key that is not set is no
-            error.
+        ConfigError: The settings cannot be read (see `load_settings`). Required keys need not be set.
     """
     layers = read_layers(recipe, overrides, schema)
     whole = merged(layers)

@@ -204,7 +204,7 @@ def public_setting(key: str, value: Any, whole: Any) -> Any:
 def _public_options(source: str, options: Any, whole: Any) -> Any:
     """Return the options of a reward without secrets.
 
-    Options of built-in rewards are safe, unless they are mappings. Options of other rewards may contain keys.
+    Options of built-in rewards are safe, unless they are mappings. Other options may contain secrets.
     """
     if not isinstance(options, Mapping):
         return shown(options)

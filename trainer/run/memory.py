@@ -209,7 +209,7 @@ def _of_embedding(shape: Shape, width: int, *, of_policy: bool, alone: bool) -> 
     A tied weight has both gradients and their sum. FSDP2 gathers and reduces the two layers as a unit, so the
     output layer's gradient is kept, beside their gathered weights, until the embedding's is computed; the
     gradients of the shards are created afterwards. In 16 bits, the sum over processes is a float32 copy. A
-    process that keeps the model whole (`alone`) stores each gradient in its final place, unless it is tied.
+    process that keeps the model whole (`alone`) accumulates gradients in place, except for a tied weight.
     """
     tied = of_policy and shape.tied
     if alone:

@@ -113,7 +113,7 @@ def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
 
 
 def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping[str, set[str]]) -> list[str]:
-    """Check that rewards which compare a group get more than one response to a prompt.
+    """Check that rewards that compare groups get more than one response to each prompt.
 
     Args:
         sources: Data sources of each file, by the file's path.
